@@ -158,6 +158,27 @@ fn many_latches(n: usize) -> String {
     )
 }
 
+/// A recursion of which each level takes one more function term, and a move that needs none of it.
+fn deep_recursion(depth: usize) -> String {
+    let mut chain = String::new();
+    for node in 0..depth {
+        let _ = write!(chain, "(succ n{node} n{}) ", node + 1);
+    }
+    format!(
+        "(role r) {chain} (init (n z)) (legal r go) (<= (deep n0 z))
+         (<= (deep ?y (s ?t)) (deep ?x ?t) (succ ?x ?y) (true (n ?any)))
+         (<= (next (n ?t)) (deep n{depth} ?t)) (<= (next (n z)) (true (n z)))
+         (<= (legal r (jump ?t)) (deep n{depth} ?t)) (<= terminal (true (n stop))) (goal r 50)"
+    )
+}
+
+/// Each step doubles the facts of the state; the moves are facts of the rules.
+fn doubling() -> String {
+    "(role r) (init (n z)) (legal r go) (legal r stay) (<= terminal (true (n stop))) (goal r 50)
+     (<= (next (n (a ?x))) (true (n ?x))) (<= (next (n (b ?x))) (true (n ?x)))"
+        .to_string()
+}
+
 fn tic_tac_toe() -> String {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("gdl-games/ticTacToe.gdl");
     std::fs::read_to_string(path).unwrap()
@@ -228,6 +249,29 @@ fn a_game_beyond_every_machine_is_played_with_any_legal_move() {
     // Besides what builds may have, the prover has limits of its own.
     let peak = server.peak();
     assert!(peak < 1500, "{peak} MiB");
+}
+
+#[test]
+fn an_unconditional_move_is_answered_where_the_state_is_beyond_the_limits() {
+    let server = Server::start();
+    let games = [
+        ("deep-recursion", deep_recursion(3000)),
+        ("doubling", doubling()),
+    ];
+    for (name, rules) in games {
+        let start = format!("( START {name} r ( {rules} ) 12 1 )");
+        assert_eq!(server.ask(&start), "ready", "{name}");
+        let mut last = "NIL".to_string();
+        for step in 0..22 {
+            let answer = server.ask(&format!("( PLAY {name} {last} )"));
+            let is_legal = answer == "go" || answer == "stay" && name == "doubling";
+            assert!(is_legal, "{name}, step {step}: {answer}");
+            last = format!("( {answer} )");
+        }
+        server.ask(&format!("( ABORT {name} )"));
+        server.wait_for_end(name);
+    }
+    assert_plays(&server, "after");
 }
 
 #[test]

@@ -648,3 +648,84 @@ fn a_prover_can_move_to_another_thread() {
     });
     assert_eq!(moves.join().unwrap(), Ok(1));
 }
+
+/// The first legal move.
+fn first_legal(prover: &mut Prover, facts: &[&str]) -> Option<String> {
+    let state = state(prover, facts);
+    let first = prover.first_legal(&state, ROLE).unwrap();
+    first.map(|mv| prover.show(mv))
+}
+
+#[test]
+fn a_first_legal_move_needs_no_other() {
+    let limits = Limits {
+        facts: 2000,
+        ..Limits::default()
+    };
+    // Some 10^6 moves, by a recursion through the state.
+    let digits: String = (0..100).map(|digit| format!("(d v{digit})")).collect();
+    let text = format!(
+        "(role r) {digits} (<= (free ?x) (d ?x) (not (true (taken ?x))))
+         (<= (reach ?x ?y) (free ?x) (free ?y)) (<= (reach ?x ?z) (reach ?x ?y) (reach ?y ?z))
+         (<= (legal r (go ?x ?y ?z)) (reach ?x ?y) (reach ?y ?z) (distinct ?x ?z))"
+    );
+    let mut prover = try_prover(&text, limits).unwrap();
+    let initial = state(&mut prover, &["(taken v0)"]);
+    assert!(prover.legal_moves(&initial, ROLE).is_err());
+    let first = prover.first_legal(&initial, ROLE).unwrap().unwrap();
+    assert_eq!(prover.is_legal(&initial, ROLE, first), Ok(true));
+    let other = prover.read_term("(go v1 v2 v1)").unwrap();
+    assert_eq!(prover.is_legal(&initial, ROLE, other), Ok(false));
+}
+
+#[test]
+fn a_move_without_conditions_is_found_where_nothing_else_is() {
+    let limits = Limits {
+        facts: 50,
+        ..Limits::default()
+    };
+    let mut prover = try_prover(
+        "(role r) (role s) (legal r go) (<= (p (f ?x)) (p ?x)) (<= (p z) (true on))
+         (<= (legal r (take ?x)) (p ?x)) (<= (legal s ?x) (true (may ?x)) (not (p ?x)))",
+        limits,
+    )
+    .unwrap();
+    let on = state(&mut prover, &["on", "(may z)"]);
+    assert!(prover.legal_moves(&on, ROLE).is_err());
+    assert_eq!(first_legal(&mut prover, &["on"]).as_deref(), Some("go"));
+    let go = prover.read_term("go");
+    assert_eq!(prover.unconditional_move(ROLE).unwrap(), go);
+    assert_eq!(prover.unconditional_move(RoleId(1)), Ok(None));
+}
+
+#[test]
+fn a_first_legal_move_follows_recursion_and_negation() {
+    let mut prover = prover(
+        "(role r) (edge a b) (edge b c) (edge c a) (edge c d) (cell a) (cell b) (cell c) (cell d)
+         (<= (path ?x ?y) (path ?x ?z) (edge ?z ?y)) (<= (path ?x ?y) (edge ?x ?y))
+         (<= (blocked ?x) (path ?x ?y) (true (at ?y)))
+         (<= (legal r (go ?x)) (cell ?x) (not (blocked ?x)) (not (true (at ?x))))
+         (<= (legal r (back ?x)) (path ?x ?x) (true (at ?x)) (not (open ?x)))
+         (<= (win ?x) (true (step ?x ?y)) (not (win ?y))) (<= (open ?x) (win ?x))",
+    );
+    for facts in [
+        &["(at d)"][..],
+        &["(at a)"],
+        &["(at a)", "(step a b)"],
+        &["(at a)", "(step a b)", "(step b a)"],
+        &[],
+    ] {
+        let all = legal(&mut prover, facts);
+        let first = first_legal(&mut prover, facts);
+        assert_eq!(first.is_some(), !all.is_empty(), "{facts:?}");
+        assert!(
+            first.iter().all(|first| all.contains(first)),
+            "{first:?} of {all:?}"
+        );
+        for mv in ["(go a)", "(go d)", "(back a)", "(back b)"] {
+            let (state, term) = (state(&mut prover, facts), prover.read_term(mv).unwrap());
+            let is_legal = prover.is_legal(&state, ROLE, term).unwrap();
+            assert_eq!(is_legal, all.iter().any(|own| own == mv), "{mv}, {facts:?}");
+        }
+    }
+}

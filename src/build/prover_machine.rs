@@ -5,14 +5,15 @@
 //! inside playouts are not numbered, so the table grows with the search tree only. When it holds
 //! too many facts it is emptied, and the numbers given out before stand for the initial state.
 //!
-//! One prover serves all threads in turn. A query beyond its limits gets the default answer: not
+//! One prover serves all threads in turn, those of urgent reasoners first. A query beyond its limits gets the default answer: not
 //! over, no moves, no goals, the same state. Once the game is no longer needed, every query does.
 //!
 //! Invariant: equal states have equal numbers, until the table is emptied.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use crate::gdl::Rules;
 use crate::ids::{Id, IdVec, MoveId, RoleId, TermId};
@@ -22,11 +23,17 @@ use crate::prover::{Limits, Prover, ProverError, State};
 
 /// Facts in all numbered states, of four bytes each.
 const MAX_FACTS: usize = 1 << 26;
+/// Time between looks at whether an urgent query still waits.
+const URGENT_LOOK: Duration = Duration::from_millis(10);
 
 /// A game run by the prover.
 pub struct ProverMachine {
     roles: Vec<String>,
     tables: Mutex<Tables>,
+    /// Urgent queries that wait or run.
+    n_urgent: AtomicUsize,
+    /// Notified when one has ended.
+    urgent_ended: Condvar,
     /// Whether an exceeded limit was logged; once is enough.
     has_warned: AtomicBool,
     /// Set once the game is no longer needed.
@@ -85,13 +92,31 @@ impl ProverMachine {
         Ok(Self {
             roles,
             tables: Mutex::new(tables),
+            n_urgent: AtomicUsize::new(0),
+            urgent_ended: Condvar::new(),
             has_warned: AtomicBool::new(false),
             stop,
         })
     }
 
+    /// The tables, once no urgent query waits for them.
     fn tables(&self) -> MutexGuard<'_, Tables> {
-        self.tables.lock().unwrap_or_else(PoisonError::into_inner)
+        let mut tables = self.tables.lock().unwrap_or_else(PoisonError::into_inner);
+        while self.n_urgent.load(Ordering::Relaxed) > 0 {
+            let waited = self.urgent_ended.wait_timeout(tables, URGENT_LOOK);
+            tables = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        tables
+    }
+
+    /// Runs a query, before all that are not urgent if `is_urgent` is set.
+    fn query<T>(&self, is_urgent: bool, query: impl FnOnce(&mut Tables) -> T) -> T {
+        if !is_urgent {
+            return query(&mut self.tables());
+        }
+        let _urgency = Urgency::new(self);
+        let mut tables = self.tables.lock().unwrap_or_else(PoisonError::into_inner);
+        query(&mut tables)
     }
 
     /// The answer, or `otherwise` after an exceeded limit.
@@ -105,7 +130,30 @@ impl ProverMachine {
     }
 }
 
+/// An urgent query, which may panic.
+struct Urgency<'a>(&'a ProverMachine);
+
+impl<'a> Urgency<'a> {
+    fn new(machine: &'a ProverMachine) -> Self {
+        machine.n_urgent.fetch_add(1, Ordering::Relaxed);
+        Self(machine)
+    }
+}
+
+impl Drop for Urgency<'_> {
+    fn drop(&mut self) {
+        self.0.n_urgent.fetch_sub(1, Ordering::Relaxed);
+        self.0.urgent_ended.notify_all();
+    }
+}
+
 impl Tables {
+    fn tune(&mut self) {
+        if !std::mem::replace(&mut self.is_tuned, true) {
+            self.prover.tune();
+        }
+    }
+
     /// The number of a state, a new one if it has none.
     fn number_of(&mut self, state: &State) -> u64 {
         if let Some(&number) = self.state_numbers.get(state) {
@@ -214,7 +262,19 @@ impl Machine for ProverMachine {
             machine: self,
             state,
             legal: Vec::new(),
+            is_urgent: false,
         })
+    }
+
+    fn unconditional_move(&self, role: RoleId) -> Option<MoveId> {
+        let mut tables = self.tables();
+        let term = tables.prover.unconditional_move(role).ok()??;
+        Some(tables.move_number(role, term))
+    }
+
+    /// Tunes the prover.
+    fn prepare(&self) {
+        self.tables().tune();
     }
 }
 
@@ -222,14 +282,13 @@ struct ProverReasoner {
     machine: Arc<ProverMachine>,
     state: State,
     legal: Vec<MoveId>,
+    is_urgent: bool,
 }
 
 impl ProverReasoner {
     /// The state after a joint move; `None` after an invalid one, and where it is not found.
     fn after(&self, tables: &mut Tables, joint_move: &[TermId]) -> Option<State> {
-        if !std::mem::replace(&mut tables.is_tuned, true) {
-            tables.prover.tune();
-        }
+        tables.tune();
         let next = tables.prover.next_state(&self.state, joint_move);
         self.machine.or(next.map(Some), None)
     }
@@ -251,11 +310,13 @@ impl ProverReasoner {
 
 impl Reasoner for ProverReasoner {
     fn set_state(&mut self, state: &[u64]) {
-        self.state = self.machine.tables().state_of(state);
+        self.state = (self.machine).query(self.is_urgent, |tables| tables.state_of(state));
     }
 
     fn is_terminal(&mut self) -> bool {
-        let is_terminal = self.machine.tables().prover.is_terminal(&self.state);
+        let is_terminal = (self.machine).query(self.is_urgent, |tables| {
+            tables.prover.is_terminal(&self.state)
+        });
         self.machine.or(is_terminal, false)
     }
 
@@ -274,22 +335,60 @@ impl Reasoner for ProverReasoner {
     }
 
     fn legal_moves(&mut self, role: RoleId) -> &[MoveId] {
-        let mut tables = self.machine.tables();
-        let legal = tables.prover.legal_moves(&self.state, role);
-        let legal = self.machine.or(legal, Vec::new());
-        self.legal.clear();
-        self.legal
-            .extend(legal.into_iter().map(|term| tables.move_number(role, term)));
-        &self.legal
+        let Self {
+            machine,
+            state,
+            legal,
+            is_urgent,
+        } = self;
+        machine.query(*is_urgent, |tables| {
+            let found = machine.or(tables.prover.legal_moves(state, role), Vec::new());
+            legal.clear();
+            legal.extend(found.into_iter().map(|term| tables.move_number(role, term)));
+        });
+        legal
+    }
+
+    fn first_legal(&mut self, role: RoleId) -> Option<MoveId> {
+        self.machine.query(self.is_urgent, |tables| {
+            let first = tables.prover.first_legal(&self.state, role);
+            let first = self.machine.or(first, None)?;
+            Some(tables.move_number(role, first))
+        })
+    }
+
+    fn is_legal(&mut self, role: RoleId, mv: MoveId) -> bool {
+        self.machine.query(self.is_urgent, |tables| {
+            let Some(&term) = tables.moves.get(mv) else {
+                return false;
+            };
+            let is_legal = tables.prover.is_legal(&self.state, role, term);
+            self.machine.or(is_legal, false)
+        })
+    }
+
+    /// Gives a move that was in no list yet its number.
+    fn find_legal(&mut self, role: RoleId, text: &str) -> Option<MoveId> {
+        self.machine.query(self.is_urgent, |tables| {
+            let term = tables.prover.read_term(text)?;
+            let is_legal = tables.prover.is_legal(&self.state, role, term);
+            let is_legal = self.machine.or(is_legal, false);
+            is_legal.then(|| tables.move_number(role, term))
+        })
     }
 
     fn next_state(&mut self, joint_move: &[MoveId], out: &mut Vec<u64>) {
-        let mut tables = self.machine.tables();
-        let terms = tables.terms(joint_move);
-        let next = self.after(&mut tables, &terms);
-        let next = next.unwrap_or_else(|| self.state.clone());
-        out.clear();
-        out.push(tables.number_of(&next));
+        self.machine.query(self.is_urgent, |tables| {
+            let terms = tables.terms(joint_move);
+            let next = self.after(tables, &terms);
+            let next = next.unwrap_or_else(|| self.state.clone());
+            out.clear();
+            out.push(tables.number_of(&next));
+        });
+    }
+
+    fn set_urgent(&mut self) {
+        self.is_urgent = true;
     }
 
     fn playout(&mut self, random: &mut Random, max_steps: u32, goals: &mut [u8]) -> PlayoutEnd {

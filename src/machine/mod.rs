@@ -53,6 +53,15 @@ pub trait Machine: Send + Sync {
     /// A reasoner for a new thread, in the initial state.
     fn reasoner(self: Arc<Self>) -> Box<dyn Reasoner>;
 
+    /// A move that is legal for the role in every state, if that is known without a search.
+    fn unconditional_move(&self, role: RoleId) -> Option<MoveId> {
+        let _ = role;
+        None
+    }
+
+    /// Fits the machine to the game, where that is worth while before the first joint move.
+    fn prepare(&self) {}
+
     /// Batch playouts with random numbers seeded by `random`, each cut off after `max_steps` joint
     /// moves. `None` where sequential playouts are as fast.
     fn playouts(
@@ -86,9 +95,29 @@ pub trait Reasoner: Send {
     /// The role's legal moves, in no particular order, each once. May be empty in a broken game.
     fn legal_moves(&mut self, role: RoleId) -> &[MoveId];
 
+    /// One of the role's legal moves. Engines that take long to list all moves find it sooner.
+    fn first_legal(&mut self, role: RoleId) -> Option<MoveId> {
+        self.legal_moves(role).first().copied()
+    }
+
+    /// The legal move of the role with this text, as far as the engine can tell it without listing
+    /// all moves.
+    fn find_legal(&mut self, role: RoleId, text: &str) -> Option<MoveId> {
+        let _ = (role, text);
+        None
+    }
+
+    /// Whether a move is legal for the role.
+    fn is_legal(&mut self, role: RoleId, mv: MoveId) -> bool {
+        self.legal_moves(role).contains(&mv)
+    }
+
     /// Writes the state after a joint move (one move per role, in role order) to `out`. The current
     /// state stays.
     fn next_state(&mut self, joint_move: &[MoveId], out: &mut Vec<u64>);
+
+    /// Puts the questions of this reasoner before those of others, where they wait for each other.
+    fn set_urgent(&mut self) {}
 
     /// Plays uniformly random legal moves until the game ends or `max_steps` joint moves were made,
     /// and writes the final goals (0 where undefined). The last state becomes the current one.

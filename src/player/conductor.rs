@@ -37,7 +37,7 @@ use super::start_rules::place_of;
 use super::{Answer, PlayRequest, Reply, StartRequest};
 use crate::config::Settings;
 
-/// The answer when no legal move is known: legal in many games.
+/// The answer when no legal move was ever known: legal in many games.
 const DEFAULT_MOVE: &str = "noop";
 
 /// A message.
@@ -373,7 +373,7 @@ impl Conductor {
             // The manager has gone on without our answer; the caller may still be there.
             if let Turn::Open(pending) = std::mem::replace(&mut game.turn, Turn::Awaited) {
                 let advice = game.link.advice(game.position);
-                let move_text = advice.map_or(DEFAULT_MOVE.to_string(), |advice| advice.text);
+                let move_text = advice.map_or_else(|| game.guess(), |advice| advice.text);
                 game.record
                     .warning("the next PLAY came before the last one was answered");
                 pending.answer(&Answer::Move(move_text));
@@ -409,7 +409,7 @@ impl Conductor {
                 let advice = game.link.advice(game.position);
                 let move_text = match &advice {
                     Some(advice) => advice.text.clone(),
-                    None => DEFAULT_MOVE.to_string(),
+                    None => game.guess(),
                 };
                 let took = now.saturating_duration_since(pending.received);
                 let due = pending.due_after();
@@ -420,7 +420,8 @@ impl Conductor {
                 };
                 pending.answer(&Answer::Move(move_text.clone()));
                 if advice.is_none() {
-                    let text = format!("no legal move is known, {DEFAULT_MOVE} is answered");
+                    let text =
+                        format!("no legal move is known, {move_text} is answered as a guess");
                     game.record.error(&text);
                 }
                 game.record
@@ -467,6 +468,11 @@ impl Match {
         *self.match_id == *start.match_id
             && self.role == start.role
             && self.rules_text == start.rules.text
+    }
+
+    /// The answer where no legal move is known: the latest move that was.
+    fn guess(&self) -> String {
+        (self.link.guess()).unwrap_or_else(|| DEFAULT_MOVE.to_string())
     }
 
     /// Whether a PLAY with these moves, received then, repeats the last one; see the module's

@@ -2,8 +2,10 @@
 //!
 //! The match thread may be held up for longer than a clock, by a slow search, by one that hangs, or
 //! by a panic. A follower makes the same moves on a position of its own and publishes the first
-//! legal move of each. Each build of a game has one. That of the fallback leaves a position to that
-//! of the machine, which is quicker, and makes its moves when that publishes nothing.
+//! legal move of each, which is found before any other is listed. A move that is legal in every
+//! position is published before the position is known. Each build of a game has one. That of the
+//! fallback leaves a position to that of the machine, which is quicker, and makes its moves when
+//! that publishes nothing.
 //!
 //! Invariant: a panic of game code ends the follower only.
 
@@ -14,6 +16,7 @@ use std::time::Duration;
 use super::link::{Advice, FollowerLink};
 use super::position::Position;
 use crate::build::BuiltGame;
+use crate::ids::MoveId;
 use crate::telemetry::panic_text;
 
 /// The time that the follower of the fallback gives that of the machine.
@@ -22,6 +25,8 @@ const PATIENCE: Duration = Duration::from_millis(50);
 /// The follower of a build.
 pub(super) struct Follower<'a> {
     position: Position,
+    /// A move that is legal in every position.
+    unconditional: Option<MoveId>,
     link: FollowerLink,
     /// Ends the follower.
     stop: &'a AtomicBool,
@@ -43,13 +48,19 @@ impl<'a> Follower<'a> {
         wake: &'a dyn Fn(),
     ) -> Result<Self, String> {
         catching(|| {
+            let mut position = Position::new(&game.machine, (name, *place));
+            position.set_urgent();
+            let unconditional = position.unconditional_move();
             let mut follower = Self {
-                position: Position::new(&game.machine, (name, *place)),
+                position,
+                unconditional,
                 link,
                 stop,
                 wake,
             };
             follower.publish(0);
+            // Takes longer than what START needs, and would delay the first PLAY.
+            game.machine.prepare();
             follower
         })
     }
@@ -62,14 +73,19 @@ impl<'a> Follower<'a> {
         catching(|| {
             let mut n_made = 0;
             while let Some(moves) = self.link.next_moves(n_made, PATIENCE) {
+                // It is known before the position is, which may be beyond the limits.
+                n_made += moves.len();
+                let unconditional = self.unconditional;
+                let mut advice = unconditional.and_then(|mv| self.publish_move(n_made, mv));
                 for moves in &moves {
                     if self.is_stopped() {
                         return;
                     }
                     self.position.advance(moves);
                 }
-                n_made += moves.len();
-                let advice = self.publish(n_made);
+                if advice.is_none() {
+                    advice = self.publish(n_made);
+                }
                 // This takes more questions, so it comes after what an answer needs.
                 if let (Some(mut advice), Some(last), false) =
                     (advice, moves.last(), self.is_stopped())
@@ -88,8 +104,14 @@ impl<'a> Follower<'a> {
 
     /// Publishes a legal move of the position with this number.
     fn publish(&mut self, number: usize) -> Option<Advice> {
-        let advice = first_legal(&mut self.position, number);
-        if self.is_stopped() {
+        let first = self.position.first_legal()?;
+        self.publish_move(number, first)
+    }
+
+    /// Publishes this legal move of the position.
+    fn publish_move(&mut self, number: usize, mv: MoveId) -> Option<Advice> {
+        let advice = advice(&self.position, number, mv);
+        if self.is_stopped() || advice.is_none() {
             return None;
         }
         self.link.publish(advice.clone());
@@ -102,17 +124,8 @@ fn catching<T>(action: impl FnOnce() -> T) -> Result<T, String> {
     catch_unwind(AssertUnwindSafe(action)).map_err(|panic| panic_text(&*panic))
 }
 
-/// Our first legal move in the position with this number.
-fn first_legal(position: &mut Position, number: usize) -> Option<Advice> {
-    let first = position.legal_moves().first().copied()?;
-    let text = position.info().move_text(first);
-    (!text.is_empty()).then_some(Advice {
-        position: number,
-        text,
-        value: None,
-        visits: 0,
-        is_proven: false,
-        is_only: false,
-        repeat_is_legal: true,
-    })
+/// Advice of a legal move of the position with this number.
+fn advice(position: &Position, number: usize, mv: MoveId) -> Option<Advice> {
+    let text = position.info().move_text(mv);
+    (!text.is_empty()).then_some(Advice::of_legal(number, text))
 }

@@ -44,6 +44,19 @@ pub(crate) struct Advice {
 }
 
 impl Advice {
+    /// A legal move, about which nothing else is known.
+    pub fn of_legal(position: usize, text: String) -> Self {
+        Self {
+            position,
+            text,
+            value: None,
+            visits: 0,
+            is_proven: false,
+            is_only: false,
+            repeat_is_legal: true,
+        }
+    }
+
     /// Whether further search cannot improve it.
     pub fn is_settled(&self) -> bool {
         self.is_proven || self.is_only
@@ -171,6 +184,16 @@ impl Link {
             .into_iter()
             .filter_map(|source| self.shared.slot(source).clone());
         advice.find(|advice| advice.position == position)
+    }
+
+    /// The latest move that was known, which was legal in an earlier position.
+    pub fn guess(&self) -> Option<String> {
+        let sources = [Source::Fallback, Source::Machine, Source::Search];
+        let known = sources
+            .into_iter()
+            .filter_map(|source| self.shared.slot(source).clone());
+        let latest = known.max_by_key(|advice| advice.position);
+        latest.map(|advice| advice.text)
     }
 }
 

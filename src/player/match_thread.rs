@@ -336,6 +336,7 @@ impl MatchThread {
     /// Reads the status of the position, gives first advice and logs the position.
     fn begin_position(&mut self) {
         self.status = PositionStatus::default();
+        self.advise_first();
         let last = self.engines.moves().last().cloned();
         let status = self.engines.attempt(|engine| {
             let is_terminal = engine.position.is_terminal();
@@ -379,6 +380,22 @@ impl MatchThread {
         }
     }
 
+    /// Publishes a legal move of a new position, about which nothing else is known yet: the
+    /// questions about it may take long.
+    fn advise_first(&mut self) {
+        let position = self.position();
+        let advice = self.engines.attempt(|engine| {
+            let best = engine.searcher.best_move().map(|best| best.mv);
+            let mv = best.or_else(|| engine.position.first_legal())?;
+            let text = engine.position.info().move_text(mv);
+            (!text.is_empty()).then_some(Advice::of_legal(position, text))
+        });
+        if let Some(Some(advice)) = advice {
+            self.link.publish(Some(advice));
+            (self.assignment.wake)();
+        }
+    }
+
     /// Publishes advice for the position, and wakes the conductor for the first and for the final
     /// one.
     fn advise(&mut self) {
@@ -389,7 +406,7 @@ impl MatchThread {
             // In a broken game or a finished one, any legal move.
             let mv = best
                 .map(|best| best.mv)
-                .or_else(|| engine.position.legal_moves().first().copied())?;
+                .or_else(|| engine.position.first_legal())?;
             let text = engine.position.info().move_text(mv);
             (!text.is_empty()).then(|| Advice {
                 position,

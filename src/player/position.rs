@@ -118,16 +118,18 @@ impl Position {
         let machine = Arc::clone(&self.machine);
         let info = machine.info();
         let name = info.role_name(role);
-        let known = text.and_then(|text| info.find_move(role, text));
-        let legal = self.reasoner.legal_moves(role);
-        if let Some(mv) = known {
-            let is_legal = legal.contains(&mv);
+        if let Some(mv) = text.and_then(|text| self.reasoner.find_legal(role, text)) {
+            return Some((mv, true));
+        }
+        if let Some(mv) = text.and_then(|text| info.find_move(role, text)) {
+            let is_legal = self.reasoner.is_legal(role, mv);
             if !is_legal {
                 let text = info.move_text(mv);
                 faults.push(format!("{name} played {text}, which is not legal here"));
             }
             return Some((mv, is_legal));
         }
+        let legal = self.reasoner.legal_moves(role);
         let is_same =
             |mv: &MoveId| text.is_some_and(|text| info.move_text(*mv).eq_ignore_ascii_case(text));
         let in_other_case = legal.iter().copied().find(is_same);
@@ -147,7 +149,7 @@ impl Position {
             && moves.iter().enumerate().all(|(index, text)| {
                 let role = RoleId::from_index(index);
                 let known = machine.info().find_move(role, text);
-                known.is_some_and(|mv| self.reasoner.legal_moves(role).contains(&mv))
+                known.is_some_and(|mv| self.reasoner.is_legal(role, mv))
             })
     }
 
@@ -169,6 +171,21 @@ impl Position {
     /// Our legal moves here.
     pub fn legal_moves(&mut self) -> &[MoveId] {
         self.reasoner.legal_moves(self.role)
+    }
+
+    /// One of our legal moves here, found before the others where they take long.
+    pub fn first_legal(&mut self) -> Option<MoveId> {
+        self.reasoner.first_legal(self.role)
+    }
+
+    /// A move of ours that is legal in every position, if one is known.
+    pub fn unconditional_move(&self) -> Option<MoveId> {
+        self.machine.unconditional_move(self.role)
+    }
+
+    /// Puts the questions of this position before those of others to the same machine.
+    pub fn set_urgent(&mut self) {
+        self.reasoner.set_urgent();
     }
 
     /// Whether the game is over here.

@@ -10,6 +10,7 @@ use super::dependency::{ComponentId, DOES, Dependencies, RelationId, Stage, TRUE
 use super::error::{Limits, ProverError};
 use super::estimate::Estimates;
 use super::evaluate::{Compiled, Evaluation};
+use super::first::{Clauses, Prove, STEPS, Search, Verdict};
 use super::names::Names;
 use super::prepare::{guard, has_unsafe_head, prepare};
 use super::state::State;
@@ -90,6 +91,9 @@ pub struct Engine {
     pub estimates: Estimates,
     pub source: Vec<Rule>,
     pub has_rules: HashSet<Signature>,
+    /// `source`, for questions that one derivation answers.
+    clauses: Clauses,
+    search: Search,
     source_dependencies: Dependencies,
     pub choice: Choice,
     /// `source`, rewritten and prepared.
@@ -145,9 +149,12 @@ impl Engine {
             .flat_map(|component| &component.relations)
             .map(|&relation| dependencies.relations[relation])
             .collect();
+        let (mut names, mut terms) = (Names::new(rules.symbols.clone()), TermTable::new());
         let mut engine = Self {
-            names: Names::new(rules.symbols.clone()),
-            store: Store::new(TermTable::new(), std::iter::empty(), limits.clone()),
+            clauses: Clauses::new(&source, &mut names, &mut terms),
+            search: Search::default(),
+            names,
+            store: Store::new(terms, std::iter::empty(), limits.clone()),
             estimates: Estimates::default(),
             choice: Choice::default(),
             has_rules: source.iter().map(|rule| rule.head.signature()).collect(),
@@ -304,6 +311,43 @@ impl Engine {
         Ok(of_role.map(|arguments| arguments[1]).collect())
     }
 
+    /// A move that is legal for a role in every state.
+    pub fn unconditional_move(&self, role: TermId) -> Option<TermId> {
+        self.clauses.fact(Question::Legal.signature(), role)
+    }
+
+    /// A legal move of a role, if one derivation is found soon.
+    pub fn find_legal(
+        &mut self,
+        state: &State,
+        role: TermId,
+    ) -> Result<Option<TermId>, ProverError> {
+        let mut prove = self.prove(state, None)?;
+        Ok(prove.first(state, Question::Legal.signature(), role, STEPS))
+    }
+
+    /// Whether a move is legal, if that is found soon.
+    pub fn decide_legal(
+        &mut self,
+        state: &State,
+        role: TermId,
+        mv: TermId,
+    ) -> Result<Verdict, ProverError> {
+        let mut prove = self.prove(state, Some(mv))?;
+        Ok(prove.holds(state, Question::Legal.signature(), &[role, mv], STEPS))
+    }
+
+    /// A search for one derivation, in a state and about a move, if any.
+    fn prove(&mut self, state: &State, mv: Option<TermId>) -> Result<Prove<'_>, ProverError> {
+        self.check_terms(state, mv)?;
+        self.store.refill();
+        Ok(Prove {
+            clauses: &self.clauses,
+            store: &mut self.store,
+            search: &mut self.search,
+        })
+    }
+
     pub fn next_facts(
         &mut self,
         state: &State,
@@ -377,16 +421,8 @@ impl Engine {
         state: &State,
         moves: Option<&[(TermId, TermId)]>,
     ) -> Result<(), ProverError> {
-        let moved = moves.unwrap_or_default().iter().map(|(_, mv)| mv);
-        let n_terms = self.store.terms.len();
-        // Facts are sorted.
-        let mut largest = state.facts().last().into_iter().chain(moved);
-        if let Some(strange) = largest.find(|term| term.index() >= n_terms) {
-            return Err(ProverError::NoSuchTerm {
-                term: strange.index(),
-                n_terms,
-            });
-        }
+        let moved = moves.unwrap_or_default().iter().map(|(_, mv)| *mv);
+        self.check_terms(state, moved)?;
         if self.serial >= self.next_inspection || self.work_done() >= self.next_inspection_work {
             self.inspect();
         }
@@ -402,6 +438,24 @@ impl Engine {
                     self.rebuild();
                 }
             }
+        }
+    }
+
+    /// Refuses terms that are not of this prover.
+    fn check_terms(
+        &self,
+        state: &State,
+        moved: impl IntoIterator<Item = TermId>,
+    ) -> Result<(), ProverError> {
+        let n_terms = self.store.terms.len();
+        // Facts are sorted.
+        let mut largest = state.facts().last().copied().into_iter().chain(moved);
+        match largest.find(|term| term.index() >= n_terms) {
+            Some(strange) => Err(ProverError::NoSuchTerm {
+                term: strange.index(),
+                n_terms,
+            }),
+            None => Ok(()),
         }
     }
 

@@ -12,7 +12,8 @@
 //!
 //! A fact holds when its stamp is current. Facts, terms and index entries are kept from state to
 //! state, so that a warm state allocates little. A component is evaluated only when a question
-//! needs it: once, per state, or per joint move. Relations that bottom-up evaluation does not
+//! needs it: once, per state, or per joint move. A first legal move is searched top-down, by its
+//! first derivation. Relations that bottom-up evaluation does not
 //! finish or makes too large are derived for the calls made to them, as are those for which samples
 //! show less work.
 //!
@@ -32,6 +33,7 @@ mod engine;
 mod error;
 mod estimate;
 mod evaluate;
+mod first;
 mod functions;
 mod index;
 mod join;
@@ -53,6 +55,7 @@ pub use state::State;
 use crate::gdl::{Rules, Sexpr, sexpr};
 use crate::ids::{Id, RoleId, TermId};
 use engine::{Engine, Question};
+use first::Verdict;
 use order::TextOrder;
 
 /// A game's rules, ready to answer questions about any state.
@@ -135,6 +138,49 @@ impl Prover {
         self.sorted(Question::Legal, state, role)
     }
 
+    /// One legal move of the role, found without the others where that is possible. `None` where
+    /// it has none. Fails for an unknown role and beyond the limits.
+    pub fn first_legal(
+        &mut self,
+        state: &State,
+        role: RoleId,
+    ) -> Result<Option<TermId>, ProverError> {
+        let term = self.role_term(role)?;
+        let found = match self.engine.unconditional_move(term) {
+            Some(mv) => Some(mv),
+            None => self.engine.find_legal(state, term)?,
+        };
+        match found {
+            Some(mv) => Ok(Some(mv)),
+            None => Ok(self.legal_moves(state, role)?.first().copied()),
+        }
+    }
+
+    /// Whether a move is legal for the role. Fails for an unknown role or move and beyond the
+    /// limits.
+    pub fn is_legal(
+        &mut self,
+        state: &State,
+        role: RoleId,
+        mv: TermId,
+    ) -> Result<bool, ProverError> {
+        let term = self.role_term(role)?;
+        match self.engine.decide_legal(state, term, mv)? {
+            Verdict::Holds => Ok(true),
+            Verdict::HoldsNot => Ok(false),
+            Verdict::Unknown => Ok(self
+                .engine
+                .of_role(Question::Legal, state, term)?
+                .contains(&mv)),
+        }
+    }
+
+    /// A move that is legal for the role in every state, if the rules have one as a fact. Fails for
+    /// an unknown role.
+    pub fn unconditional_move(&self, role: RoleId) -> Result<Option<TermId>, ProverError> {
+        Ok(self.engine.unconditional_move(self.role_term(role)?))
+    }
+
     /// The state after a joint move: one move per role, in role order. Moves need not be legal.
     /// Fails for a wrong number of moves and beyond the limits.
     pub fn next_state(
@@ -208,19 +254,21 @@ impl Prover {
         self.engine.facts_of(relation, arity)
     }
 
+    fn role_term(&self, role: RoleId) -> Result<TermId, ProverError> {
+        let term = self.roles.get(role.index());
+        term.copied().ok_or(ProverError::NoSuchRole {
+            role: role.index(),
+            n_roles: self.roles.len(),
+        })
+    }
+
     fn sorted(
         &mut self,
         question: Question,
         state: &State,
         role: RoleId,
     ) -> Result<Vec<TermId>, ProverError> {
-        let term = *self
-            .roles
-            .get(role.index())
-            .ok_or(ProverError::NoSuchRole {
-                role: role.index(),
-                n_roles: self.roles.len(),
-            })?;
+        let term = self.role_term(role)?;
         let mut terms = self.engine.of_role(question, state, term)?;
         self.order.sort(&mut terms, |term| self.engine.show(term));
         Ok(terms)

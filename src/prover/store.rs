@@ -212,7 +212,11 @@ impl Store {
 
     #[cold]
     fn add_term(&mut self, function: FunctionId, arguments: &[TermId]) -> Option<TermId> {
-        let name = self.functions.name(function);
+        self.intern_within(self.functions.name(function), arguments)
+    }
+
+    /// The term of a name and arguments, added when new. Nothing beyond the limits.
+    pub fn intern_within(&mut self, name: Symbol, arguments: &[TermId]) -> Option<TermId> {
         let n_terms = self.terms.len();
         if n_terms >= self.limits.terms {
             let known = self.terms.find(name, arguments);

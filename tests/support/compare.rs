@@ -34,6 +34,30 @@ pub enum AnyMachine {
     Lanes(LanesMachine),
 }
 
+/// The role's legal moves, with which the questions about one move must agree. Those come first,
+/// so that nothing is derived yet.
+fn legal_moves(prover: &mut Prover, state: &State, role: RoleId) -> Vec<TermId> {
+    let first = prover.first_legal(state, role).expect("it can be found");
+    let legal = prover
+        .legal_moves(state, role)
+        .expect("legal moves can be proven");
+    assert_eq!(first.is_some(), !legal.is_empty());
+    for mv in first.iter().chain(&legal) {
+        assert!(legal.contains(mv), "{} is not legal", prover.show(*mv));
+        assert_eq!(prover.is_legal(state, role, *mv), Ok(true));
+    }
+    for other in (0..prover.roles().len()).map(RoleId::from_index) {
+        for mv in prover
+            .legal_moves(state, other)
+            .expect("they can be proven")
+        {
+            let is_legal = prover.is_legal(state, role, mv).expect("it can be decided");
+            assert_eq!(is_legal, legal.contains(&mv), "{}", prover.show(mv));
+        }
+    }
+    legal
+}
+
 /// The network of a game, no pass applied.
 pub fn network_of(rules: &Rules) -> Network {
     let program = ground::ground(rules, Budget::generous()).expect("the game can be grounded");
@@ -180,9 +204,7 @@ impl Answers {
             .iter()
             .map(|&role| match is_terminal {
                 true => Vec::new(),
-                false => prover
-                    .legal_moves(state, role)
-                    .expect("legal moves can be proven"),
+                false => legal_moves(prover, state, role),
             })
             .collect();
         let text = |moves: &Vec<TermId>| moves.iter().map(|&mv| prover.show(mv)).collect();

@@ -237,6 +237,21 @@ fn without_a_legal_move_the_answer_waits_for_the_last_call() {
 }
 
 #[test]
+fn without_a_legal_move_the_latest_one_that_was_known_is_guessed() {
+    let mut stage = Stage::started();
+    stage.publish(0, "go", |_| {});
+    let follower = stage.link().followers().of(true);
+    follower.publish(Some(Advice::of_legal(0, "stay".into())));
+    let answer = stage.play("x y");
+    stage.at(27.0);
+    assert_eq!(answer.try_recv(), moved("go"));
+    stage.link().publish(None);
+    let answer = stage.play("x z");
+    stage.at(45.0);
+    assert_eq!(answer.try_recv(), moved("stay"));
+}
+
+#[test]
 fn a_play_before_ready_answers_both() {
     let mut stage = Stage::new();
     let ready = stage.start();
