@@ -79,7 +79,10 @@ pub(super) fn spawn(mut assignment: Assignment, link: WorkerLink) -> std::io::Re
 #[derive(Clone, Copy, Default)]
 struct PositionStatus {
     is_terminal: bool,
+    /// Our legal moves; 0 where they are beyond the limits.
     n_legal: usize,
+    /// Whether no legal move is found.
+    is_stuck: bool,
     repeat_is_legal: bool,
     was_advised: bool,
     was_settled: bool,
@@ -340,9 +343,11 @@ impl MatchThread {
         let last = self.engines.moves().last().cloned();
         let status = self.engines.attempt(|engine| {
             let is_terminal = engine.position.is_terminal();
+            let n_legal = engine.position.legal_moves().len();
             PositionStatus {
                 is_terminal,
-                n_legal: engine.position.legal_moves().len(),
+                n_legal,
+                is_stuck: n_legal == 0 && engine.position.first_legal().is_none(),
                 repeat_is_legal: !is_terminal
                     && last.is_some_and(|last| engine.position.is_legal(&last)),
                 ..PositionStatus::default()
@@ -350,7 +355,7 @@ impl MatchThread {
         });
         if let Some(status) = status {
             self.status = status;
-            if !status.is_terminal && status.n_legal == 0 && self.position() == 0 {
+            if !status.is_terminal && status.is_stuck && self.position() == 0 {
                 let (role, _) = &self.assignment.start.role;
                 self.refuse(format!("no legal move of {role} is found at the start"));
             }
