@@ -228,7 +228,7 @@ struct Goal {
 }
 
 /// The lengths of the stacks.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Default, Debug)]
 struct Mark {
     trail: usize,
     cells: usize,
@@ -474,19 +474,6 @@ impl Search {
                 self.known(left, terms) == Ok(Some(term))
             }
             (left, right) => left == right,
-        }
-    }
-}
-
-impl Default for Mark {
-    fn default() -> Self {
-        Self {
-            trail: 0,
-            cells: 0,
-            functions: 0,
-            values: 0,
-            calls: 0,
-            goals: 0,
         }
     }
 }
