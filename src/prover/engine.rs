@@ -150,13 +150,23 @@ impl Engine {
             .map(|&relation| dependencies.relations[relation])
             .collect();
         let (mut names, mut terms) = (Names::new(rules.symbols.clone()), TermTable::new());
+        // A head variable that the body leaves open can only be bound by a call.
+        let unsafe_rules = source.iter().filter(|rule| has_unsafe_head(rule));
+        let signatures = unsafe_rules.map(|rule| rule.head.signature());
+        let called: BTreeSet<Signature> = signatures
+            .filter(|signature| !is_asked_for(*signature))
+            .collect();
+        let clauses = Clauses::new(&source, called.iter().copied(), &mut names, &mut terms);
         let mut engine = Self {
-            clauses: Clauses::new(&source, &mut names, &mut terms),
+            clauses,
             search: Search::default(),
             names,
             store: Store::new(terms, std::iter::empty(), limits.clone()),
             estimates: Estimates::default(),
-            choice: Choice::default(),
+            choice: Choice {
+                on_demand: called,
+                ..Choice::default()
+            },
             has_rules: source.iter().map(|rule| rule.head.signature()).collect(),
             source,
             rules: Vec::new(),
@@ -182,11 +192,6 @@ impl Engine {
             next_inspection_work: INSPECTION_WORK,
             is_tuning: false,
         };
-        // A head variable that the body leaves open can only be bound by a call.
-        let unsafe_rules = engine.source.iter().filter(|rule| has_unsafe_head(rule));
-        let signatures = unsafe_rules.map(|rule| rule.head.signature());
-        let on_demand = signatures.filter(|signature| !is_asked_for(*signature));
-        engine.choice.on_demand = on_demand.collect();
         engine.rebuild();
         Ok(engine)
     }

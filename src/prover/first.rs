@@ -18,9 +18,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::dependency::{DOES, TRUE};
-use super::engine::is_asked_for;
 use super::names::Names;
-use super::prepare::{has_unsafe_head, prepare};
+use super::prepare::prepare;
 use super::state::State;
 use super::store::Store;
 use crate::gdl::rules::Signature;
@@ -95,15 +94,16 @@ pub struct Clauses {
 }
 
 impl Clauses {
-    /// The clauses of guarded rules.
-    pub fn new(rules: &[Rule], names: &mut Names, terms: &mut TermTable) -> Self {
+    /// The clauses of guarded rules, and the relations whose head variables only a call binds.
+    pub fn new(
+        rules: &[Rule],
+        called: impl IntoIterator<Item = Signature>,
+        names: &mut Names,
+        terms: &mut TermTable,
+    ) -> Self {
         let mut own = Self::default();
-        for rule in rules.iter().filter(|rule| has_unsafe_head(rule)) {
-            if is_asked_for(rule.head.signature()) {
-                continue;
-            }
-            let relation = own.relations.entry(rule.head.signature()).or_default();
-            relation.is_unsafe = true;
+        for signature in called {
+            own.relations.entry(signature).or_default().is_unsafe = true;
         }
         for rule in prepare(rules, names) {
             let relation = own.relations.entry(rule.head.signature()).or_default();
