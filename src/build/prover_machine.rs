@@ -5,9 +5,9 @@
 //! inside playouts are not numbered, so the table grows with the search tree only. When it holds
 //! too many facts it is emptied, and the numbers given out before stand for the initial state.
 //!
-//! One prover serves all threads in turn, those of urgent reasoners first. A query beyond its limits
-//! gets the default answer: not over, no moves, no goals, the same state. Once the game is no longer
-//! needed, every query does.
+//! One prover serves all threads in turn, those of urgent reasoners first. A query beyond its
+//! limits gets the default answer: not over, no moves, no goals, the same state. Once the game is
+//! no longer needed, every query does.
 //!
 //! Invariant: equal states have equal numbers, until the table is emptied.
 
