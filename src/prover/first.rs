@@ -27,7 +27,7 @@ use crate::gdl::{Literal, Rule, Term, TermTable};
 use crate::ids::{Symbol, TermId};
 
 /// Steps after which a search ends without a verdict.
-pub const STEPS: u64 = 100_000;
+pub const STEPS: u64 = 20_000;
 /// Calls within each other.
 const DEPTH: u32 = 400;
 /// Searches of ground atoms within each other, each of which takes some stack.
