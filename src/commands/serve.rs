@@ -15,6 +15,7 @@ use super::output::Output;
 use crate::config::{OptionValue, Settings};
 use crate::player::GameBuilders;
 use crate::server::{self, ServeError};
+use crate::sync::allocator;
 use crate::telemetry;
 
 /// How long unfinished pages may take when the player ends.
@@ -41,6 +42,7 @@ struct Listening {
 }
 
 pub fn run(arguments: &ServeArguments, output: Output) -> anyhow::Result<Outcome> {
+    allocator::keep_little();
     let settings = settings(arguments)?;
     let _console = telemetry::init(settings.logs.level)?;
     if settings.logs.match_logs

@@ -40,8 +40,11 @@ impl Graph {
         untried: Untried<'_>,
     ) -> Option<()> {
         debug_assert!(!self.nodes[node].is_expanded() && self.nodes[node].in_flight > 0);
-        let set = self.with_eviction(|graph| graph.role_moves_pool.allocate(&mut graph.budget))?;
-        self.role_moves.grow_to(self.role_moves_pool.created);
+        let set = self.with_eviction(|graph| {
+            let rows = graph.role_moves_pool.created_after_next();
+            graph.role_moves.grow_to(rows)?;
+            graph.role_moves_pool.allocate(&mut graph.budget)
+        })?;
         self.role_moves[set].fill(RoleMoves::default());
         let mut mover = None;
         let mut start = 0;
@@ -330,11 +333,14 @@ impl Graph {
         }
         if self.joint_child_buckets.is_empty() {
             self.budget
-                .take_unbounded(self.n_joint_child_buckets * size_of::<JointChildId>());
+                .take(self.n_joint_child_buckets * size_of::<JointChildId>());
             self.joint_child_buckets = vec![JointChildId::NONE; self.n_joint_child_buckets];
         }
-        let id = self.with_eviction(|graph| graph.joint_children.allocate(&mut graph.budget))?;
-        self.joint_child_edges.grow_to(self.joint_children.created);
+        let id = self.with_eviction(|graph| {
+            let rows = graph.joint_children.created_after_next();
+            graph.joint_child_edges.grow_to(rows)?;
+            graph.joint_children.allocate(&mut graph.budget)
+        })?;
         let bucket = self.joint_child_bucket(node, selected);
         self.joint_children[id] = JointChild {
             parent: node,

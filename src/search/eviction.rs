@@ -69,8 +69,11 @@ impl Graph {
 
     /// Evicts about `wanted` nodes, fewer where no more can be evicted, and returns their number.
     fn evict(&mut self, wanted: usize) -> usize {
-        self.pin_root_children(true);
         let created = self.nodes.created;
+        if created == 0 {
+            return 0;
+        }
+        self.pin_root_children(true);
         let wanted = wanted.min(created / 8).max(1);
         let mut n_evicted = 0;
         let mut examined = 0;

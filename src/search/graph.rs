@@ -124,7 +124,7 @@ impl Graph {
             .max(2);
         let n_buckets = max_nodes.next_power_of_two().max(MIN_RECORDS);
         let mut budget = Budget::new(config.max_bytes);
-        budget.take_unbounded(n_buckets * size_of::<u32>());
+        budget.take(n_buckets * size_of::<u32>());
         Self {
             roles,
             searcher,
@@ -201,9 +201,12 @@ impl Graph {
 
     /// A new unexpanded node, or a terminal one where goals are given.
     pub(super) fn make_node(&mut self, state: &[u64], goals: Option<&[u8]>) -> Option<NodeId> {
-        let node = self.with_eviction(|graph| graph.nodes.allocate(&mut graph.budget))?;
-        self.values.grow_to(self.nodes.created);
-        self.bounds.grow_to(self.nodes.created);
+        let node = self.with_eviction(|graph| {
+            let rows = graph.nodes.created_after_next();
+            graph.values.grow_to(rows)?;
+            graph.bounds.grow_to(rows)?;
+            graph.nodes.allocate(&mut graph.budget)
+        })?;
         let generation = self.nodes[node].generation;
         self.nodes[node] = Node {
             generation,

@@ -1,15 +1,17 @@
 //! Slab allocation for the graph: pools of equal records, addressed by typed `u32` ids, under one
 //! bound in bytes.
 //!
-//! A [`Pool`] reserves address space in segments of [`SEGMENT`] records and commits memory record
-//! by record, so that growth neither moves nor copies records. Freed records form a free list and
-//! are reused last in, first out. Values whose number is known only at run time (one score per
-//! role) lie beside a pool in a [`Strided`] table with the same ids. Segments ask for huge pages,
-//! since a descent accesses them at random.
+//! A [`Pool`] reserves address space in segments and commits memory record by record, so that
+//! growth neither moves nor copies records. A segment has a power of two of records, and at most
+//! [`SEGMENT_BYTES`] unless one record takes more. Freed records form a free list and are reused
+//! last in, first out. Values whose number is known only at run time (one score per role) lie
+//! beside a pool in a [`Strided`] table with the same ids. Segments ask for huge pages, since a
+//! descent accesses them at random.
 //!
 //! Invariants: an id is valid from `allocate` to `release`; a record counts against the [`Budget`]
-//! from its creation until the pool is dropped. Huge pages may exceed the counted bytes by one page
-//! (2 MiB on most machines) a segment.
+//! from its creation until the pool is dropped; a segment that the system does not give is a record
+//! that cannot be allocated. Huge pages may exceed the counted bytes by one page (2 MiB on most
+//! machines) a segment.
 //!
 //! Never knows: what the records mean.
 
@@ -17,13 +19,23 @@ use std::marker::PhantomData;
 use std::ops::{Index, IndexMut};
 
 use crate::ids::{Id, NodeId};
-use crate::sync::pages::room_for;
+use crate::sync::pages::Room;
 
-const SEGMENT_BITS: u32 = 18;
-/// Records in a segment.
-pub(super) const SEGMENT: usize = 1 << SEGMENT_BITS;
+/// The most bytes of a segment of several records.
+const SEGMENT_BYTES: usize = 16 << 20;
+/// The most records of a segment, as a power of two.
+const MAX_SEGMENT_BITS: u32 = 18;
 /// Records that a pool may create regardless of the bound in bytes.
 pub(super) const MIN_RECORDS: usize = 1024;
+
+/// The records of a segment, as a power of two, where a record takes so many bytes.
+const fn segment_bits(record_bytes: usize) -> u32 {
+    let mut bits = MAX_SEGMENT_BITS;
+    while bits > 0 && record_bytes > SEGMENT_BYTES >> bits {
+        bits -= 1;
+    }
+    bits
+}
 
 /// An id with a reserved value for "none", which keeps a link at four bytes.
 pub(super) trait PoolId: Id {
@@ -76,17 +88,14 @@ impl Budget {
         Self { limit, used: 0 }
     }
 
-    /// Counts bytes, unless they exceed the bound.
-    pub(super) fn take(&mut self, bytes: usize) -> bool {
-        let fits = bytes <= self.limit.saturating_sub(self.used);
-        if fits {
-            self.used += bytes;
-        }
-        fits
+    /// Whether so many bytes more keep to the bound.
+    fn has(&self, bytes: usize) -> bool {
+        bytes <= self.limit.saturating_sub(self.used)
     }
 
-    pub(super) fn take_unbounded(&mut self, bytes: usize) {
-        self.used += bytes;
+    /// Counts bytes, if necessary beyond the bound.
+    pub(super) fn take(&mut self, bytes: usize) {
+        self.used = self.used.saturating_add(bytes);
     }
 }
 
@@ -101,7 +110,7 @@ pub(super) trait Linked<I>: Copy {
 
 /// Records of one type.
 pub(super) struct Pool<I, T> {
-    segments: Vec<Vec<T>>,
+    segments: Vec<Room<T>>,
     /// Head of the list of freed records.
     free: I,
     /// Records created so far; their ids are the smaller ones.
@@ -111,6 +120,11 @@ pub(super) struct Pool<I, T> {
     pub(super) limit: usize,
     /// Bytes of a record and of its rows in strided tables.
     record_bytes: usize,
+}
+
+impl<I, T> Pool<I, T> {
+    const SEGMENT_BITS: u32 = segment_bits(size_of::<T>());
+    const SEGMENT: usize = 1 << Self::SEGMENT_BITS;
 }
 
 impl<I: PoolId, T: Linked<I>> Pool<I, T> {
@@ -126,7 +140,15 @@ impl<I: PoolId, T: Linked<I>> Pool<I, T> {
         }
     }
 
-    /// A record with the contents of its last use; `None` when the limit or the budget is reached.
+    /// The number of records created once another one has been allocated.
+    #[inline]
+    pub(super) fn created_after_next(&self) -> usize {
+        let is_new = !self.free.is_some() && self.created < self.limit;
+        self.created + usize::from(is_new)
+    }
+
+    /// A record with the contents of its last use; `None` when the limit or the budget is reached,
+    /// or the system gives no memory.
     pub(super) fn allocate(&mut self, budget: &mut Budget) -> Option<I> {
         if self.free.is_some() {
             let id = self.free;
@@ -137,16 +159,14 @@ impl<I: PoolId, T: Linked<I>> Pool<I, T> {
         if self.created >= self.limit {
             return None;
         }
-        if !budget.take(self.record_bytes) {
-            if self.created >= MIN_RECORDS {
-                return None;
-            }
-            budget.take_unbounded(self.record_bytes);
+        if !budget.has(self.record_bytes) && self.created >= MIN_RECORDS {
+            return None;
         }
-        if self.created == self.segments.len() * SEGMENT {
-            let left = (self.limit - self.created).min(SEGMENT);
-            self.segments.push(room_for(left));
+        if self.created == self.segments.len() * Self::SEGMENT {
+            let left = (self.limit - self.created).min(Self::SEGMENT);
+            self.segments.push(Room::new(left)?);
         }
+        budget.take(self.record_bytes);
         if let Some(segment) = self.segments.last_mut() {
             segment.push(T::BLANK);
         }
@@ -171,28 +191,30 @@ impl<I: PoolId, T: Linked<I>> Pool<I, T> {
     }
 }
 
-impl<I: Id, T> Index<I> for Pool<I, T> {
+impl<I: Id, T: Copy> Index<I> for Pool<I, T> {
     type Output = T;
     #[inline]
     fn index(&self, id: I) -> &T {
         let at = id.index();
-        &self.segments[at >> SEGMENT_BITS][at & (SEGMENT - 1)]
+        &self.segments[at >> Self::SEGMENT_BITS][at & (Self::SEGMENT - 1)]
     }
 }
 
-impl<I: Id, T> IndexMut<I> for Pool<I, T> {
+impl<I: Id, T: Copy> IndexMut<I> for Pool<I, T> {
     #[inline]
     fn index_mut(&mut self, id: I) -> &mut T {
         let at = id.index();
-        &mut self.segments[at >> SEGMENT_BITS][at & (SEGMENT - 1)]
+        &mut self.segments[at >> Self::SEGMENT_BITS][at & (Self::SEGMENT - 1)]
     }
 }
 
 /// Rows of `stride` values, one for each record of a pool.
 pub(super) struct Strided<I, T> {
-    segments: Vec<Vec<T>>,
+    segments: Vec<Room<T>>,
     rows: usize,
     stride: usize,
+    /// The rows of a segment, as a power of two.
+    bits: u32,
     marker: PhantomData<fn(I)>,
 }
 
@@ -203,6 +225,7 @@ impl<I: Id, T: Copy + Default> Strided<I, T> {
             segments: Vec::new(),
             rows: 0,
             stride,
+            bits: segment_bits(Self::row_bytes(stride)),
             marker: PhantomData,
         }
     }
@@ -211,37 +234,49 @@ impl<I: Id, T: Copy + Default> Strided<I, T> {
         stride * size_of::<T>()
     }
 
-    /// Grows to one row for each of `created` records.
+    /// Grows to a number of rows; `None` when the system gives no memory.
     #[inline]
-    pub(super) fn grow_to(&mut self, created: usize) {
-        while self.rows < created {
-            if self.rows == self.segments.len() * SEGMENT {
-                self.segments.push(room_for(SEGMENT * self.stride));
-            }
-            if let Some(segment) = self.segments.last_mut() {
-                segment.resize(segment.len() + self.stride, T::default());
-            }
-            self.rows += 1;
+    pub(super) fn grow_to(&mut self, rows: usize) -> Option<()> {
+        while self.rows < rows {
+            self.add_row()?;
         }
+        Some(())
+    }
+
+    fn add_row(&mut self) -> Option<()> {
+        if self.rows == self.segments.len() << self.bits {
+            self.segments.push(Room::new(self.stride << self.bits)?);
+        }
+        if let Some(segment) = self.segments.last_mut() {
+            (0..self.stride).for_each(|_| segment.push(T::default()));
+        }
+        self.rows += 1;
+        Some(())
+    }
+
+    /// The segment of a row, and where the row starts in it.
+    #[inline(always)]
+    fn place(&self, id: I) -> (usize, usize) {
+        let at = id.index();
+        let row = at & ((1 << self.bits) - 1);
+        (at >> self.bits, row * self.stride)
     }
 }
 
-impl<I: Id, T> Index<I> for Strided<I, T> {
+impl<I: Id, T: Copy + Default> Index<I> for Strided<I, T> {
     type Output = [T];
     #[inline]
     fn index(&self, id: I) -> &[T] {
-        let at = id.index();
-        let start = (at & (SEGMENT - 1)) * self.stride;
-        &self.segments[at >> SEGMENT_BITS][start..start + self.stride]
+        let (segment, start) = self.place(id);
+        &self.segments[segment][start..start + self.stride]
     }
 }
 
-impl<I: Id, T> IndexMut<I> for Strided<I, T> {
+impl<I: Id, T: Copy + Default> IndexMut<I> for Strided<I, T> {
     #[inline]
     fn index_mut(&mut self, id: I) -> &mut [T] {
-        let at = id.index();
-        let start = (at & (SEGMENT - 1)) * self.stride;
-        &mut self.segments[at >> SEGMENT_BITS][start..start + self.stride]
+        let (segment, start) = self.place(id);
+        &mut self.segments[segment][start..start + self.stride]
     }
 }
 
@@ -306,10 +341,24 @@ mod tests {
         let mut pool = Pool::<RecordId, Record>::new(2000, Strided::<RecordId, u8>::row_bytes(3));
         let mut rows = Strided::<RecordId, u8>::new(3);
         let ids: Vec<RecordId> = std::iter::from_fn(|| pool.allocate(&mut budget)).collect();
-        rows.grow_to(pool.created);
+        rows.grow_to(pool.created).unwrap();
         for &id in &ids {
             rows[id].fill((id.0 % 251) as u8);
         }
         assert!(ids.iter().all(|&id| rows[id] == [(id.0 % 251) as u8; 3]));
+    }
+
+    #[test]
+    fn rows_of_any_length_take_segments_of_bounded_size() {
+        let mut rows = Strided::<RecordId, u64>::new(3 << 18);
+        assert_eq!(rows.bits, 1, "a row takes 6 MiB");
+        rows.grow_to(3).unwrap();
+        for id in (0..3).map(RecordId) {
+            rows[id][..2].fill(u64::from(id.0));
+        }
+        assert!((0..3).all(|id| rows[RecordId(id)][1] == u64::from(id)));
+        assert_eq!(rows.segments.len(), 2);
+        let mut rows = Strided::<RecordId, u64>::new(1 << 58);
+        assert_eq!((rows.bits, rows.grow_to(1)), (0, None));
     }
 }

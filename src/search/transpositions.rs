@@ -103,8 +103,12 @@ impl Graph {
     /// `None` when memory is exhausted. The node must be in flight, so that it is not evicted.
     pub(super) fn store_state(&mut self, node: NodeId, state: &[u64]) -> Option<()> {
         if !self.nodes[node].state.is_some() {
-            let row = self.with_eviction(|graph| graph.state_rows.allocate(&mut graph.budget))?;
-            self.states.grow_to(self.state_rows.created);
+            let row = self.with_eviction(|graph| {
+                graph
+                    .states
+                    .grow_to(graph.state_rows.created_after_next())?;
+                graph.state_rows.allocate(&mut graph.budget)
+            })?;
             self.nodes[node].state = row;
         }
         let row = self.nodes[node].state;

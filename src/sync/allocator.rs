@@ -3,7 +3,29 @@
 //! The allocator of glibc has several heaps, gives each thread one of them, and keeps what is freed
 //! there. From match to match all heaps grow to the most that any thread has used.
 //!
+//! It gives back the pages of freed blocks, but keeps the end of each heap up to a limit that it
+//! raises to twice the largest block that was ever freed. Fixed limits keep that small.
+//!
 //! Never knows: what was freed.
+
+/// Blocks of at least so many bytes get a mapping of their own, which ends with them.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+const MAPPED_BYTES: i32 = 4 << 20;
+/// Free bytes at the end of a heap that are kept.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+const KEPT_BYTES: i32 = 1 << 20;
+
+/// Fixes how much free memory the heaps keep, for a process that runs for long. Does nothing with
+/// other allocators than that of glibc.
+pub fn keep_little() {
+    #[cfg(all(target_os = "linux", target_env = "gnu", not(any(miri, panza_loom))))]
+    // SAFETY: the function may be called at any time from any thread, and changes later allocations
+    // only. A parameter that is refused stays as it was.
+    unsafe {
+        libc::mallopt(libc::M_MMAP_THRESHOLD, MAPPED_BYTES);
+        libc::mallopt(libc::M_TRIM_THRESHOLD, KEPT_BYTES);
+    }
+}
 
 /// Gives free memory of all heaps back to the system. Takes some milliseconds, in which other
 /// threads may have to wait for memory. Does nothing with other allocators than that of glibc.

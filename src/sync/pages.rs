@@ -1,41 +1,137 @@
-//! Memory in huge pages and prefetches, for tables with random access.
+//! Memory in mappings of its own, in huge pages, and prefetches, for large tables with random access.
 //!
-//! Huge pages cost fewer TLB misses. The system is only advised: where it does not follow, the
-//! memory works the same and is slower.
+//! A [`Room`] is a vector of fixed capacity whose memory is a mapping of its own. The system commits
+//! it page by page as it is written, takes it back as soon as the room is dropped, and reserves
+//! nothing for what is not written yet. Huge pages cost fewer TLB misses. The system is only
+//! advised: where it does not follow, the memory works the same and is slower.
 //!
-//! Invariant: the memory is not touched, so unused parts take no physical pages.
+//! Invariants: the memory is not touched before it is written, so unused parts take no physical
+//! pages; a mapping that the system refuses is `None` and never ends the process.
 //!
 //! Never knows: what is stored there.
 
-/// An empty vector with capacity for `count` values, in huge pages where the system has them.
-pub fn room_for<T>(count: usize) -> Vec<T> {
-    let room = Vec::<T>::with_capacity(count);
-    #[cfg(all(target_os = "linux", not(miri)))]
-    {
-        /// Advice is for whole pages only.
-        const PAGE: usize = 4096;
-        let start = room.as_ptr().addr();
-        let end = (start + count * size_of::<T>()) / PAGE * PAGE;
-        let skipped = start.next_multiple_of(PAGE) - start;
-        if let Some(length) = end.checked_sub(start + skipped)
-            && length > 0
-        {
-            let first = room.as_ptr().cast::<u8>().wrapping_add(skipped);
-            // SAFETY: the pages lie within memory that the vector owns, and this advice changes
-            // nothing of what they hold.
-            let advised = unsafe {
-                rustix::mm::madvise(
-                    first.cast_mut().cast(),
-                    length,
-                    rustix::mm::Advice::LinuxHugepage,
-                )
-            };
-            if let Err(error) = advised {
+use std::ops::{Deref, DerefMut};
+
+pub use self::memory::Room;
+
+/// Rooms in mappings.
+#[cfg(not(miri))]
+mod memory {
+    use std::marker::PhantomData;
+
+    use memmap2::{MmapMut, MmapOptions};
+
+    /// Mappings have whole huge pages, whose size is this on most machines.
+    const HUGE_PAGE: usize = 2 << 20;
+    /// Mappings start at multiples of this.
+    const PAGE: usize = 4096;
+
+    /// A vector of fixed capacity in a mapping of its own.
+    pub struct Room<T> {
+        mapping: MmapMut,
+        len: usize,
+        capacity: usize,
+        marker: PhantomData<T>,
+    }
+
+    impl<T: Copy> Room<T> {
+        const IS_ALIGNED: () = assert!(align_of::<T>() <= PAGE);
+
+        /// Room for `capacity` values; `None` where the system has no address space for it.
+        pub fn new(capacity: usize) -> Option<Self> {
+            let () = Self::IS_ALIGNED;
+            let bytes = capacity.max(1).checked_mul(size_of::<T>().max(1))?;
+            let bytes =
+                bytes.checked_next_multiple_of(if bytes < HUGE_PAGE { PAGE } else { HUGE_PAGE })?;
+            let mut options = MmapOptions::new();
+            let mapping = options.len(bytes).no_reserve_swap().map_anon();
+            let mapping = mapping
+                .map_err(|error| tracing::warn!(%error, bytes, "the system gives no memory"))
+                .ok()?;
+            #[cfg(target_os = "linux")]
+            if let Err(error) = mapping.advise(memmap2::Advice::HugePage) {
                 tracing::debug!(%error, "the system has no huge pages");
             }
+            Some(Self {
+                mapping,
+                len: 0,
+                capacity,
+                marker: PhantomData,
+            })
+        }
+
+        /// Adds a value.
+        ///
+        /// # Panics
+        /// The room is full.
+        #[inline]
+        pub fn push(&mut self, value: T) {
+            assert!(self.len < self.capacity, "the room is full");
+            let first = self.mapping.as_mut_ptr().cast::<T>();
+            // SAFETY: the mapping has at least `capacity` values, starts at a page, whose size is a
+            // multiple of the alignment, and is not shared.
+            unsafe { first.add(self.len).write(value) };
+            self.len += 1;
+        }
+
+        #[inline(always)]
+        pub(super) fn values(&self) -> &[T] {
+            // SAFETY: as in `push`, and the first `len` values were written there.
+            unsafe { std::slice::from_raw_parts(self.mapping.as_ptr().cast::<T>(), self.len) }
+        }
+
+        #[inline(always)]
+        pub(super) fn values_mut(&mut self) -> &mut [T] {
+            let first = self.mapping.as_mut_ptr().cast::<T>();
+            // SAFETY: as in `values`, and the room is borrowed exclusively.
+            unsafe { std::slice::from_raw_parts_mut(first, self.len) }
         }
     }
-    room
+}
+
+/// The same in the memory of the allocator, without unsafe code.
+#[cfg(miri)]
+mod memory {
+    /// A vector of fixed capacity.
+    pub struct Room<T>(Vec<T>);
+
+    impl<T: Copy> Room<T> {
+        /// Room for `capacity` values.
+        pub fn new(capacity: usize) -> Option<Self> {
+            let mut values = Vec::new();
+            values.try_reserve_exact(capacity).ok()?;
+            Some(Self(values))
+        }
+
+        /// Adds a value.
+        pub fn push(&mut self, value: T) {
+            assert!(self.0.len() < self.0.capacity(), "the room is full");
+            self.0.push(value);
+        }
+
+        pub(super) fn values(&self) -> &[T] {
+            &self.0
+        }
+
+        pub(super) fn values_mut(&mut self) -> &mut [T] {
+            &mut self.0
+        }
+    }
+}
+
+impl<T: Copy> Deref for Room<T> {
+    type Target = [T];
+    #[inline(always)]
+    fn deref(&self) -> &[T] {
+        self.values()
+    }
+}
+
+impl<T: Copy> DerefMut for Room<T> {
+    #[inline(always)]
+    fn deref_mut(&mut self) -> &mut [T] {
+        self.values_mut()
+    }
 }
 
 /// Starts to load what will be read soon, while other work goes on.
@@ -54,13 +150,33 @@ mod tests {
     use super::*;
 
     #[test]
-    fn room_of_any_size_can_be_filled() {
-        for count in [0, 1, 100, 5_000, 1_000_000] {
-            let mut room = room_for::<u32>(count);
-            assert!(room.is_empty() && room.capacity() >= count);
-            room.extend(0..count as u32);
-            assert!(room.iter().copied().eq(0..count as u32));
+    fn rooms_of_any_size_hold_what_vectors_hold() {
+        for capacity in [0, 1, 100, 5_000, 600_000] {
+            let mut room = Room::<u32>::new(capacity).unwrap();
+            let mut vector = Vec::new();
+            assert!(room.is_empty());
+            for value in 0..capacity as u32 {
+                room.push(value);
+                vector.push(value);
+            }
+            room.iter_mut().for_each(|value| *value ^= 5);
+            vector.iter_mut().for_each(|value| *value ^= 5);
+            assert_eq!(*room, vector);
         }
+    }
+
+    #[test]
+    #[should_panic(expected = "the room is full")]
+    fn a_full_room_takes_nothing() {
+        let mut room = Room::new(1).unwrap();
+        room.push((1_u8, 2_u64));
+        room.push((3, 4));
+    }
+
+    #[test]
+    fn more_memory_than_there_is_is_refused() {
+        assert!(Room::<u64>::new(1 << 58).is_none());
+        assert!(Room::<u64>::new(usize::MAX).is_none());
     }
 
     #[test]
