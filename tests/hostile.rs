@@ -7,6 +7,8 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+use rustix::process::Resource;
+
 use crate::support::client::read_to_end;
 use crate::support::process::{ENDING_TIME, PlayerProcess};
 
@@ -31,6 +33,17 @@ impl Server {
         let settings = ["search.threads=1", "player.build_memory_mib=256"];
         Self {
             player: PlayerProcess::start(folder.path(), &settings),
+            _folder: folder,
+        }
+    }
+
+    /// A player of the default settings whose process has 4 GiB of address space.
+    fn start_with_little_address_space() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let player = PlayerProcess::start(folder.path(), &[]);
+        player.limit(Resource::As, Some(4 << 30));
+        Self {
+            player,
             _folder: folder,
         }
     }
@@ -117,6 +130,14 @@ fn many_roles(n: usize) -> String {
          (<= (next (n (did ?r))) (does ?r (go ?r))) (<= terminal (true (n stop)))
          (<= (goal ?r 50) (role ?r))"
     )
+}
+
+/// Roles that have two moves each, in rules without variables.
+fn roles_without_variables(n: usize) -> String {
+    let role =
+        |role| format!("(role r{role}) (legal r{role} x) (legal r{role} y) (goal r{role} 50)");
+    let roles = (0..n).map(role).collect::<Vec<_>>().join(" ");
+    format!("{roles} (init (n z)) (<= (next (n z)) (true (n z))) (<= terminal (true (n stop)))")
 }
 
 /// A state with `10^n_digits` legal moves.
@@ -272,6 +293,30 @@ fn an_unconditional_move_is_answered_where_the_state_is_beyond_the_limits() {
         server.wait_for_end(name);
     }
     assert_plays(&server, "after");
+}
+
+#[test]
+fn a_thousand_roles_are_played_in_little_address_space_and_more_are_refused() {
+    let server = Server::start_with_little_address_space();
+    for (name, n) in [("few", 1001), ("many", 6000)] {
+        let rules = roles_without_variables(n);
+        let answer = server.ask(&format!("( START {name} r0 ( {rules} ) 5 2 )"));
+        let reason = format!("there are {n} roles, at most 1000 can be played");
+        assert!(answer.contains(&reason), "{name}: {answer}");
+        server.wait_for_end(name);
+    }
+    for (name, rules) in [
+        ("shared", many_roles(1000)),
+        ("apart", roles_without_variables(1000)),
+    ] {
+        let answer = server.first_move(name, "r0", &rules, "12 4");
+        let legal = ["(go r0)", "stay", "x", "y"];
+        assert!(legal.contains(&answer.as_str()), "{name}: {answer}");
+        server.wait_for_end(name);
+    }
+    assert_plays(&server, "after");
+    let peak = server.peak();
+    assert!(peak < 2048, "{peak} MiB");
 }
 
 #[test]

@@ -5,6 +5,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use super::MAX_ROLES;
 use super::components::RelationGraph;
 use super::diagnostic::{Diagnostic, brief};
 use super::keyword;
@@ -16,6 +17,10 @@ use crate::ids::Symbol;
 /// Everything that is wrong with the rules. Names in `doubtful` stand in statements that could not
 /// be read; nothing is said about where they are defined and used.
 pub fn check(rules: &Rules, doubtful: &HashSet<Symbol>) -> Vec<Diagnostic> {
+    if let Some(fault) = too_many_roles(rules) {
+        // Other checks compare names with all roles.
+        return vec![fault];
+    }
     let mut checker = Checker {
         rules,
         diagnostics: Vec::new(),
@@ -33,6 +38,17 @@ pub fn check(rules: &Rules, doubtful: &HashSet<Symbol>) -> Vec<Diagnostic> {
         seen.insert((diagnostic.code, diagnostic.span, diagnostic.message.clone()))
     });
     checker.diagnostics
+}
+
+/// More roles than games may have.
+fn too_many_roles(rules: &Rules) -> Option<Diagnostic> {
+    let n_roles = rules.roles().len();
+    let heads = rules.rules.iter().map(|rule| &rule.head);
+    let last = heads.filter(|head| head.relation == keyword::ROLE).last()?;
+    (n_roles > MAX_ROLES).then(|| {
+        let message = format!("there are {n_roles} roles, at most {MAX_ROLES} can be played");
+        Diagnostic::error("too-many-roles", last.span, message)
+    })
 }
 
 struct Checker<'a> {
@@ -332,6 +348,7 @@ impl Graph {
 #[cfg(test)]
 mod tests {
     use super::super::load;
+    use crate::gdl::MAX_ROLES;
 
     const SOUND: &str = "(role a) (init p) (<= (legal a go) (true p)) (<= (next p) (does a go)) \
                          (<= terminal (not (true p))) (<= (goal a 100) (true p))";
@@ -410,5 +427,25 @@ mod tests {
         let (_, diagnostics) = load("");
         let codes: Vec<&str> = diagnostics.iter().map(|found| found.code).collect();
         assert_eq!(codes, ["no-goal", "no-legal", "no-role", "no-terminal"]);
+    }
+
+    #[test]
+    fn too_many_roles_are_the_only_fault() {
+        let game = |n: usize| {
+            let roles = (0..n).map(|role| format!("(role r{role})"));
+            format!("{} {SOUND} (unused fact)", roles.collect::<String>())
+        };
+        let codes = |n: usize| {
+            let (rules, found) = super::super::load(&game(n));
+            let codes: Vec<&str> = found.iter().map(|fault| fault.code).collect();
+            (
+                codes.contains(&"too-many-roles"),
+                codes.len(),
+                super::super::is_playable(&rules, &found),
+            )
+        };
+        let (is_reported, _, is_playable) = codes(MAX_ROLES - 1);
+        assert!(!is_reported && is_playable);
+        assert_eq!(codes(MAX_ROLES), (true, 1, false));
     }
 }

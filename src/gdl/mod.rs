@@ -33,6 +33,10 @@ pub use span::Span;
 pub use symbols::{Symbols, keyword};
 pub use term::TermTable;
 
+/// Rules with more roles are refused. Published games have at most some dozens; every node of a
+/// search stores values for each role.
+pub const MAX_ROLES: usize = 1000;
+
 /// Reads and checks a whole rulesheet: the rules, and what is wrong with them, in the order of the
 /// text.
 ///
@@ -86,9 +90,9 @@ pub fn load_statements(
 }
 
 /// Whether rules with these diagnostics can be played, however faulty: there must be a role, a
-/// move, and no part of the text that was not read.
+/// move, not too many roles, and no part of the text that was not read.
 pub fn is_playable(rules: &Rules, diagnostics: &[Diagnostic]) -> bool {
-    const FATAL: [&str; 2] = ["nesting-too-deep", "text-too-long"];
+    const FATAL: [&str; 3] = ["nesting-too-deep", "text-too-long", "too-many-roles"];
     let mut heads = rules.rules.iter().map(|rule| rule.head.signature());
     let is_read = |fault: &Diagnostic| !FATAL.contains(&fault.code);
     !rules.roles().is_empty()

@@ -16,13 +16,16 @@ use super::program::{AtomKind, BodyLiteral, GroundAtom, GroundProgram, GroundRul
 use super::relations::Relations;
 use super::{Budget, GroundError};
 use crate::gdl::rules::{Rules, Signature};
-use crate::gdl::{Symbols, TermTable, keyword};
+use crate::gdl::{MAX_ROLES, Symbols, TermTable, keyword};
 use crate::ids::{AtomId, BaseId, Id, IdVec, MoveId, RoleId, TermId};
 
 /// Deeper terms come from a rule that builds terms without end.
 const MAX_DEPTH: usize = 200;
 /// New instances and atoms between two budget checks.
 const CHECK_EVERY: usize = 1 << 12;
+
+/// So many arguments of terms are as much work as an instance.
+const LONG: usize = 16;
 
 /// Candidates after which a rule is split.
 const SPLIT_ABOVE: u32 = 60_000;
@@ -64,7 +67,10 @@ pub(super) struct Evaluation<'a> {
     queue: VecDeque<TermId>,
     instances: Instances,
     is_recording: bool,
-    work: usize,
+    /// Work since the budget was checked.
+    unchecked: usize,
+    /// Arguments of terms that were counted as work, in units of [`LONG`].
+    arguments_charged: usize,
     /// Candidates per rule.
     work_of: Vec<u32>,
     bindings: Vec<TermId>,
@@ -92,7 +98,8 @@ impl<'a> Evaluation<'a> {
             queue: VecDeque::new(),
             instances: Instances::default(),
             is_recording: false,
-            work: 0,
+            unchecked: 0,
+            arguments_charged: 0,
             bindings: Vec::new(),
             matched: Vec::new(),
             trigger_order: 0,
@@ -104,6 +111,9 @@ impl<'a> Evaluation<'a> {
             let rules = group.iter().map(|&rule| &self.prepared.rules()[rule]);
             let heads: HashSet<Signature> = rules.map(|rule| rule.head.signature()).collect();
             self.fixpoint(&group, &|signature| heads.contains(&signature), &[])?;
+        }
+        if self.indexes.atoms((keyword::ROLE, 1)).len() > MAX_ROLES {
+            return Err(Stop::Error(GroundError::TooManyRoles));
         }
         let mut seeds = self.indexes.atoms((keyword::INIT, 1)).to_vec();
         for seed in &mut seeds {
@@ -221,10 +231,14 @@ impl<'a> Evaluation<'a> {
     }
 
     fn charge(&mut self) -> Result<(), Stop> {
-        self.work += 1;
-        if !self.work.is_multiple_of(CHECK_EVERY) {
+        // What new terms have in arguments counts too, since a term may have thousands.
+        let work = 1 + self.terms.n_arguments() / LONG - self.arguments_charged;
+        self.arguments_charged += work - 1;
+        self.unchecked += work;
+        if self.unchecked < CHECK_EVERY {
             return Ok(());
         }
+        self.unchecked = 0;
         self.check_time()?;
         let Instances {
             heads,

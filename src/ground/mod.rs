@@ -24,7 +24,7 @@ mod split;
 use thiserror::Error;
 
 pub use crate::budget::Budget;
-use crate::gdl::Rules;
+use crate::gdl::{MAX_ROLES, Rules};
 use evaluate::{Evaluation, Stop};
 use prepare::PreparedRules;
 
@@ -54,6 +54,8 @@ pub enum GroundError {
     RuleTooLong { head: String, conditions: usize },
     #[error("the rules name no role")]
     NoRoles,
+    #[error("the rules derive more than {MAX_ROLES} roles")]
+    TooManyRoles,
 }
 
 /// Grounds a game. Fails beyond the budget, and for rules without a finite ground form.

@@ -43,6 +43,8 @@ pub struct Store {
 
 /// Argument lists up to this length are built on the stack.
 const SHORT: usize = 8;
+/// So many arguments count as much as a fact, a term or a visited row.
+const LONG: usize = 8;
 /// Rows between two looks at whether an answer is still needed.
 const LOOK_EVERY: u64 = 1 << 12;
 
@@ -148,11 +150,15 @@ impl Store {
     #[inline]
     pub fn derive(&mut self, relation: RelationId, arguments: &[TermId]) -> bool {
         if self.relations[relation].insert(arguments) {
-            if self.facts_left == 0 {
+            // Long facts count as several.
+            let Some(left) = self.facts_left.checked_sub(1 + arguments.len() / LONG) else {
                 self.fault = Some(Fault::TooManyFacts);
                 return false;
+            };
+            self.facts_left = left;
+            if arguments.len() >= LONG {
+                return self.spend((arguments.len() / LONG) as u64);
             }
-            self.facts_left -= 1;
         }
         true
     }
@@ -218,7 +224,7 @@ impl Store {
     /// The term of a name and arguments, added when new. Nothing beyond the limits.
     pub fn intern_within(&mut self, name: Symbol, arguments: &[TermId]) -> Option<TermId> {
         let n_terms = self.terms.len();
-        if n_terms >= self.limits.terms {
+        if n_terms + self.terms.n_arguments() / LONG >= self.limits.terms {
             let known = self.terms.find(name, arguments);
             if known.is_none() {
                 self.fault = Some(Fault::TooManyTerms);
