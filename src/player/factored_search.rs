@@ -110,10 +110,14 @@ impl FactoredSearch {
     }
 
     /// Searches each part in turn for so many iterations.
-    fn search_each(&mut self, iterations: u64) {
+    fn search_each(&mut self, iterations: u64, interrupt: &AtomicBool) {
         self.look_ahead();
+        let limit = Limit {
+            stop: Some(interrupt),
+            ..Limit::iterations(iterations)
+        };
         for _ in 0..self.parts.len() {
-            PartSearch::search_least(&mut self.parts, Limit::iterations(iterations));
+            PartSearch::search_least(&mut self.parts, limit);
         }
     }
 
@@ -224,6 +228,7 @@ impl Searcher for FactoredSearch {
             }
             let limit = Limit {
                 until: Some(until.min(now + TURN)),
+                stop: Some(interrupt),
                 ..Limit::default()
             };
             if !PartSearch::search_least(&mut self.parts, limit) {
@@ -233,11 +238,11 @@ impl Searcher for FactoredSearch {
     }
 
     /// Each part gets an equal share.
-    fn search_iterations(&mut self, iterations: u64) {
+    fn search_iterations(&mut self, iterations: u64, interrupt: &AtomicBool) {
         if let Some(whole) = &mut self.whole {
-            return whole.search_iterations(iterations);
+            return whole.search_iterations(iterations, interrupt);
         }
-        self.search_each(iterations.div_ceil(self.parts.len() as u64));
+        self.search_each(iterations.div_ceil(self.parts.len() as u64), interrupt);
     }
 
     fn advance(&mut self, joint_move: &[MoveId], state: &[u64]) {

@@ -114,8 +114,11 @@ impl Searcher for FlatSearch {
         }
     }
 
-    fn search_iterations(&mut self, iterations: u64) {
+    fn search_iterations(&mut self, iterations: u64, interrupt: &AtomicBool) {
         for _ in 0..iterations {
+            if interrupt.load(Ordering::Relaxed) {
+                return;
+            }
             self.iterate();
         }
     }

@@ -281,9 +281,9 @@ impl Searcher for PlanSearch {
         }
     }
 
-    fn search_iterations(&mut self, iterations: u64) {
+    fn search_iterations(&mut self, iterations: u64, interrupt: &AtomicBool) {
         self.take_findings();
-        self.fallback.search_iterations(iterations);
+        self.fallback.search_iterations(iterations, interrupt);
     }
 
     fn advance(&mut self, joint_move: &[MoveId], state: &[u64]) {

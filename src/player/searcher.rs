@@ -53,9 +53,9 @@ pub trait Searcher: Send {
     /// Searches until then, or until `interrupt` is set.
     fn search(&mut self, until: Instant, interrupt: &AtomicBool);
 
-    /// Makes `iterations` iterations, or fewer once the position is proven. Without rollout threads
-    /// a seed reproduces the search, unless a planner runs beside it.
-    fn search_iterations(&mut self, iterations: u64);
+    /// Makes `iterations` iterations, or fewer once the position is proven or `interrupt` is set.
+    /// Without rollout threads a seed reproduces the search, unless a planner runs beside it.
+    fn search_iterations(&mut self, iterations: u64, interrupt: &AtomicBool);
 
     /// Follows a legal joint move to `state`.
     fn advance(&mut self, joint_move: &[MoveId], state: &[u64]);

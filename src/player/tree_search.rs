@@ -16,7 +16,7 @@ use crate::telemetry::{RootMove, SearchSample, StageTimes};
 
 /// Bytes of the game graph for each node that it may hold; a node with its moves and state takes
 /// about that much.
-const BYTES_PER_NODE: usize = 1024;
+const BYTES_PER_NODE: usize = 512;
 /// Processor time for measuring playouts.
 const MEASURING_TIME: Duration = Duration::from_millis(10);
 /// The writer's time for an iteration without its playouts.
@@ -150,20 +150,23 @@ impl Searcher for TreeSearch {
     }
 
     fn search(&mut self, until: Instant, interrupt: &AtomicBool) {
-        // A slice is short, so the flag is checked only before it.
         if interrupt.load(Ordering::Acquire) {
             return;
         }
         let limit = Limit {
             until: Some(until),
+            stop: Some(interrupt),
             ..Limit::default()
         };
         self.is_proven = self.search.run(limit) == StopReason::Proven;
     }
 
-    fn search_iterations(&mut self, iterations: u64) {
-        let stopped = self.search.run(Limit::iterations(iterations));
-        self.is_proven = stopped == StopReason::Proven;
+    fn search_iterations(&mut self, iterations: u64, interrupt: &AtomicBool) {
+        let limit = Limit {
+            stop: Some(interrupt),
+            ..Limit::iterations(iterations)
+        };
+        self.is_proven = self.search.run(limit) == StopReason::Proven;
     }
 
     fn advance(&mut self, joint_move: &[MoveId], _: &[u64]) {

@@ -55,6 +55,14 @@ pub(super) struct Amaf {
     of_node: FxHashMap<NodeId, (u16, TableId)>,
 }
 
+/// Greatest number of numbers in a table. Every request carries as many.
+const MAX_NUMBERS: usize = 1 << 14;
+
+/// Whether moves have AMAF values: their tables, and the counts of playouts, are not too large.
+pub(super) fn fits(placements: &Placements, n_roles: usize) -> bool {
+    placements.facts.len().saturating_mul(1 + n_roles) <= MAX_NUMBERS
+}
+
 impl Amaf {
     /// No tables. `max_playouts` is [`SearchConfig::amaf_playouts`].
     ///

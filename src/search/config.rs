@@ -1,6 +1,7 @@
 //! The plain types of the interface: settings, limits, reports and counters. No logic beyond means.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use crate::analysis::evaluation::Evaluation;
@@ -8,7 +9,6 @@ use crate::analysis::placements::Placements;
 use crate::analysis::score_ranges::ScoreRange;
 use crate::analysis::symmetry::Symmetries;
 use crate::ids::MoveId;
-use crate::sync::stop::StopFlag;
 
 /// The settings of one search.
 #[derive(Clone, Debug)]
@@ -114,7 +114,7 @@ pub struct Limit<'a> {
     /// Iterations of this run.
     pub iterations: Option<u64>,
     /// A flag that another thread may set.
-    pub stop: Option<&'a StopFlag>,
+    pub stop: Option<&'a AtomicBool>,
 }
 
 impl Limit<'_> {

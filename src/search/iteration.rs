@@ -1,6 +1,7 @@
 //! The iterations of a run: descents become requests, answers are expanded and backpropagated.
 
-use super::Search;
+use std::sync::atomic::Ordering;
+
 use super::config::{Limit, StopReason};
 use super::pipeline::Received;
 use super::pool::PoolId;
@@ -9,6 +10,7 @@ use super::record::{Bounds, SIMULTANEOUS};
 use super::request::{BoxedRequest, RequestKind, RolloutRequest};
 use super::select::Leaf;
 use super::timing::{Deadline, StageTimer};
+use super::{Search, most_in_flight};
 use crate::ids::{Id, NodeId};
 use crate::machine::multiversion::with_wide_vectors;
 
@@ -36,7 +38,7 @@ impl Search {
             if self.is_proven() {
                 return StopReason::Proven;
             }
-            if limit.stop.is_some_and(|stop| stop.is_stopped()) {
+            if limit.stop.is_some_and(|stop| stop.load(Ordering::Acquire)) {
                 return StopReason::Flag;
             }
             if deadline.is_over() {
@@ -121,7 +123,8 @@ impl Search {
 
     #[inline]
     fn max_in_flight(&self) -> u32 {
-        MIN_IN_FLIGHT + self.graph.nodes[self.graph.root].visits / VISITS_PER_REQUEST
+        let by_visits = self.graph.nodes[self.graph.root].visits / VISITS_PER_REQUEST;
+        (MIN_IN_FLIGHT + by_visits).min(self.most_in_flight)
     }
 
     fn iterate(&mut self) {
@@ -218,6 +221,12 @@ impl Search {
     fn apply(&mut self, mut answer: BoxedRequest) {
         let mut timer = StageTimer::start(self.counters.answers);
         self.counters.answers += 1;
+        let n_legal = answer.position.legal.len();
+        if n_legal > self.most_legal {
+            self.most_legal = n_legal;
+            let n_words = self.current.len();
+            self.most_in_flight = most_in_flight(n_words, n_legal, self.graph.roles);
+        }
         let mut is_stale = true;
         if answer.epoch == self.epoch {
             self.read_result(&answer);

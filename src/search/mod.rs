@@ -116,7 +116,14 @@ pub struct Search {
     has_varying_sum: bool,
     /// Longest path since the current state was reached.
     max_depth: u32,
+    /// The most legal moves of an answer so far.
+    most_legal: usize,
+    /// Requests that may be in flight at most, by their size.
+    most_in_flight: u32,
 }
+
+/// Greatest number of bytes of all requests.
+const MAX_REQUEST_BYTES: usize = 128 << 20;
 
 impl Search {
     /// A search for `role` at the initial state. Starts the rollout threads.
@@ -129,6 +136,7 @@ impl Search {
             config.placements = None;
         }
         let roles = machine.info().n_roles();
+        config.placements.take_if(|found| !amaf::fits(found, roles));
         let current = machine.initial_state();
         let mut search = Search {
             role,
@@ -162,6 +170,8 @@ impl Search {
             first_sum: None,
             has_varying_sum: false,
             max_depth: 0,
+            most_legal: 0,
+            most_in_flight: most_in_flight(current.len(), 0, roles),
             config,
         };
         search.set_state(&current);
@@ -291,4 +301,13 @@ impl Search {
         }
         self.graph.child(root, &selected)
     }
+}
+
+/// The requests that take [`MAX_REQUEST_BYTES`]. A request has two states, legal moves with their
+/// values, and values and moves of each role.
+fn most_in_flight(state_words: usize, n_legal: usize, n_roles: usize) -> u32 {
+    const BYTES_PER_MOVE: usize = size_of::<MoveId>() + size_of::<record::UntriedMove>();
+    const BYTES_PER_ROLE: usize = 32;
+    let bytes = 16 * state_words + BYTES_PER_MOVE * n_legal + BYTES_PER_ROLE * n_roles;
+    (MAX_REQUEST_BYTES / bytes.max(1)).clamp(1, u32::MAX as usize) as u32
 }

@@ -6,8 +6,8 @@
 //! Invariant: a search is at the present state, or is dropped.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 use std::time::{Duration, Instant};
 
 use crossbeam::channel::{Receiver, RecvTimeoutError, TryRecvError};
@@ -34,9 +34,21 @@ const SLICE_ITERATIONS: u64 = 500;
 const PAUSE: Duration = Duration::from_millis(100);
 /// A hint is thought about for at most this long.
 const HINT_TIME: Duration = Duration::from_secs(3);
-/// Limit on the nodes of a search, and on its bytes.
+/// Limit on the nodes of a search.
 const MAX_NODES: u32 = 500_000;
-const MAX_BYTES: usize = 512 << 20;
+/// Searches that a table keeps at the same time.
+const MAX_SEARCHES: usize = 4;
+/// Bytes of the searches of all tables together, and of their builds. A table begins with an equal
+/// share.
+const SEARCH_BYTES: usize = 512 << 20;
+const BUILD_BYTES: usize = 768 << 20;
+/// Limits on the states of a game, in bytes, and on its moves of single roles.
+const MAX_STATE_BYTES: usize = 64 << 20;
+const MAX_ROLE_MOVES: usize = 1 << 20;
+/// Facts of a state that are shown.
+const MAX_SHOWN_FACTS: usize = 20_000;
+/// How often a table that waits to build looks whether it is closed.
+const BUILD_PAUSE: Duration = Duration::from_millis(20);
 /// States that boards are recognised in, facts that name cells, and the time for that.
 const BOARD_STATES: usize = 200;
 const MAX_BOARD_FACTS: usize = 20_000;
@@ -55,11 +67,46 @@ pub(super) struct Opened {
     pub is_person: Vec<bool>,
 }
 
+/// What tables share, and the flag of this one.
+pub(super) struct Together {
+    pub n_tables: Arc<AtomicUsize>,
+    /// Locked by the table that builds.
+    pub building: Arc<Mutex<()>>,
+    /// Set when the table is closed.
+    pub stop: Arc<AtomicBool>,
+}
+
+impl Together {
+    fn is_closed(&self) -> bool {
+        self.stop.load(Ordering::Acquire)
+    }
+
+    /// An equal share of bytes for each table.
+    fn share(&self, bytes: usize) -> usize {
+        bytes / self.n_tables.load(Ordering::Acquire).max(1)
+    }
+
+    /// Waits for its turn to build.
+    fn begin_building(&self) -> Result<MutexGuard<'_, ()>, String> {
+        loop {
+            if self.is_closed() {
+                return Err("the table is closed".to_string());
+            }
+            match self.building.try_lock() {
+                Ok(turn) => return Ok(turn),
+                Err(TryLockError::Poisoned(turn)) => return Ok(turn.into_inner()),
+                Err(TryLockError::WouldBlock) => std::thread::sleep(BUILD_PAUSE),
+            }
+        }
+    }
+}
+
 /// The table, as its thread holds it.
 pub(super) struct Host {
     opened: Opened,
     settings: Settings,
     shown: Arc<Shown>,
+    together: Together,
     view: View,
     effort: Effort,
 }
@@ -98,13 +145,14 @@ impl Spent {
 }
 
 impl Host {
-    pub fn new(opened: Opened, settings: Settings, shown: Arc<Shown>) -> Self {
+    pub fn new(opened: Opened, settings: Settings, shown: Arc<Shown>, together: Together) -> Self {
         let view = View::clone(&locked(&shown.view));
         Self {
             effort: opened.effort,
             opened,
             settings,
             shown,
+            together,
             view,
         }
     }
@@ -140,12 +188,14 @@ impl Host {
     }
 
     fn build(&mut self, builders: &GameBuilders) -> Result<Game, String> {
+        let turn = self.together.begin_building()?;
         let begin = Instant::now();
         let memory = usize::try_from(self.settings.player.build_memory_mib).unwrap_or(usize::MAX);
+        let memory = memory.saturating_mul(1 << 20);
         let budget = BuildBudget {
             until: begin + BUILD_TIME,
-            memory: memory.saturating_mul(1 << 20),
-            cancelled: Arc::new(AtomicBool::new(false)),
+            memory: memory.min(self.together.share(BUILD_BYTES)),
+            cancelled: Arc::clone(&self.together.stop),
         };
         let mut is_fallback = false;
         let rules = &*self.opened.rules.rules;
@@ -156,12 +206,16 @@ impl Host {
                 None => Err(why),
             }
         })?;
+        drop(turn);
+        if self.together.is_closed() {
+            return Err("the table is closed".to_string());
+        }
         let record = self.record();
         record.built(built.machine.kind(), is_fallback, begin.elapsed());
         let seed = self.settings.search.seed;
         let until = Instant::now() + BOARD_TIME;
         let mut random = Random::new(seed);
-        let go_on = || Instant::now() < until;
+        let go_on = || Instant::now() < until && !self.together.is_closed();
         let states = board::sample_states(&built.machine, &mut random, BOARD_STATES, go_on);
         let facts = built.info().facts();
         let facts = facts.filter(|facts| facts.len() <= MAX_BOARD_FACTS);
@@ -170,10 +224,12 @@ impl Host {
         record.board(&self.view.shapes);
         self.view.log = record.folder();
         let n_roles = self.opened.roles.len();
+        let n_own = self.opened.is_person.iter().filter(|&&it| !it).count();
+        let n_searches = n_own.clamp(1, MAX_SEARCHES);
         let config = SearchConfig {
             rollout_threads: 0,
             max_nodes: MAX_NODES,
-            max_bytes: MAX_BYTES,
+            max_bytes: self.together.share(SEARCH_BYTES) / n_searches,
             ..search_config(&self.settings.search, seed)
         };
         Ok(Game {
@@ -226,7 +282,7 @@ impl Host {
 
     fn play(&mut self, mut game: Game, inbox: &Receiver<Command>, is_busy: &impl Fn() -> bool) {
         self.enter(&mut game);
-        loop {
+        while !self.together.is_closed() {
             if self.view.phase == Phase::Playing
                 && let Some(joint_move) = game.choices.iter().copied().collect()
             {
@@ -295,6 +351,11 @@ impl Host {
             spent,
             ..
         } = game;
+        let n_kept = searches.iter().flatten().count();
+        if searches[role].is_none() && n_kept >= MAX_SEARCHES {
+            searches.iter_mut().for_each(|search| *search = None);
+        }
+        let stop = &*self.together.stop;
         let searcher = searches[role].get_or_insert_with(|| {
             preferred_search(
                 built,
@@ -307,11 +368,11 @@ impl Host {
         match effort {
             Effort::Time(time) => {
                 let slice = SLICE.min(time.saturating_sub(spent.time));
-                searcher.search(begin + slice, &AtomicBool::new(false));
+                searcher.search(begin + slice, stop);
             }
             Effort::Iterations(count) => {
                 let left = count.saturating_sub(spent.iterations);
-                searcher.search_iterations(SLICE_ITERATIONS.min(left));
+                searcher.search_iterations(SLICE_ITERATIONS.min(left), stop);
                 spent.iterations += SLICE_ITERATIONS.min(left);
             }
         }
@@ -416,9 +477,10 @@ impl Host {
             }
             self.view.goals = Some(goals);
             self.view.phase = Phase::Over;
-        } else if game.course.turn() >= MAX_TURNS {
+        } else if is_too_long(&game.course, game.choices.len()) {
             self.view.phase = Phase::Failed;
-            self.view.problem = Some(format!("the game has not ended after {MAX_TURNS} turns"));
+            let turn = game.course.turn();
+            self.view.problem = Some(format!("the game has not ended after {turn} turns"));
         }
         for role in 0..game.choices.len() {
             game.choices[role] = match *game.course.legal(role) {
@@ -440,6 +502,7 @@ impl Host {
     fn show(&mut self, game: &mut Game) {
         let n_roles = self.opened.roles.len();
         self.view.facts = game.course.facts();
+        self.view.facts.truncate(MAX_SHOWN_FACTS);
         for role in 0..n_roles {
             let has_chosen = game.choices[role].is_some();
             let n_legal = game.course.legal(role).len();
@@ -519,6 +582,13 @@ impl Host {
             None => Ok(role),
         }
     }
+}
+
+/// Whether a game that is not over has had too many turns for its size.
+fn is_too_long(course: &Course, n_roles: usize) -> bool {
+    let turn = course.turn();
+    let of_states = turn.saturating_mul(size_of_val(course.state()));
+    turn >= MAX_TURNS || of_states > MAX_STATE_BYTES || turn * n_roles > MAX_ROLE_MOVES
 }
 
 /// Characters of names of games that have a meaning in names of matches become others.

@@ -14,7 +14,7 @@ mod course;
 mod view;
 mod host;
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -27,6 +27,7 @@ use crate::config::Settings;
 use crate::gdl::{self, Diagnostic, Severity, sexpr};
 use crate::machine::random::Random;
 use crate::player::{Player, StartRules, Status};
+use crate::sync::allocator;
 
 /// Tables at the same time. A further one takes the place of the one that was idle longest.
 const MAX_TABLES: usize = 8;
@@ -34,6 +35,10 @@ const MAX_TABLES: usize = 8;
 const MAX_IDLE: Duration = Duration::from_secs(30 * 60);
 /// Commands that wait at a table, at most.
 const MAX_COMMANDS: usize = 32;
+/// Threads of tables at the same time, those of closed tables that have not ended included.
+const MAX_THREADS: usize = 2 * MAX_TABLES;
+/// Stack for deep recursion in building.
+const STACK_BYTES: usize = 64 << 20;
 /// Limits on what a person may ask of Panza for a move.
 const MAX_TIME: Duration = Duration::from_secs(120);
 const MAX_ITERATIONS: u64 = 100_000_000;
@@ -134,6 +139,14 @@ struct Table {
     name: String,
     commands: Sender<Command>,
     shown: Arc<Shown>,
+    /// Ends all work of the table.
+    stop: Arc<AtomicBool>,
+}
+
+impl Drop for Table {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Release);
+    }
 }
 
 /// What a table publishes.
@@ -179,6 +192,10 @@ struct Shared {
     builders: GameBuilders,
     player: Player,
     tables: Mutex<Vec<Table>>,
+    /// Threads of tables, those of closed ones that have not ended included.
+    n_threads: Arc<AtomicUsize>,
+    /// Locked by the table that builds its game: one does at a time.
+    building: Arc<Mutex<()>>,
     names: Mutex<Random>,
 }
 
@@ -194,6 +211,8 @@ impl Tables {
                 builders,
                 player,
                 tables: Mutex::new(Vec::new()),
+                n_threads: Arc::default(),
+                building: Arc::default(),
                 names: Mutex::new(Random::new(seed)),
             }),
         }
@@ -221,6 +240,15 @@ impl Tables {
         let effort = setting.effort.bounded();
         let view = View::first(&name, &setting.game, &roles, &is_person);
         let shown = Arc::new(Shown::new(view));
+        let stop = Arc::new(AtomicBool::new(false));
+        let Some(thread) = ThreadCount::begin(&shared.n_threads) else {
+            return Err(TableError::Thread);
+        };
+        let together = host::Together {
+            n_tables: Arc::clone(&shared.n_threads),
+            building: Arc::clone(&shared.building),
+            stop: Arc::clone(&stop),
+        };
         let host = host::Host::new(
             host::Opened {
                 setting,
@@ -231,11 +259,18 @@ impl Tables {
             },
             shared.settings.clone(),
             Arc::clone(&shown),
+            together,
         );
         let (builders, player) = (shared.builders.clone(), shared.player.clone());
         let spawned = std::thread::Builder::new()
             .name("table".into())
-            .spawn(move || host.run(&builders, &inbox, || player.info() == Status::Busy));
+            .stack_size(STACK_BYTES)
+            .spawn(move || {
+                host.run(&builders, &inbox, || player.info() == Status::Busy);
+                drop(inbox);
+                allocator::give_back();
+                drop(thread);
+            });
         if spawned.is_err() {
             return Err(TableError::Thread);
         }
@@ -244,13 +279,13 @@ impl Tables {
         if tables.len() >= MAX_TABLES {
             let asked = |table: &Table| *locked(&table.shown.asked);
             let oldest = (0..tables.len()).min_by_key(|&index| asked(&tables[index]));
-            // Its thread ends with its inbox.
             oldest.map(|index| tables.swap_remove(index));
         }
         tables.push(Table {
             name: name.clone(),
             commands,
             shown,
+            stop,
         });
         Ok(name)
     }
@@ -288,9 +323,27 @@ impl Tables {
         Some(table.shown.version.load(Ordering::Acquire))
     }
 
-    /// Closes a table.
+    /// Closes a table, which ends its work.
     pub fn close(&self, name: &str) {
         locked(&self.shared.tables).retain(|table| table.name != name);
+    }
+}
+
+/// Counts a thread while it exists.
+struct ThreadCount(Arc<AtomicUsize>);
+
+impl ThreadCount {
+    /// Counts a thread, unless there are too many.
+    fn begin(count: &Arc<AtomicUsize>) -> Option<Self> {
+        let more = |n: usize| (n < MAX_THREADS).then_some(n + 1);
+        let counted = count.fetch_update(Ordering::AcqRel, Ordering::Acquire, more);
+        counted.ok().map(|_| Self(Arc::clone(count)))
+    }
+}
+
+impl Drop for ThreadCount {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::AcqRel);
     }
 }
 

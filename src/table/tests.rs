@@ -175,3 +175,30 @@ fn there_are_at_most_so_many_tables() {
     assert!(tables.view(&names[0]).is_none());
     assert!(names[1..].iter().all(|name| tables.view(name).is_some()));
 }
+
+#[test]
+fn closed_tables_end_their_builds() {
+    let tables = tables();
+    let source = "(role r) (init (n y)) (init (n z)) (legal r go) (<= terminal (true (n stop)))
+        (goal r 50) (<= (next (n (f ?x ?y))) (true (n ?x)) (true (n ?y)))";
+    let exploding = || Setting {
+        source: source.into(),
+        ..setting("ticTacToe", People::First)
+    };
+    let opened: Vec<String> = (0..MAX_TABLES)
+        .map(|_| tables.open(exploding()).unwrap())
+        .collect();
+    assert_eq!(tables.shared.n_threads.load(Ordering::Acquire), MAX_TABLES);
+    for table in &opened {
+        tables.close(table);
+    }
+    // A build that is not stopped takes `BUILD_TIME` for each table.
+    let until = Instant::now() + PATIENCE;
+    while tables.shared.n_threads.load(Ordering::Acquire) > 0 {
+        assert!(Instant::now() < until, "threads of closed tables are left");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    // The next table plays as ever.
+    let table = tables.open(setting("ticTacToe", People::First)).unwrap();
+    wait(&tables, &table, is_asked);
+}

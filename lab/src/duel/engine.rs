@@ -420,7 +420,9 @@ impl Engine for LocalEngine {
             }
             Command::Iterate { role, iterations } => {
                 let clock = self.overrides.clock();
-                let iterate = |search: &mut dyn Searcher| search.search_iterations(*iterations);
+                let iterate = |search: &mut dyn Searcher| {
+                    search.search_iterations(*iterations, &AtomicBool::new(false))
+                };
                 self.game()?.think(*role, clock, iterate)
             }
             Command::Quit => Ok(json!({})),

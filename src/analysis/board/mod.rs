@@ -90,9 +90,11 @@ impl BoardPainter {
     }
 }
 
+/// Facts of all sampled states together, at most.
+const MAX_SAMPLED_FACTS: usize = 100_000;
+
 /// States of random games, the initial state first, as lists of facts, for [`BoardPainter::learn`].
-/// Stops at `limit` states, or when
-/// `go_on` returns false.
+/// Stops at `limit` states or [`MAX_SAMPLED_FACTS`] facts, or when `go_on` returns false.
 pub fn sample_states(
     machine: &Arc<dyn Machine>,
     random: &mut Random,
@@ -101,9 +103,17 @@ pub fn sample_states(
 ) -> Vec<Vec<String>> {
     let initial = machine.initial_state();
     let mut reasoner = Arc::clone(machine).reasoner();
-    let mut samples = vec![machine.info().state_facts(&initial)];
+    let mut n_left = MAX_SAMPLED_FACTS;
+    let mut facts_of = |state: &[u64]| {
+        let mut facts = machine.info().state_facts(state);
+        facts.truncate(n_left);
+        n_left -= facts.len();
+        (facts, n_left > 0)
+    };
+    let (first, mut has_room) = facts_of(&initial);
+    let mut samples = vec![first];
     let mut next = Vec::new();
-    while samples.len() < limit && go_on() {
+    while samples.len() < limit && has_room && go_on() {
         let joint_move = match reasoner.is_terminal() {
             true => None,
             false => random_joint_move(reasoner.as_mut(), machine.info().n_roles(), random),
@@ -114,7 +124,9 @@ pub fn sample_states(
             None => next.clone_from(&initial),
         }
         reasoner.set_state(&next);
-        samples.push(machine.info().state_facts(&next));
+        let (facts, is_open) = facts_of(&next);
+        samples.push(facts);
+        has_room = is_open;
     }
     samples
 }

@@ -67,7 +67,7 @@ fn red_chooses(facts: &[&str], iterations: u64) -> String {
         .expect("facts of the game");
     let mut factored =
         FactoredSearch::new(&game, RoleId(0), &state, &config()).expect("the game has parts");
-    factored.search_each(iterations);
+    factored.search_each(iterations, &AtomicBool::new(false));
     let best = factored.best_move().expect("there are moves");
     game.info().move_text(best.mv)
 }
@@ -119,7 +119,7 @@ fn goal_alone(game: &BuiltGame, iterations: u64) -> Option<u8> {
         if reasoner.is_terminal() {
             break;
         }
-        factored.search_each(iterations);
+        factored.search_each(iterations, &AtomicBool::new(false));
         let best = factored.best_move().expect("there are moves");
         assert!(reasoner.legal_moves(role).contains(&best.mv));
         let mut next = Vec::new();

@@ -1,11 +1,10 @@
 //! Small games written by hand, for the tests of the search.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use super::{GameInfo, Machine, MoveId, PlayoutEnd, Random, Reasoner, RoleId};
-use crate::sync::stop::StopFlag;
 
 /// Moves of role `r` are numbered from `r * ROLE` on.
 pub(super) const ROLE: u32 = 100_000;
@@ -423,13 +422,17 @@ pub(super) fn slow<R: Rules>(rules: R, time: Duration) -> Arc<dyn Machine> {
 }
 
 /// A game that sets a flag at the start of its `count`th playout.
-pub(super) fn stopping<R: Rules>(rules: R, count: usize, flag: StopFlag) -> Arc<dyn Machine> {
+pub(super) fn stopping<R: Rules>(
+    rules: R,
+    count: usize,
+    flag: Arc<AtomicBool>,
+) -> Arc<dyn Machine> {
     let playouts = AtomicUsize::new(0);
     Game::new(Playing {
         rules,
         before: move |_| {
             if playouts.fetch_add(1, Ordering::Relaxed) + 1 == count {
-                flag.stop();
+                flag.store(true, Ordering::Release);
             }
         },
     })

@@ -1,7 +1,7 @@
 //! Playing strength, choice of moves, following a match, limits, repeatability.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use super::games::{Endless, Game, Lights, Nim, Table, TableNode, Wide, matrix, slow, stopping};
@@ -11,7 +11,6 @@ use crate::ids::RoleId;
 use crate::machine::Machine;
 use crate::machine::random::Random;
 use crate::search::{Limit, Search, SearchConfig, StopReason};
-use crate::sync::stop::StopFlag;
 
 #[test]
 fn a_search_can_be_sent_to_another_thread() {
@@ -414,7 +413,7 @@ fn a_deadline_that_has_passed_stops_before_the_first_iteration() {
 
 #[test]
 fn the_stop_flag_ends_a_run_within_one_iteration() {
-    let flag = StopFlag::new();
+    let flag = Arc::new(AtomicBool::new(false));
     let machine = stopping(Endless, 25, flag.clone());
     let mut search = Search::new(machine, RoleId(0), config());
     let limit = Limit {

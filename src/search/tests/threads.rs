@@ -1,13 +1,13 @@
 //! The pipeline: every request is answered or counted as lost, and `in_flight` returns to 0.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use super::games::{Endless, Game, Nim, panicking, slow, stopping};
 use super::{config, iterations, mv, self_play, tic_tac_toe};
 use crate::ids::RoleId;
 use crate::search::{Limit, Search, SearchConfig, SearchStatistics, StopReason};
-use crate::sync::stop::StopFlag;
 
 pub(super) fn threaded(rollout_threads: usize) -> SearchConfig {
     SearchConfig {
@@ -131,7 +131,7 @@ fn dropping_a_search_with_requests_in_flight_joins_its_threads() {
 
 #[test]
 fn the_stop_flag_and_the_deadline_end_a_run_with_threads() {
-    let flag = StopFlag::new();
+    let flag = Arc::new(AtomicBool::new(false));
     let mut search = Search::new(stopping(Endless, 500, flag.clone()), RoleId(0), threaded(2));
     let limit = Limit {
         stop: Some(&flag),
