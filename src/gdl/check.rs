@@ -43,8 +43,8 @@ pub fn check(rules: &Rules, doubtful: &HashSet<Symbol>) -> Vec<Diagnostic> {
 /// More roles than games may have.
 fn too_many_roles(rules: &Rules) -> Option<Diagnostic> {
     let n_roles = rules.roles().len();
-    let heads = rules.rules.iter().map(|rule| &rule.head);
-    let last = heads.filter(|head| head.relation == keyword::ROLE).last()?;
+    let mut heads = rules.rules.iter().map(|rule| &rule.head);
+    let last = heads.rfind(|head| head.relation == keyword::ROLE)?;
     (n_roles > MAX_ROLES).then(|| {
         let message = format!("there are {n_roles} roles, at most {MAX_ROLES} can be played");
         Diagnostic::error("too-many-roles", last.span, message)
