@@ -111,6 +111,7 @@ const TABLE: &[Row] = &[
             "build",
             "search",
             "player",
+            "sync",
             "telemetry",
             "config",
             "ids",

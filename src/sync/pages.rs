@@ -1,9 +1,10 @@
-//! Memory in mappings of its own, in huge pages, and prefetches, for large tables with random access.
+//! Memory in mappings of its own, in huge pages, and prefetches, for large tables that are accessed
+//! at random.
 //!
-//! A [`Room`] is a vector of fixed capacity whose memory is a mapping of its own. The system commits
-//! it page by page as it is written, takes it back as soon as the room is dropped, and reserves
-//! nothing for what is not written yet. Huge pages cost fewer TLB misses. The system is only
-//! advised: where it does not follow, the memory works the same and is slower.
+//! A [`Room`] is a vector of fixed capacity whose memory is a mapping of its own. The system
+//! commits it page by page as it is written, takes it back as soon as the room is dropped, and
+//! reserves nothing for what is not written yet. Huge pages cost fewer TLB misses. The system is
+//! only advised: where it does not follow, the memory works the same and is slower.
 //!
 //! Invariants: the memory is not touched before it is written, so unused parts take no physical
 //! pages; a mapping that the system refuses is `None` and never ends the process.
