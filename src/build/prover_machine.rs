@@ -5,9 +5,9 @@
 //! inside playouts are not numbered, so the table grows with the search tree only. When it holds
 //! too many facts it is emptied, and the numbers given out before stand for the initial state.
 //!
-//! One prover serves all threads in turn, those of urgent reasoners first. A query beyond its
-//! limits gets the default answer: not over, no moves, no goals, the same state. Once the game is
-//! no longer needed, every query does.
+//! One prover serves all threads in turn: urgent reasoners and questions about names, which are
+//! short, before all others. A query beyond its limits gets the default answer: not over, no moves,
+//! no goals, the same state. Once the game is no longer needed, every query does.
 //!
 //! Invariant: equal states have equal numbers, until the table is emptied.
 
@@ -209,16 +209,18 @@ impl GameInfo for ProverMachine {
     }
 
     fn move_text(&self, mv: MoveId) -> String {
-        let tables = self.tables();
-        let term = tables.moves.get(mv);
-        term.map_or(String::new(), |&term| tables.prover.show(term))
+        self.query(true, |tables| {
+            let term = tables.moves.get(mv);
+            term.map_or(String::new(), |&term| tables.prover.show(term))
+        })
     }
 
     /// Finds moves that were legal in some state queried before; no others have numbers.
     fn find_move(&self, role: RoleId, text: &str) -> Option<MoveId> {
-        let mut tables = self.tables();
-        let term = tables.prover.read_term(text)?;
-        tables.move_numbers.get(&(role, term)).copied()
+        self.query(true, |tables| {
+            let term = tables.prover.read_term(text)?;
+            tables.move_numbers.get(&(role, term)).copied()
+        })
     }
 
     fn state_facts(&self, state: &[u64]) -> Vec<String> {
@@ -419,5 +421,31 @@ impl Reasoner for ProverReasoner {
             *goal = value.unwrap_or(0);
         }
         end
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn other_queries_wait_while_an_urgent_one_does() {
+        let rules = "(role r) (init on) (legal r go) (legal r stay) (<= terminal (true off))";
+        let (rules, _) = crate::gdl::load(rules);
+        let machine = Arc::new(ProverMachine::new(&rules).expect("the rules have a role"));
+        let role = RoleId::from_index(0);
+        let mut ordinary = Arc::clone(&machine).reasoner();
+        let mut urgent = Arc::clone(&machine).reasoner();
+        urgent.set_urgent();
+        let waiting = Urgency::new(&machine);
+        let listing = std::thread::spawn(move || ordinary.legal_moves(role).len());
+        std::thread::sleep(5 * URGENT_LOOK);
+        let first = urgent.first_legal(role).expect("two moves are legal");
+        let text = machine.move_text(first);
+        assert_eq!(machine.find_move(role, &text), Some(first));
+        assert!(urgent.is_legal(role, first));
+        assert!(!listing.is_finished());
+        drop(waiting);
+        assert_eq!(listing.join().expect("no query panics"), 2);
     }
 }
