@@ -140,6 +140,26 @@ fn roles_without_variables(n: usize) -> String {
     format!("{roles} (init (n z)) (<= (next (n z)) (true (n z))) (<= terminal (true (n stop)))")
 }
 
+/// A fact of `n` arguments that stays, and more such facts than fit into memory.
+fn long_facts(n: usize) -> [String; 2] {
+    let constants = (0..n).map(|place| format!("c{}", place % 50));
+    let constants = constants.collect::<Vec<_>>().join(" ");
+    let variables = (0..n).map(|place| format!("?x{place}"));
+    let variables = variables.collect::<Vec<_>>().join(" ");
+    let rules = "(role r) (init (n z)) (legal r go) (legal r stay) (goal r 50)
+        (<= terminal (true (n stop)))";
+    let facts = values(10);
+    [
+        format!(
+            "{rules} (init (w {constants})) (<= (next (w {variables})) (true (w {variables})))"
+        ),
+        format!(
+            "{rules} {facts} (<= (next (w ?a ?b ?c ?e ?f ?g {constants}))
+             (d ?a) (d ?b) (d ?c) (d ?e) (d ?f) (d ?g))"
+        ),
+    ]
+}
+
 /// A state with `10^n_digits` legal moves.
 fn many_moves(n_digits: usize) -> String {
     let facts = values(10);
@@ -317,6 +337,20 @@ fn a_thousand_roles_are_played_in_little_address_space_and_more_are_refused() {
     assert_plays(&server, "after");
     let peak = server.peak();
     assert!(peak < 2048, "{peak} MiB");
+}
+
+#[test]
+fn facts_of_twenty_thousand_arguments_are_played_in_little_address_space() {
+    let server = Server::start_with_little_address_space();
+    for (number, rules) in long_facts(20_000).iter().enumerate() {
+        let name = format!("long-facts-{number}");
+        let answer = server.first_move(&name, "r", rules, "12 4");
+        assert!(answer == "go" || answer == "stay", "{name}: {answer}");
+        server.wait_for_end(&name);
+    }
+    assert_plays(&server, "after");
+    let peak = server.peak();
+    assert!(peak < 1400, "{peak} MiB");
 }
 
 #[test]

@@ -13,7 +13,10 @@
 //! each state.
 
 use std::collections::{HashMap, HashSet};
+use std::hash::BuildHasher;
 use std::sync::Arc;
+
+use rustc_hash::FxBuildHasher;
 
 use crate::budget::Budget;
 use crate::ids::{BaseId, Id, MoveId, RoleId};
@@ -58,6 +61,8 @@ const MAX_BUSY: usize = 32;
 const MAX_MOVES_PER_CHANGE: usize = 5;
 /// The most groups that are returned.
 const MAX_GROUPS: usize = 512;
+/// Facts of more parts are grouped by their relation only: the work is the square of the parts.
+const MAX_PARTS: usize = 64;
 
 /// The mutex groups of a game, and the play that showed them.
 #[derive(Clone, Debug)]
@@ -259,24 +264,24 @@ impl Finder<'_> {
     /// Facts of one relation, and facts that differ in one argument only, where there are few
     /// enough of them. Facts that did not change are left out.
     fn groups_by_form(&mut self, network: &Network) {
-        let mut groups: HashMap<(usize, String), Vec<BaseId>> = HashMap::new();
-        let mut order: Vec<(usize, String)> = Vec::new();
+        let mut groups: HashMap<(usize, u64), Vec<BaseId>> = HashMap::new();
+        let mut order: Vec<(usize, u64)> = Vec::new();
         for (base, fact) in network.facts.enumerate() {
             let parts = parts(fact);
             let name = parts.first().copied().unwrap_or_default();
-            let mut keys = vec![(usize::MAX, name.to_string())];
+            let mut keys = vec![(usize::MAX, FxBuildHasher.hash_one(name))];
             // With one argument this is the relation again.
-            for place in if parts.len() > 2 {
+            for place in if (3..=MAX_PARTS).contains(&parts.len()) {
                 1..parts.len()
             } else {
                 0..0
             } {
-                let mut others = parts.clone();
-                others.remove(place);
-                keys.push((place, others.join(" ")));
+                // Forms of equal hashes make one group, which playing refutes.
+                let others = (&parts[..place], &parts[place + 1..]);
+                keys.push((place, FxBuildHasher.hash_one(others)));
             }
             for key in keys {
-                let members = groups.entry(key.clone()).or_default();
+                let members = groups.entry(key).or_default();
                 if members.is_empty() {
                     order.push(key);
                 }
