@@ -236,8 +236,9 @@ impl Prover {
     /// term table is full.
     pub fn term_from_sexpr(&mut self, expression: &Sexpr) -> Option<TermId> {
         let engine = &mut self.engine;
+        let has_room = engine.store.has_room();
         let (terms, symbols) = (&mut engine.store.terms, &mut engine.names.symbols);
-        match terms.len() < engine.limits.terms {
+        match has_room {
             true => terms.intern_sexpr(symbols, expression),
             false => terms.find_sexpr(symbols, expression),
         }

@@ -221,10 +221,15 @@ impl Store {
         self.intern_within(self.functions.name(function), arguments)
     }
 
+    /// Whether a term may be added. Terms of many arguments count as several.
+    pub fn has_room(&self) -> bool {
+        self.terms.len() + self.terms.n_arguments() / LONG < self.limits.terms
+    }
+
     /// The term of a name and arguments, added when new. Nothing beyond the limits.
     pub fn intern_within(&mut self, name: Symbol, arguments: &[TermId]) -> Option<TermId> {
         let n_terms = self.terms.len();
-        if n_terms + self.terms.n_arguments() / LONG >= self.limits.terms {
+        if !self.has_room() {
             let known = self.terms.find(name, arguments);
             if known.is_none() {
                 self.fault = Some(Fault::TooManyTerms);
