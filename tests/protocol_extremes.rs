@@ -237,7 +237,7 @@ fn long_messages_without_use_are_answered_by_their_head() {
 #[test]
 fn long_bodies_that_stall_give_way_to_others() {
     let server = Running::new(settings(&["server.max_message_bytes=262144"]), sound(HIGH));
-    // Four of these have all the room that there is.
+    // Two of these have all the room that there is.
     let stalled: Vec<TcpStream> = (0..8)
         .map(|_| {
             let mut stream = server.connect();

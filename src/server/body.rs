@@ -24,7 +24,7 @@ pub(super) const SHORT: usize = 64 * 1024;
 /// Bytes after which the caller is asked about a body that is announced as a long one.
 const FIRST: usize = 4096;
 /// Bodies of the greatest length for which there is room.
-const LONGEST_BODIES: usize = 4;
+const LONGEST_BODIES: usize = 2;
 /// A client that is still writing would not see the answer to a body that is refused, so this much
 /// more is read for this long.
 const READ_ON: usize = 1 << 20;
@@ -270,12 +270,12 @@ mod tests {
     #[test]
     fn the_body_that_began_first_gives_way() {
         let bodies = bodies();
-        let mut shares: Vec<Share> = (0..5).map(|_| bodies.held().enter(&bodies)).collect();
-        for share in &shares[..4] {
+        let mut shares: Vec<Share> = (0..3).map(|_| bodies.held().enter(&bodies)).collect();
+        for share in &shares[..2] {
             assert!(bodies.held().give(share.number, 100));
         }
         assert_eq!(bodies.held().free, 0);
-        assert!(bodies.held().give(shares[4].number, 50));
+        assert!(bodies.held().give(shares[2].number, 50));
         assert!(
             shares[0]
                 .given_up
@@ -285,18 +285,18 @@ mod tests {
         assert!(!bodies.held().give(shares[0].number, 10));
         assert_eq!(bodies.held().free, 50);
         drop(shares);
-        assert_eq!(bodies.held().free, 400);
+        assert_eq!(bodies.held().free, 200);
     }
 
     #[test]
     fn what_is_complete_keeps_its_room() {
         let bodies = bodies();
-        let shares: Vec<Share> = (0..5).map(|_| bodies.held().enter(&bodies)).collect();
-        for share in &shares[..4] {
+        let shares: Vec<Share> = (0..3).map(|_| bodies.held().enter(&bodies)).collect();
+        for share in &shares[..2] {
             assert!(bodies.held().give(share.number, 100));
             bodies.held().bodies.get_mut(&share.number).unwrap().keep = None;
         }
-        assert!(!bodies.held().give(shares[4].number, 1));
+        assert!(!bodies.held().give(shares[2].number, 1));
         drop(shares);
         assert!(bodies.held().bodies.is_empty());
     }
