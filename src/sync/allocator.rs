@@ -9,10 +9,10 @@
 //! Never knows: what was freed.
 
 /// Blocks of at least so many bytes get a mapping of their own, which ends with them.
-#[cfg(all(target_os = "linux", target_env = "gnu"))]
+#[cfg(all(target_os = "linux", target_env = "gnu", not(any(miri, panza_loom))))]
 const MAPPED_BYTES: i32 = 4 << 20;
 /// Free bytes at the end of a heap that are kept.
-#[cfg(all(target_os = "linux", target_env = "gnu"))]
+#[cfg(all(target_os = "linux", target_env = "gnu", not(any(miri, panza_loom))))]
 const KEPT_BYTES: i32 = 1 << 20;
 
 /// Fixes how much free memory the heaps keep, for a process that runs for long. Does nothing with
