@@ -24,7 +24,7 @@ const MAX_DEPTH: usize = 200;
 /// New instances and atoms between two budget checks.
 const CHECK_EVERY: usize = 1 << 12;
 
-/// So many arguments of terms are as much work as an instance.
+/// Arguments of terms that count as one instance in the check of the budget.
 const LONG: usize = 16;
 
 /// Candidates after which a rule is split.

@@ -275,9 +275,9 @@ impl Conductor {
         let roles = rules.rules.role_names();
         let record = Record::new(&self.settings, &start, &roles);
         if asked != (start.start_clock, start.play_clock) {
-            let (start, play) = asked;
+            let (start_clock, play_clock) = asked;
             record.warning(&format!(
-                "the clocks are {start:?} and {play:?}; {longest:?} of each are used \
+                "the clocks of {start_clock:?} and {play_clock:?} are cut to at most {longest:?} \
                  (server.max_clock_seconds)"
             ));
         }

@@ -43,7 +43,7 @@ pub struct Store {
 
 /// Argument lists up to this length are built on the stack.
 const SHORT: usize = 8;
-/// So many arguments count as much as a fact, a term or a visited row.
+/// Arguments that count as one more fact, term or visited row against the limits.
 const LONG: usize = 8;
 /// Rows between two looks at whether an answer is still needed.
 const LOOK_EVERY: u64 = 1 << 12;

@@ -28,7 +28,7 @@ const MAX_SEGMENT_BITS: u32 = 18;
 /// Records that a pool may create regardless of the bound in bytes.
 pub(super) const MIN_RECORDS: usize = 1024;
 
-/// The records of a segment, as a power of two, where a record takes so many bytes.
+/// Base-2 logarithm of the records in a segment, for records of `record_bytes` bytes.
 const fn segment_bits(record_bytes: usize) -> u32 {
     let mut bits = MAX_SEGMENT_BITS;
     while bits > 0 && record_bytes > SEGMENT_BYTES >> bits {
@@ -88,7 +88,7 @@ impl Budget {
         Self { limit, used: 0 }
     }
 
-    /// Whether so many bytes more keep to the bound.
+    /// Whether `bytes` more bytes would stay within the limit.
     fn has(&self, bytes: usize) -> bool {
         bytes <= self.limit.saturating_sub(self.used)
     }

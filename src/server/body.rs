@@ -76,7 +76,7 @@ pub(super) struct Body {
 pub(super) enum Unread<R> {
     /// The caller refused it by its first bytes.
     Refused(R),
-    /// It is longer than so many bytes.
+    /// It is longer than this limit, in bytes.
     TooLong(usize),
     /// The connection broke.
     Broken(hyper::Error),
@@ -210,7 +210,7 @@ impl Held {
         }
     }
 
-    /// Gives a body room for so many bytes in all, if need be that of incomplete ones that began
+    /// Reserves `bytes` bytes in all for a body, if need be those of incomplete ones that began
     /// earlier; false where there is not enough, or where it was given up itself.
     fn give(&mut self, number: u64, bytes: usize) -> bool {
         let Some(own) = self.bodies.get(&number).map(|reader| reader.bytes) else {

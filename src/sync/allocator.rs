@@ -8,7 +8,7 @@
 //!
 //! Never knows: what was freed.
 
-/// Blocks of at least so many bytes get a mapping of their own, which ends with them.
+/// Allocations of at least this many bytes get a mapping of their own, unmapped when freed.
 #[cfg(all(target_os = "linux", target_env = "gnu", not(any(miri, panza_loom))))]
 const MAPPED_BYTES: i32 = 4 << 20;
 /// Free bytes at the end of a heap that are kept.

@@ -68,7 +68,7 @@ pub(crate) struct SoakArguments {
     /// Begin no match after this time. [default: 100, or no limit with --rounds]
     #[arg(long, value_parser = parse_seconds, value_name = "N")]
     minutes: Option<f64>,
-    /// Play every game so many times, and then end.
+    /// Rounds to play: each game is played once a round. [default: until the time is up]
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..), value_name = "N")]
     rounds: Option<u16>,
     /// Abort every match after this number of joint moves. All matches then have the same clocks.
