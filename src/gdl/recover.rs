@@ -26,7 +26,7 @@ pub fn parse(text: &str) -> (Vec<Sexpr>, Vec<Diagnostic>) {
 }
 
 /// Reads all top-level expressions of a text without regard to its layout, and its faults. A text
-/// of more than [`MAX_MESSAGE_TOKENS`] is a fault and nothing of it is read.
+/// of more than four million symbols is a fault and nothing of it is read.
 pub fn parse_message(text: &str) -> (Vec<Sexpr>, Vec<Diagnostic>) {
     parse_text(text, MAX_MESSAGE_TOKENS, |_, _, _| None)
 }

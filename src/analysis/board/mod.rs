@@ -94,7 +94,7 @@ impl BoardPainter {
 const MAX_SAMPLED_FACTS: usize = 100_000;
 
 /// States of random games, the initial state first, as lists of facts, for [`BoardPainter::learn`].
-/// Stops at `limit` states or [`MAX_SAMPLED_FACTS`] facts, or when `go_on` returns false.
+/// Stops at `limit` states or `MAX_SAMPLED_FACTS` facts, or when `go_on` returns false.
 pub fn sample_states(
     machine: &Arc<dyn Machine>,
     random: &mut Random,
