@@ -6,33 +6,24 @@
 //!               parse    atoms &    gates &     counter     graph &    match       GGP protocol
 //!               check    rules      passes      & lanes     pipeline   clocks
 //!                 │                    │           │           │          │
-//!                 │                    └─ analysis ┴── build ──┴ metagame └──▶ telemetry
+//!                 │                    └─ structure ┴─ build ──┴ metagame └──▶ telemetry
 //!                 └──▶ prover (oracle, referee, fallback)
 //! ```
 //!
-//! The modules in reading order:
+//! This library exports the crates of the project under one name, in reading order:
 //!
-//! | module | holds |
+//! | crate | modules |
 //! |---|---|
-//! | [`ids`] | typed indices |
-//! | [`budget`] | deadlines, memory limits, cancellation |
-//! | [`sync`] | the ring between threads, stopping, pinning |
-//! | [`config`] | settings |
-//! | [`telemetry`] | logs and figures |
-//! | [`memory`] | records of games between matches |
-//! | [`gdl`] | text to checked rules |
-//! | [`prover`] | the reference reasoner: a state straight from the rules |
-//! | [`ground`] | rules with variables to rules without |
-//! | [`propnet`] | a game as a network of gates, and the passes that shrink it |
-//! | [`machine`] | engines that run a game: counters for one state, lanes for many |
-//! | [`analysis`] | what is proven of a game and learned from random games |
-//! | [`build`] | rules to a game that is ready to be played |
-//! | [`search`] | Monte Carlo search of the game graph, with proofs |
-//! | [`metagame`] | what is learned about a game, and chosen for its search |
-//! | [`player`] | one match from START to STOP |
-//! | [`server`] | the GGP protocol over HTTP, and pages for browsers |
-//! | [`sokoban`] | Sokoban levels, solutions, and levels as rulesheets |
-//! | [`commands`] | the subcommands of `panza`, and the game manager |
+//! | `panza_sync` | [`sync`] the ring between threads, stopping, pinning; [`budget`] deadlines, memory limits, flags |
+//! | `panza_rules` | [`ids`] typed indices; [`gdl`] text to checked rules; [`prover`] the reference reasoner; [`ground`] rules without variables |
+//! | `panza_machine` | [`propnet`] a game as a network of gates; [`machine`] engines that run it; [`structure`] what is found in a network; [`build`] rules to a game |
+//! | `panza_search` | [`search`] Monte Carlo search with proofs; [`planner`] plans for games of one player; [`learning`] evaluations; [`statistics`] random games |
+//! | `panza_player` | [`config`] settings; [`telemetry`] logs and figures; [`memory`] records between matches; [`metagame`] the study of a game; [`player`] one match |
+//! | `panza_server` | [`games`] rulesheets inside the program; [`table`] games between people and Panza; [`server`] the GGP protocol, and pages |
+//! | `panza_sokoban` | [`sokoban`] levels, solutions, solvers |
+//! | `panza_arena` | [`arena`] the game manager, tournaments |
+//!
+//! [`commands`] has the subcommands of `panza`.
 //!
 //! From rules to a million playouts:
 //!
@@ -68,28 +59,16 @@
 //! # }
 //! ```
 //!
-//! More programs are in `examples/`: playouts of any game, a player of one's own behind the server,
-//! and an analysis of a position.
+//! More programs are in the folders `examples` of the crates: legal moves from rules, playouts of any
+//! game, an analysis of a position, and here a player of one's own behind the server.
 
-pub mod ids;
-pub mod budget;
-pub mod sync;
-pub mod config;
-pub mod telemetry;
-pub mod memory;
-pub mod gdl;
-pub mod prover;
-pub mod ground;
-pub mod propnet;
-pub mod machine;
-pub mod analysis;
-pub mod build;
-pub mod search;
-pub mod planner;
-pub mod metagame;
-pub mod player;
-pub mod games;
-pub mod table;
-pub mod server;
-pub mod sokoban;
+pub use panza_arena as arena;
+pub use panza_machine::{build, machine, propnet, structure};
+pub use panza_player::{config, memory, metagame, player, telemetry};
+pub use panza_rules::{gdl, ground, ids, prover};
+pub use panza_search::{learning, planner, search, statistics};
+pub use panza_server::{games, server, table};
+pub use panza_sokoban as sokoban;
+pub use panza_sync::{self as sync, budget};
+
 pub mod commands;

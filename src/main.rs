@@ -6,5 +6,5 @@ use clap::Parser;
 use panza::commands;
 
 fn main() -> ExitCode {
-    commands::exit_code(commands::run(&commands::Arguments::parse()))
+    panza_arena::outcome::exit_code(commands::run(&commands::Arguments::parse()))
 }

@@ -1,13 +1,13 @@
 //! The findings of an analysis do not depend on names or on the order of rules.
 
 use crate::support::renamed::Disguise;
-use panza::analysis::sample::{Spread, Turns};
+use panza::arena::game_source::Rulesheet;
 use panza::build::{BuildBudget, BuiltGame, build};
-use panza::commands::game_source::Rulesheet;
 use panza::config::Settings;
 use panza::gdl::{self, Rules, sexpr};
 use panza::metagame::{SampleSize, Study, StudyBudget, study};
 use panza::player::search_config;
+use panza::statistics::{Spread, Turns};
 use std::time::{Duration, Instant};
 
 /// Small games of many kinds.

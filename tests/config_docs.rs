@@ -3,10 +3,10 @@
 //! The comments of the file are compared with the table that checks the values, and every setting
 //! is read somewhere.
 
-use crate::support::source::{Token, rust_files, tokens, without_tests};
+use crate::support::source::{Token, rust_files, source_folders, tokens, without_tests};
 use panza::config::{DEFAULT_TOML, KEYS, Key, Kind, Settings};
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use toml::Table;
 
 /// The lines of `text` above the line `name = ...` of `[section]`, back to the
@@ -183,11 +183,16 @@ fn reads(code: &[Token], key: &Key) -> bool {
     })
 }
 
-/// The code of every file below `folder` but those of `config`, without tests.
-fn code_outside_config(folder: &Path) -> Vec<Vec<Token>> {
-    rust_files(folder)
+/// The code of every file but those of `config`, without tests.
+fn code_outside_config() -> Vec<Vec<Token>> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let folders = source_folders().into_iter();
+    let files: Vec<PathBuf> = folders
+        .flat_map(|folder| rust_files(&root.join(folder)))
+        .collect();
+    files
         .iter()
-        .filter(|file| !file.starts_with(folder.join("config")))
+        .filter(|file| !file.starts_with(root.join("crates/player/src/config")))
         .map(|file| {
             let text = fs::read_to_string(file).expect("the source can be read");
             without_tests(&tokens(&text)).0
@@ -197,8 +202,7 @@ fn code_outside_config(folder: &Path) -> Vec<Vec<Token>> {
 
 #[test]
 fn every_setting_is_read_somewhere() {
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-    let code = code_outside_config(&source);
+    let code = code_outside_config();
     let unread: Vec<String> = KEYS
         .iter()
         .filter(|key| !code.iter().any(|code| reads(code, key)))

@@ -3,9 +3,9 @@
 
 use std::sync::Arc;
 
+use panza::arena::engine_choice::build_machine;
+use panza::arena::game_source::Game;
 use panza::build::{self, PlayoutPolicy};
-use panza::commands::engine_choice::build_machine;
-use panza::commands::game_source::Game;
 use panza::ground::Budget;
 use panza::ids::{MoveId, RoleId};
 use panza::machine::lanes::gang::GangLayout;

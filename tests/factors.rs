@@ -3,9 +3,9 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use panza::analysis::factors::{Factors, factors};
 use panza::ground::{self, Budget};
 use panza::propnet::{self, Network};
+use panza::structure::factors::{Factors, factors};
 
 use crate::support::corpus::corpus;
 

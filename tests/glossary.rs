@@ -3,6 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::support::source::source_folders;
+
 /// A row of the glossary.
 struct Entry {
     term: String,
@@ -82,14 +84,22 @@ fn contains(words: &[String], term: &[String]) -> bool {
 /// The file of a module, or the files in its folder.
 fn files_of(module: &str) -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let source = match module.strip_prefix("lab::") {
-        Some(_) => root.join("lab/src"),
-        None => root.join("src"),
-    };
-    let module = module.strip_prefix("lab::").unwrap_or(module);
-    let path = source.join(module.replace("::", "/"));
-    let mut files = Vec::from([path.with_extension("rs")]);
-    let mut folders = Vec::from([path]);
+    let inner = module.replace("::", "/");
+    // A crate by its name, or a module of any crate.
+    let mut paths: Vec<PathBuf> = source_folders()
+        .iter()
+        .map(|source| root.join(source).join(&inner))
+        .collect();
+    if let Some((name, inner)) = inner.split_once('/') {
+        if name == "lab" {
+            paths.push(root.join("lab/src").join(inner));
+        }
+        paths.push(root.join("crates").join(name).join("src").join(inner));
+    } else {
+        paths.push(root.join("crates").join(&inner).join("src"));
+    }
+    let mut files: Vec<PathBuf> = paths.iter().map(|path| path.with_extension("rs")).collect();
+    let mut folders = paths;
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(folder).into_iter().flatten() {
             let path = entry.expect("the folder can be read").path();

@@ -3,14 +3,14 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use panza::commands::arguments::SettingsChoice;
-use panza::commands::game_manager::messages::rules_on_one_line;
-use panza::commands::game_manager::{
+use panza::arena::arguments::SettingsChoice;
+use panza::arena::game_manager::messages::rules_on_one_line;
+use panza::arena::game_manager::{
     Clocks, Ending, FaultKind, MAX_STEPS, MatchError, MatchPlan, MatchRecord, Patience, Request,
     Seat, SeatPlayer, play_match,
 };
-use panza::commands::game_source::{Game, Rulesheet};
-use panza::commands::players::{Player, PlayerSpec};
+use panza::arena::game_source::{Game, Rulesheet};
+use panza::arena::players::{Player, PlayerSpec};
 use panza::ids::{Id, RoleId};
 use panza::prover::Prover;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};

@@ -8,14 +8,14 @@ use std::time::{Duration, Instant};
 
 use crate::support::pile::{Mischief, Pile, hang, rules};
 use crate::support::{HIGH, factory, piles, settings, sound};
-use panza::analysis::signature;
 use panza::config::Settings;
 use panza::gdl::{self, sexpr};
 use panza::memory::Store;
 use panza::planner::SOLVERS;
 use panza::player::{
-    Answer, GameBuilders, PlayRequest, Player, Reply, StartRequest, StartRules, Status,
+    Answer, GameBuilders, Message, PlayRequest, Player, Reply, StartRequest, StartRules, Status,
 };
+use panza::structure::signature;
 use serde_json::json;
 
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -69,18 +69,16 @@ impl Table {
             play_clock,
         };
         let (reply, answer) = reply();
-        table.player.start(
-            StartRequest {
-                match_id: "m".into(),
-                role: role.into(),
-                rules: StartRules::read(&sexpr::parse(source).0, source, "m").unwrap(),
-                start_clock,
-                play_clock,
-                received: Instant::now(),
-                manager: panza::player::Manager::default(),
-            },
-            reply,
-        );
+        let start = StartRequest {
+            match_id: "m".into(),
+            role: role.into(),
+            rules: StartRules::read(&sexpr::parse(source).0, source, "m").unwrap(),
+            start_clock,
+            play_clock,
+            received: Instant::now(),
+            manager: panza::player::Manager::default(),
+        };
+        table.player.handle(Message::Start(start), reply);
         (table, answer)
     }
 
@@ -94,7 +92,7 @@ impl Table {
             moves: (!moves.is_empty()).then_some(moves),
             received: begin,
         };
-        self.player.play(request, reply);
+        self.player.handle(Message::Play(request), reply);
         let Ok(Answer::Move(text)) = answer.recv_timeout(PATIENCE) else {
             panic!("no move")
         };
@@ -106,7 +104,11 @@ impl Table {
     fn stop(&self, moves: &str) {
         let (reply, answer) = reply();
         let begin = Instant::now();
-        self.player.stop("m".into(), Some(texts(moves)), reply);
+        let stop = Message::Stop {
+            match_id: "m".into(),
+            moves: Some(texts(moves)),
+        };
+        self.player.handle(stop, reply);
         assert_eq!(answer.recv_timeout(PATIENCE), Ok(Answer::Done));
         assert!(begin.elapsed() < Duration::from_secs(1));
         assert_eq!(self.player.info(), Status::Available);
@@ -499,7 +501,8 @@ fn the_result_is_stored_in_memory() {
     table.stop("noop (take 1)");
     let table = Table::new(&settings, sound(7), "second", [0.8, 1.0]);
     let (reply, answer) = reply();
-    table.player.abort("m".into(), reply);
+    let match_id = "m".into();
+    table.player.handle(Message::Abort { match_id }, reply);
     assert_eq!(answer.recv_timeout(PATIENCE), Ok(Answer::Aborted));
     assert!(table.player.shut_down(PATIENCE), "threads are left");
 

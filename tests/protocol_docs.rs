@@ -46,7 +46,7 @@ fn tests_of(code: &[Token]) -> Vec<&str> {
 fn every_situation_names_a_test() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut names = HashSet::new();
-    for folder in ["src", "tests"] {
+    for folder in ["crates", "src", "tests"] {
         for file in rust_files(&root.join(folder)) {
             let text = fs::read_to_string(&file).expect("the source can be read");
             names.extend(tests_of(&tokens(&text)).into_iter().map(String::from));

@@ -6,15 +6,15 @@ use std::time::{Duration, Instant};
 
 use crate::support::renamed::Disguise;
 use crate::support::settings;
-use panza::analysis::signature;
-use panza::commands::game_source::EMBEDDED;
+use panza::arena::game_source::EMBEDDED;
 use panza::gdl::{self, sexpr};
 use panza::machine::random::Random;
 use panza::memory::{Kind, Store};
 use panza::metagame::{PlanNote, term};
 use panza::player::{
-    Answer, GameBuilders, Manager, PlayRequest, Player, Reply, StartRequest, StartRules,
+    Answer, GameBuilders, Manager, Message, PlayRequest, Player, Reply, StartRequest, StartRules,
 };
+use panza::structure::signature;
 use serde_json::json;
 
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -126,18 +126,16 @@ fn begin(folder: &Path, puzzle: &Puzzle) -> Player {
     ]);
     let player = Player::new(&settings, GameBuilders::standard()).unwrap();
     let (reply, answer) = reply();
-    player.start(
-        StartRequest {
-            match_id: "m".into(),
-            role: puzzle.role.clone(),
-            rules: StartRules::read(&sexpr::parse(&puzzle.source).0, &puzzle.source, "m").unwrap(),
-            start_clock: PATIENCE,
-            play_clock: PATIENCE,
-            received: Instant::now(),
-            manager: Manager::default(),
-        },
-        reply,
-    );
+    let start = StartRequest {
+        match_id: "m".into(),
+        role: puzzle.role.clone(),
+        rules: StartRules::read(&sexpr::parse(&puzzle.source).0, &puzzle.source, "m").unwrap(),
+        start_clock: PATIENCE,
+        play_clock: PATIENCE,
+        received: Instant::now(),
+        manager: Manager::default(),
+    };
+    player.handle(Message::Start(start), reply);
     assert_eq!(answer.recv_timeout(PATIENCE), Ok(Answer::Ready));
     player
 }
@@ -153,7 +151,7 @@ fn play(player: &Player, n_moves: usize) -> Vec<String> {
             moves: last,
             received: Instant::now(),
         };
-        player.play(request, reply);
+        player.handle(Message::Play(request), reply);
         match answer.recv_timeout(PATIENCE) {
             Ok(Answer::Move(text)) => moves.push(text),
             other => panic!("{other:?}"),
@@ -164,7 +162,8 @@ fn play(player: &Player, n_moves: usize) -> Vec<String> {
 
 fn end(player: &Player) {
     let (reply, answer) = reply();
-    player.abort("m".into(), reply);
+    let match_id = "m".into();
+    player.handle(Message::Abort { match_id }, reply);
     assert_eq!(answer.recv_timeout(PATIENCE), Ok(Answer::Aborted));
     assert!(player.shut_down(PATIENCE), "threads are left");
 }

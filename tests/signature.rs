@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 
 use crate::support::corpus::corpus;
 use crate::support::renamed::Disguise;
-use panza::analysis::signature::{Canonical, Signature, WORK, identify, signature};
-use panza::commands::game_source::EMBEDDED;
+use panza::arena::game_source::EMBEDDED;
 use panza::gdl::{self, Rules, Sexpr, sexpr};
+use panza::structure::signature::{Canonical, Signature, WORK, identify, signature};
 
 /// Every game there is to look at: our own, and those of the corpus where it stands.
 fn games() -> Vec<(String, String)> {

@@ -2,15 +2,17 @@
 
 use std::sync::Arc;
 
-use panza::analysis::latches::latches;
-use panza::analysis::score_ranges::{ScoreRange, score_ranges};
-use panza::analysis::step_budget::StepBudget;
-use panza::analysis::symmetry::Symmetries;
 use panza::build;
+use panza::gdl;
+use panza::ground;
 use panza::ids::RoleId;
 use panza::machine::Machine;
+use panza::propnet;
 use panza::search::{Limit, Search, SearchConfig};
-use panza::{gdl, ground, propnet};
+use panza::structure::latches::latches;
+use panza::structure::score_ranges::{ScoreRange, score_ranges};
+use panza::structure::step_budget::StepBudget;
+use panza::structure::symmetry::Symmetries;
 
 /// Ten doors, each opened by one of two keys; a wrong key breaks the lock for good, and then
 /// nothing is to be had. The doors can be taken in any order, so that there is much to search once

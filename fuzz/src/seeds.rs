@@ -5,13 +5,13 @@ use std::fs;
 use std::sync::Arc;
 use std::time::Duration;
 
-use panza::analysis::evaluation::{Evaluation, GradientSums};
-use panza::analysis::tuples::Tuples;
-use panza::commands::game_source::EMBEDDED;
+use panza::arena::game_source::EMBEDDED;
 use panza::ids::BaseId;
+use panza::learning::evaluation::{Evaluation, GradientSums};
 use panza::machine::random::Random;
 use panza::memory::{Kind, PastMatch, Store};
 use panza::metagame::{PlanNote, Study};
+use panza::structure::tuples::Tuples;
 use serde_json::{Value, json};
 
 use super::{NEXT_FILE, games};

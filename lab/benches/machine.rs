@@ -11,14 +11,14 @@ use std::time::Duration;
 
 use criterion::measurement::{Measurement, ValueFormatter, WallTime};
 use criterion::{BenchmarkGroup, Criterion, Throughput, criterion_group, criterion_main};
-use panza::build::PlayoutPolicy;
-use panza::commands::engine_choice::{
+use panza_arena::engine_choice::{
     Built, EngineChoice, EngineKind, build, build_faster, build_machine,
 };
-use panza::commands::game_source::Game;
-use panza::ids::{Id, MoveId, RoleId};
-use panza::machine::random::Random;
-use panza::machine::{ExpansionStep, Machine, PlayoutTotals, PositionBatch, Reasoner};
+use panza_arena::game_source::Game;
+use panza_machine::build::PlayoutPolicy;
+use panza_machine::machine::random::Random;
+use panza_machine::machine::{ExpansionStep, Machine, PlayoutTotals, PositionBatch, Reasoner};
+use panza_rules::ids::{Id, MoveId, RoleId};
 
 /// A tiny game, two of moderate size, and two larger ones.
 const GAMES: [&str; 5] = [

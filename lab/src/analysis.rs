@@ -7,11 +7,11 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use panza::commands::analyse::examine::{self, Limits};
-use panza::commands::arguments::parse_seconds;
-use panza::commands::game_source::{Game, Rulesheet};
-use panza::commands::outcome::Outcome;
-use panza::commands::output::Output;
+use panza_arena::analyse::examine::{self, Limits};
+use panza_arena::arguments::parse_seconds;
+use panza_arena::game_source::{Game, Rulesheet};
+use panza_arena::outcome::Outcome;
+use panza_arena::output::Output;
 use serde_json::Value;
 
 use crate::children::{self, Findings};

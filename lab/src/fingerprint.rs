@@ -15,15 +15,15 @@ use clap::Args;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use panza::build;
-use panza::commands::game_source::{EMBEDDED, Game};
-use panza::commands::outcome::Outcome;
-use panza::commands::output::{Output, progress_bar};
-use panza::commands::playouts::MAX_STEPS;
-use panza::ground::Budget;
-use panza::ids::{Id, RoleId};
-use panza::machine::random::Random;
-use panza::machine::{Machine, PlayoutEnd};
+use panza_arena::game_source::{EMBEDDED, Game};
+use panza_arena::outcome::Outcome;
+use panza_arena::output::{Output, progress_bar};
+use panza_arena::playouts::MAX_STEPS;
+use panza_machine::build;
+use panza_machine::machine::random::Random;
+use panza_machine::machine::{Machine, PlayoutEnd};
+use panza_rules::ground::Budget;
+use panza_rules::ids::{Id, RoleId};
 
 #[derive(Args, Debug)]
 pub(crate) struct FingerprintArguments {
@@ -347,7 +347,7 @@ impl Fnv {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use panza::commands::engine_choice::build_prover;
+    use panza_arena::engine_choice::build_prover;
 
     #[test]
     fn the_hash_is_fnv_1a() {

@@ -23,10 +23,11 @@ mod soak;
 mod strength;
 
 use clap::{Parser, Subcommand};
-use panza::commands::outcome::Outcome;
-use panza::commands::output::Output;
-use panza::commands::{child, interrupt};
-use panza::telemetry;
+use panza_arena::child;
+use panza_arena::interrupt;
+use panza_arena::outcome::Outcome;
+use panza_arena::output::Output;
+use panza_player::telemetry;
 
 /// The whole command line.
 #[derive(Parser, Debug)]
@@ -194,7 +195,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<Outcome> {
         Command::Performance(arguments) => performance::run(arguments, output),
         Command::Fingerprint(arguments) => fingerprint::run(arguments, output),
         Command::Duel(arguments) => duel::run(arguments, output),
-        Command::Engine => duel::protocol::serve(),
+        Command::Engine => duel::protocol::serve(&mut duel::LocalEngine::new()?),
         Command::Messages(arguments) => messages::run(arguments, output),
         Command::Hostile(arguments) => hostile::run(arguments, output),
         Command::Nets(arguments) => nets::run(arguments, output),

@@ -3,8 +3,8 @@
 use std::process::ExitCode;
 
 use clap::Parser;
-use panza::commands;
+use panza_arena::outcome;
 
 fn main() -> ExitCode {
-    commands::exit_code(panza_lab::run(&panza_lab::Arguments::parse()))
+    outcome::exit_code(panza_lab::run(&panza_lab::Arguments::parse()))
 }

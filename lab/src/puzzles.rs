@@ -10,15 +10,15 @@ use std::time::{Duration, Instant};
 
 use anyhow::anyhow;
 use clap::Args;
-use panza::build::{self, BuildBudget, BuiltGame};
-use panza::commands::arguments::parse_seconds;
-use panza::commands::game_source::{Game, Rulesheet};
-use panza::commands::outcome::Outcome;
-use panza::commands::output::{Output, grouped};
-use panza::config::Settings;
-use panza::ids::RoleId;
-use panza::player::{BestMove, PlanStatus, Searcher, preferred_search, search_config};
-use panza::search::SearchConfig;
+use panza_arena::arguments::parse_seconds;
+use panza_arena::game_source::{Game, Rulesheet};
+use panza_arena::outcome::Outcome;
+use panza_arena::output::{Output, grouped};
+use panza_machine::build::{self, BuildBudget, BuiltGame};
+use panza_player::config::Settings;
+use panza_player::player::{BestMove, PlanStatus, Searcher, preferred_search, search_config};
+use panza_rules::ids::RoleId;
+use panza_search::search::SearchConfig;
 use serde_json::json;
 
 use crate::page::{Page, Table, check_place};

@@ -10,15 +10,15 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, anyhow};
 use clap::Args;
-use panza::commands::arguments::parse_seconds;
-use panza::commands::outcome::Outcome;
-use panza::commands::output::Output;
-use panza::sokoban::Verdict;
-use panza::sokoban::board::{Board, Push};
-use panza::sokoban::budget::Budget;
-use panza::sokoban::optimiser::{self, Cost};
-use panza::sokoban::solver;
-use panza::sokoban::text::Collection;
+use panza_arena::arguments::parse_seconds;
+use panza_arena::outcome::Outcome;
+use panza_arena::output::Output;
+use panza_sokoban::Verdict;
+use panza_sokoban::board::{Board, Push};
+use panza_sokoban::limits::Limits;
+use panza_sokoban::optimiser::{self, Cost};
+use panza_sokoban::solver;
+use panza_sokoban::text::Collection;
 use serde_json::json;
 
 use crate::page::{Page, Table, check_place};
@@ -105,11 +105,11 @@ pub(crate) fn run(arguments: &ShortenArguments, output: Output) -> anyhow::Resul
 /// What the solutions cost and when each was found, the first at 0; `None` for a level that is not
 /// solved.
 fn curve(board: &Board, arguments: &ShortenArguments) -> Option<Vec<(f64, Cost)>> {
-    let budget = Budget {
+    let limits = Limits {
         until: Some(Instant::now() + Duration::from_secs(60)),
-        ..Budget::default()
+        ..Limits::default()
     };
-    let solved = solver::solve(board, &solver::Options::default(), &budget, &|_| {});
+    let solved = solver::solve(board, &solver::Options::default(), &limits, &|_| {});
     let Verdict::Solved(pushes) = solved.verdict else {
         return None;
     };
@@ -119,10 +119,10 @@ fn curve(board: &Board, arguments: &ShortenArguments) -> Option<Vec<(f64, Cost)>
     };
     let started = processor_seconds();
     let stop = Arc::new(AtomicBool::new(false));
-    let budget = Budget {
+    let limits = Limits {
         memory: MEMORY,
         stop: Arc::clone(&stop),
-        ..Budget::default()
+        ..Limits::default()
     };
     let mut curve = vec![(0.0, optimiser::cost(board, &pushes)?)];
     let mut gain = |pushes: &[Push]| {
@@ -139,7 +139,7 @@ fn curve(board: &Board, arguments: &ShortenArguments) -> Option<Vec<(f64, Cost)>
                 }
             }
         });
-        optimiser::optimise(board, &pushes, &options, &budget, &mut gain);
+        optimiser::optimise(board, &pushes, &options, &limits, &mut gain);
         stop.store(true, Ordering::Relaxed);
     });
     Some(curve)

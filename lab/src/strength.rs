@@ -4,11 +4,11 @@ use std::path::PathBuf;
 
 use anyhow::bail;
 use clap::Args;
-use panza::commands::outcome::Outcome;
-use panza::commands::output::Output;
-use panza::commands::tournament::page::{HEADS, TEXT_COLUMNS, rows, title, void_lines};
-use panza::commands::tournament::results;
-use panza::commands::tournament::tally::tally;
+use panza_arena::outcome::Outcome;
+use panza_arena::output::Output;
+use panza_arena::tournament::page::{HEADS, TEXT_COLUMNS, rows, title, void_lines};
+use panza_arena::tournament::results;
+use panza_arena::tournament::tally::tally;
 
 use crate::page::{Page, Table, check_place};
 

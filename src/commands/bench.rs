@@ -6,12 +6,12 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use serde_json::json;
 
-use super::arguments::parse_seconds;
-use super::engine_choice::{self, EngineChoice};
-use super::game_source::Game;
-use super::outcome::Outcome;
-use super::output::{Output, grouped, show_seconds, spinner};
-use super::playouts::{self, Until};
+use panza_arena::arguments::parse_seconds;
+use panza_arena::engine_choice::{self, EngineChoice};
+use panza_arena::game_source::Game;
+use panza_arena::outcome::Outcome;
+use panza_arena::output::{Output, grouped, show_seconds, spinner};
+use panza_arena::playouts::{self, Until};
 
 #[derive(Args, Debug)]
 pub struct BenchArguments {

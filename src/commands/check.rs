@@ -3,11 +3,11 @@
 use clap::Args;
 use serde::Serialize;
 
-use super::game_source::Rulesheet;
-use super::outcome::Outcome;
-use super::output::Output;
-use crate::gdl::span::line_and_column;
-use crate::gdl::{self, Diagnostic, Severity};
+use panza_arena::game_source::Rulesheet;
+use panza_arena::outcome::Outcome;
+use panza_arena::output::Output;
+use panza_rules::gdl::span::line_and_column;
+use panza_rules::gdl::{self, Diagnostic, Severity};
 
 #[derive(Args, Debug)]
 pub struct CheckArguments {

@@ -12,10 +12,10 @@ use clap::Args;
 use serde::Serialize;
 
 use super::check::{ShownDiagnostic, shown};
-use super::game_source::Rulesheet;
-use super::outcome::Outcome;
-use super::output::Output;
-use crate::gdl::format::format;
+use panza_arena::game_source::Rulesheet;
+use panza_arena::outcome::Outcome;
+use panza_arena::output::Output;
+use panza_rules::gdl::format::format;
 
 #[derive(Args, Debug)]
 pub struct FormatArguments {

@@ -3,9 +3,9 @@
 use clap::Args;
 use serde::Serialize;
 
-use super::game_source::{Game, known_games};
-use super::outcome::Outcome;
-use super::output::{Column, Output, table};
+use panza_arena::game_source::{Game, known_games};
+use panza_arena::outcome::Outcome;
+use panza_arena::output::{Column, Output, table};
 
 #[derive(Args, Debug)]
 pub struct GamesArguments {}

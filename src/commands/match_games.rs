@@ -13,22 +13,22 @@ use serde_json::{Value, json};
 use tokio::runtime::Handle;
 use tokio::sync::watch;
 
-use super::arguments::SettingsChoice;
-use super::game_manager::messages::rules_on_one_line;
-use super::game_manager::{
+use panza_arena::arguments::SettingsChoice;
+use panza_arena::game_manager::messages::rules_on_one_line;
+use panza_arena::game_manager::{
     Clocks, Ending, Fault, MAX_STEPS, MatchError, MatchPlan, MatchRecord, Patience, Request,
     RoleTurn, SeatPlayer, Spectator, match_id, play_match,
 };
-use super::game_source::Game;
-use super::interrupt;
-use super::outcome::Outcome;
-use super::output::{Output, countdown, wrapped};
-use super::players::{Player, PlayerSpec};
-use super::scores::Scores;
-use crate::analysis::board::{self, BoardPainter};
-use crate::build::ProverMachine;
-use crate::machine::Machine;
-use crate::machine::random::Random;
+use panza_arena::game_source::Game;
+use panza_arena::interrupt;
+use panza_arena::outcome::Outcome;
+use panza_arena::output::{Output, countdown, wrapped};
+use panza_arena::players::{Player, PlayerSpec};
+use panza_arena::scores::Scores;
+use panza_machine::build::ProverMachine;
+use panza_machine::machine::Machine;
+use panza_machine::machine::random::Random;
+use panza_machine::structure::board::{self, BoardPainter};
 
 /// Limits of the sample of states in which boards are found.
 const BOARD_SAMPLE_TIME: Duration = Duration::from_millis(300);

@@ -1,28 +1,9 @@
-//! The command line: a module per subcommand, and modules that several subcommands share.
-//!
-//! Shared modules import no subcommand.
+//! The command line: a module per subcommand. What they share is in the crate `arena`.
 //!
 //! Invariants: with `--json` standard output has JSON objects only. A command that fails says why
 //! in one line on standard error.
 
-// Shared by subcommands and by the lab.
-pub mod arguments;
-pub mod child;
-pub mod engine_choice;
-pub mod game_manager;
-pub mod game_source;
-pub mod interrupt;
-pub mod outcome;
-pub mod output;
-pub mod players;
-pub mod playouts;
-pub mod provenance;
-pub mod replay;
-mod scores;
-pub mod trace;
-
-// Subcommands.
-pub mod analyse;
+mod analyse;
 mod bench;
 mod check;
 mod format;
@@ -34,15 +15,14 @@ mod serve;
 mod sokoban;
 mod solve;
 mod stats;
-pub mod tournament;
 mod verify;
 
 use clap::{Parser, Subcommand};
 
-use crate::telemetry;
-pub use arguments::parse_seconds;
-pub use outcome::{Outcome, UNUSABLE, exit_code};
-use output::Output;
+use panza_arena::outcome::Outcome;
+use panza_arena::output::Output;
+use panza_arena::{interrupt, tournament};
+use panza_player::telemetry;
 
 /// The whole command line.
 #[derive(Parser, Debug)]

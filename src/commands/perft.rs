@@ -10,12 +10,12 @@ use clap::Args;
 use serde::Serialize;
 use serde_json::json;
 
-use super::engine_choice::{self, EngineChoice};
-use super::game_source::Game;
-use super::outcome::Outcome;
-use super::output::{Column, Output, grouped, spinner, table};
-use crate::ids::{Id, MoveId, RoleId};
-use crate::machine::{Machine, Reasoner};
+use panza_arena::engine_choice::{self, EngineChoice};
+use panza_arena::game_source::Game;
+use panza_arena::outcome::Outcome;
+use panza_arena::output::{Column, Output, grouped, spinner, table};
+use panza_machine::machine::{Machine, Reasoner};
+use panza_rules::ids::{Id, MoveId, RoleId};
 
 /// The greatest depth, far beyond what ends in reasonable time.
 const MAX_DEPTH: u32 = 64;
@@ -127,9 +127,9 @@ fn count_from(
 
 #[cfg(test)]
 mod tests {
-    use super::super::engine_choice::build_prover;
-    use super::super::game_source::Rulesheet;
     use super::*;
+    use panza_arena::engine_choice::build_prover;
+    use panza_arena::game_source::Rulesheet;
 
     #[test]
     fn tic_tac_toe_has_its_known_numbers_of_games() {

@@ -8,17 +8,17 @@ use anyhow::{Context, anyhow, bail};
 use clap::Args;
 use serde_json::json;
 
-use super::arguments::{SearchChoice, read_limited};
-use super::engine_choice::{build_prover, build_to_search};
-use super::game_source::Game;
-use super::outcome::Outcome;
-use super::output::{Column, Output, countdown, grouped, spinner, table};
-use super::trace::canonical;
-use crate::gdl::{Sexpr, sexpr};
-use crate::ids::{Id, RoleId};
-use crate::machine::Machine;
-use crate::search::{Limit, Search};
-use crate::sync::clock::thread_cpu_time;
+use panza_arena::arguments::{SearchChoice, read_limited};
+use panza_arena::engine_choice::{build_prover, build_to_search};
+use panza_arena::game_source::Game;
+use panza_arena::outcome::Outcome;
+use panza_arena::output::{Column, Output, countdown, grouped, spinner, table};
+use panza_arena::trace::canonical;
+use panza_machine::machine::Machine;
+use panza_rules::gdl::{Sexpr, sexpr};
+use panza_rules::ids::{Id, RoleId};
+use panza_search::search::{Limit, Search};
+use panza_sync::clock::thread_cpu_time;
 
 /// The time limit where neither seconds nor iterations are given.
 const DEFAULT_TIME: Duration = Duration::from_secs(5);

@@ -8,15 +8,15 @@ use anyhow::bail;
 use clap::Args;
 use serde::Serialize;
 
-use super::arguments::SettingsChoice;
-use super::interrupt;
-use super::outcome::Outcome;
-use super::output::Output;
-use crate::config::{OptionValue, Settings};
-use crate::player::GameBuilders;
-use crate::server::{self, ServeError};
-use crate::sync::allocator;
-use crate::telemetry;
+use panza_arena::arguments::SettingsChoice;
+use panza_arena::interrupt;
+use panza_arena::outcome::Outcome;
+use panza_arena::output::Output;
+use panza_player::config::{OptionValue, Settings};
+use panza_player::player::GameBuilders;
+use panza_player::telemetry;
+use panza_server::server::{self, ServeError};
+use panza_sync::allocator;
 
 /// How long unfinished pages may take when the player ends.
 const LAST_PAGES: Duration = Duration::from_secs(1);

@@ -8,12 +8,12 @@ use anyhow::{anyhow, bail};
 use clap::Args;
 use serde_json::json;
 
-use super::arguments::parse_seconds;
-use super::game_source::Game;
-use super::outcome::Outcome;
-use super::output::{Output, grouped, spinner};
-use crate::build::{self, BuildBudget};
-use crate::planner::{Improvement, Planner, PlannerConfig, PlanningGame, SOLVERS};
+use panza_arena::arguments::parse_seconds;
+use panza_arena::game_source::Game;
+use panza_arena::outcome::Outcome;
+use panza_arena::output::{Output, grouped, spinner};
+use panza_machine::build::{self, BuildBudget};
+use panza_search::planner::{Improvement, Planner, PlannerConfig, PlanningGame, SOLVERS};
 
 /// Time to build a game; after that it is solved with the prover.
 const BUILD_TIME: Duration = Duration::from_secs(120);

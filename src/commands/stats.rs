@@ -5,13 +5,13 @@ use std::time::Duration;
 use clap::Args;
 use serde_json::json;
 
-use super::game_source::Game;
-use super::outcome::Outcome;
-use super::output::{Output, grouped, spinner};
-use crate::budget::Budget;
-use crate::build::{Compiled, compile};
-use crate::machine::Machine;
-use crate::telemetry::peak_resident_bytes;
+use panza_arena::game_source::Game;
+use panza_arena::outcome::Outcome;
+use panza_arena::output::{Output, grouped, spinner};
+use panza_machine::build::{Compiled, compile};
+use panza_machine::machine::Machine;
+use panza_player::telemetry::peak_resident_bytes;
+use panza_sync::budget::Budget;
 
 #[derive(Args, Debug)]
 pub struct StatsArguments {

@@ -5,11 +5,11 @@ use std::path::PathBuf;
 use clap::Args;
 use serde_json::json;
 
-use super::engine_choice::{self, EngineChoice, EngineKind};
-use super::game_source::Game;
-use super::outcome::Outcome;
-use super::output::{Output, spinner};
-use super::replay::{Replay, replay_file};
+use panza_arena::engine_choice::{self, EngineChoice, EngineKind};
+use panza_arena::game_source::Game;
+use panza_arena::outcome::Outcome;
+use panza_arena::output::{Output, spinner};
+use panza_arena::replay::{Replay, replay_file};
 
 #[derive(Args, Debug)]
 pub struct VerifyArguments {

@@ -9,13 +9,13 @@ use crate::support::compare::{
     Machines, compare, network_of, phases_by_play, phases_of, rules_of, run_phases,
 };
 use crate::support::corpus::corpus;
-use panza::analysis::mutex_groups::{self, PlayBudget};
 use panza::ground::Budget;
 use panza::ids::BaseId;
 use panza::machine::Machine;
 use panza::machine::compile::CounterLayout;
 use panza::machine::counter::CounterMachine;
 use panza::propnet::{self, Network, Phases, passes};
+use panza::structure::mutex_groups::{self, PlayBudget};
 
 /// The optimised network of a game, and its phases as the player makes them.
 fn in_phases(text: &str) -> (Network, Option<Phases>) {

@@ -8,7 +8,6 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use panza::analysis::mutex_groups::{self, PlayBudget};
 use panza::gdl::{self, Rules};
 use panza::ground::{self, Budget};
 use panza::ids::{BaseId, Id, MoveId, RoleId, TermId};
@@ -23,6 +22,7 @@ use panza::machine::{Machine, PlayoutEnd, Reasoner};
 use panza::propnet::passes::{self, Pass, PassSet};
 use panza::propnet::{self, Network, Phases};
 use panza::prover::{Prover, State};
+use panza::structure::mutex_groups::{self, PlayBudget};
 
 /// Machines of one game, by what was done to its network and how that is run.
 pub type Machines = Vec<(String, AnyMachine)>;

@@ -14,6 +14,19 @@ pub struct Token {
     pub line: usize,
 }
 
+/// The folders of the sources of the program and of its crates, from the root of the project.
+pub fn source_folders() -> Vec<String> {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("crates");
+    let entries = fs::read_dir(crates).expect("the folder can be read");
+    let mut folders: Vec<String> = entries
+        .map(|entry| entry.expect("the folder can be read").file_name())
+        .map(|name| format!("crates/{}/src", name.to_string_lossy()))
+        .collect();
+    folders.sort();
+    folders.push("src".into());
+    folders
+}
+
 /// Every `.rs` file below `folder`, in a fixed order.
 pub fn rust_files(folder: &Path) -> Vec<PathBuf> {
     let mut files = Vec::new();

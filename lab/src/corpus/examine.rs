@@ -5,14 +5,14 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use panza::build::{self, Compiled};
-use panza::commands::engine_choice::{EngineKind, build_prover};
-use panza::commands::game_source::{Game, Rulesheet};
-use panza::commands::replay::{Replay, replay_file};
-use panza::ground;
-use panza::machine::Machine;
-use panza::sync::clock::thread_cpu_time;
-use panza::telemetry::peak_resident_bytes;
+use panza_arena::engine_choice::{EngineKind, build_prover};
+use panza_arena::game_source::{Game, Rulesheet};
+use panza_arena::replay::{Replay, replay_file};
+use panza_machine::build::{self, Compiled};
+use panza_machine::machine::Machine;
+use panza_player::telemetry::peak_resident_bytes;
+use panza_rules::ground;
+use panza_sync::clock::thread_cpu_time;
 use serde::{Deserialize, Serialize};
 
 use super::folder::Corpus;

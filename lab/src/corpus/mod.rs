@@ -13,9 +13,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use panza::commands::arguments::parse_seconds;
-use panza::commands::outcome::Outcome;
-use panza::commands::output::Output;
+use panza_arena::arguments::parse_seconds;
+use panza_arena::outcome::Outcome;
+use panza_arena::output::Output;
 
 use crate::children;
 use crate::page::check_place;

@@ -6,8 +6,8 @@
 use std::hash::{Hash, Hasher};
 
 use anyhow::Context;
-use panza::ids::MoveId;
-use panza::machine::random::Random;
+use panza_machine::machine::random::Random;
+use panza_rules::ids::MoveId;
 use rustc_hash::FxHasher;
 use serde_json::Value;
 

@@ -11,17 +11,17 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, anyhow, bail};
-use panza::build::{self, BuildBudget, BuiltGame};
-use panza::commands::engine_choice::{EngineChoice, EngineKind, build_for_playouts, parse_width};
-use panza::commands::game_source::{Game, Rulesheet};
-use panza::config::Settings;
-use panza::ids::{Id, MoveId, RoleId};
-use panza::machine::Reasoner;
-use panza::metagame::{Study, StudyBudget, study};
-use panza::player::{Searcher, preferred_search, search_config};
-use panza::search::SearchConfig;
-use panza::sync::clock::thread_cpu_time;
-use panza::telemetry::COMMIT;
+use panza_arena::engine_choice::{EngineChoice, EngineKind, build_for_playouts, parse_width};
+use panza_arena::game_source::{Game, Rulesheet};
+use panza_machine::build::{self, BuildBudget, BuiltGame};
+use panza_machine::machine::Reasoner;
+use panza_player::config::Settings;
+use panza_player::metagame::{Study, StudyBudget, study};
+use panza_player::player::{Searcher, preferred_search, search_config};
+use panza_player::telemetry::COMMIT;
+use panza_rules::ids::{Id, MoveId, RoleId};
+use panza_search::search::SearchConfig;
+use panza_sync::clock::thread_cpu_time;
 use serde_json::{Value, json};
 
 use super::protocol::{Command, Engine, Thought, number};

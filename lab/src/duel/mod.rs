@@ -25,11 +25,11 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 use clap::Args;
-use panza::commands::engine_choice::WIDTH;
-use panza::commands::game_source::Rulesheet;
-use panza::commands::outcome::Outcome;
-use panza::commands::output::{Output, progress_bar};
-use panza::commands::parse_seconds;
+use panza_arena::arguments::parse_seconds;
+use panza_arena::engine_choice::WIDTH;
+use panza_arena::game_source::Rulesheet;
+use panza_arena::outcome::Outcome;
+use panza_arena::output::{Output, progress_bar};
 
 use crate::page::{Page, check_place};
 use crate::performance::rulesheet_file;

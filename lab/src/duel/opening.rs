@@ -6,12 +6,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use panza::config::Settings;
-use panza::ids::{Id, MoveId, RoleId};
-use panza::machine::Machine;
-use panza::machine::random::Random;
-use panza::player::search_config;
-use panza::search::{Limit, Search, SearchConfig, StopReason};
+use panza_machine::machine::Machine;
+use panza_machine::machine::random::Random;
+use panza_player::config::Settings;
+use panza_player::player::search_config;
+use panza_rules::ids::{Id, MoveId, RoleId};
+use panza_search::search::{Limit, Search, SearchConfig, StopReason};
 
 use super::engine::ThinkingClock;
 use super::referee::Referee;

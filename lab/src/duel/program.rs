@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::process::{ChildStdin, ChildStdout, Command as Process, Stdio};
 
 use anyhow::{Context, bail};
-use panza::commands::child::Child;
+use panza_arena::child::Child;
 use serde_json::Value;
 
 use super::protocol::{Command, Engine};

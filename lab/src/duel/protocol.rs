@@ -33,11 +33,9 @@ use std::io::{self, BufRead, Write};
 use std::str::FromStr;
 
 use anyhow::{Context, anyhow, bail};
-use panza::commands::outcome::Outcome;
+use panza_arena::outcome::Outcome;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-
-use super::engine::LocalEngine;
 
 /// A command; the page of the module says what each does.
 #[derive(Clone, PartialEq, Debug)]
@@ -176,9 +174,8 @@ fn duration(text: &str, name: &str) -> anyhow::Result<f64> {
     Ok(number)
 }
 
-/// Obeys commands from standard input.
-pub(crate) fn serve() -> anyhow::Result<Outcome> {
-    let mut engine = LocalEngine::new()?;
+/// Gives an engine the commands of standard input.
+pub(crate) fn serve(engine: &mut impl Engine) -> anyhow::Result<Outcome> {
     for line in io::stdin().lock().lines() {
         let line = line.context("the input cannot be read")?;
         let command = line.parse::<Command>();

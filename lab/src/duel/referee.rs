@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use anyhow::{Context, bail};
-use panza::ids::{Id, MoveId, RoleId};
-use panza::machine::random::Random;
-use panza::machine::{Machine, PlayoutEnd, Reasoner};
+use panza_machine::machine::random::Random;
+use panza_machine::machine::{Machine, PlayoutEnd, Reasoner};
+use panza_rules::ids::{Id, MoveId, RoleId};
 
 use super::engine::NamedGame;
 

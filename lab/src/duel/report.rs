@@ -1,6 +1,6 @@
 //! The results of a duel: a row for each game and one for all, as a page and as objects.
 
-use panza::commands::output::grouped;
+use panza_arena::output::grouped;
 use serde_json::{Value, json};
 
 use super::classes::class_of;

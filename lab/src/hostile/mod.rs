@@ -12,8 +12,8 @@ use std::time::Duration;
 
 use anyhow::bail;
 use clap::Args;
-use panza::commands::outcome::Outcome;
-use panza::commands::output::Output;
+use panza_arena::outcome::Outcome;
+use panza_arena::output::Output;
 use serde::Serialize;
 use serde_json::{Value, json};
 

@@ -7,7 +7,7 @@
 
 use std::fmt::Write as _;
 
-use panza::machine::random::Random;
+use panza_machine::machine::random::Random;
 
 /// Seeds that are sent by default.
 pub const SEEDS: u64 = 50;

@@ -22,11 +22,11 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, bail};
 use clap::Args;
 use clap::builder::ArgPredicate;
-use panza::commands::arguments::parse_seconds;
-use panza::commands::game_manager::Clocks;
-use panza::commands::game_source::{Game, Rulesheet};
-use panza::commands::outcome::Outcome;
-use panza::commands::output::{Output, grouped, progress_bar};
+use panza_arena::arguments::parse_seconds;
+use panza_arena::game_manager::Clocks;
+use panza_arena::game_source::{Game, Rulesheet};
+use panza_arena::outcome::Outcome;
+use panza_arena::output::{Output, grouped, progress_bar};
 use serde::Serialize;
 
 use client::post;

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 
 use anyhow::{Context, bail};
-use panza::commands::child::Child;
+use panza_arena::child::Child;
 use serde::Serialize;
 use serde_json::Value;
 use tempfile::TempDir;

@@ -13,10 +13,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, bail, ensure};
-use panza::commands::trace::canonical;
-use panza::gdl::sexpr;
-use panza::ids::{Id, MoveId, RoleId};
-use panza::machine::Machine;
+use panza_arena::trace::canonical;
+use panza_machine::machine::Machine;
+use panza_rules::gdl::sexpr;
+use panza_rules::ids::{Id, MoveId, RoleId};
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Number;
 

@@ -11,10 +11,10 @@ use std::path::PathBuf;
 
 use anyhow::{Context, bail};
 use clap::Args;
-use panza::commands::engine_choice::build_machine;
-use panza::commands::game_source::Game;
-use panza::commands::outcome::Outcome;
-use panza::commands::output::{Output, progress_bar};
+use panza_arena::engine_choice::build_machine;
+use panza_arena::game_source::Game;
+use panza_arena::outcome::Outcome;
+use panza_arena::output::{Output, progress_bar};
 use serde::Serialize;
 
 use super::file::{Head, OracleFile, OraclePosition};

@@ -21,10 +21,10 @@ use std::sync::Arc;
 
 use anyhow::{Context, ensure};
 use clap::{Args, Subcommand};
-use panza::commands::game_source::Game;
-use panza::commands::outcome::Outcome;
-use panza::commands::output::Output;
-use panza::machine::Machine;
+use panza_arena::game_source::Game;
+use panza_arena::outcome::Outcome;
+use panza_arena::output::Output;
+use panza_machine::machine::Machine;
 
 use file::{OracleFile, OracleSetup};
 

@@ -7,11 +7,11 @@
 use std::sync::Arc;
 
 use clap::Args;
-use panza::commands::engine_choice::build_machine;
-use panza::commands::outcome::Outcome;
-use panza::commands::output::{Output, progress_bar};
-use panza::ids::{Id, MoveId, RoleId};
-use panza::machine::Machine;
+use panza_arena::engine_choice::build_machine;
+use panza_arena::outcome::Outcome;
+use panza_arena::output::{Output, progress_bar};
+use panza_machine::machine::Machine;
+use panza_rules::ids::{Id, MoveId, RoleId};
 use serde::Serialize;
 
 use super::file::OracleSetup;

@@ -6,9 +6,9 @@
 
 use std::sync::Arc;
 
-use panza::ids::{Id, MoveId, RoleId};
-use panza::machine::random::Random;
-use panza::machine::{Machine, Reasoner};
+use panza_machine::machine::random::Random;
+use panza_machine::machine::{Machine, Reasoner};
+use panza_rules::ids::{Id, MoveId, RoleId};
 
 use super::score::LOSING;
 use super::solve::ValueTable;

@@ -6,13 +6,13 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
-use panza::build::{self, Compiled};
-use panza::commands::engine_choice::{self, Built, EngineChoice, EngineKind};
-use panza::commands::game_source::Game;
-use panza::commands::playouts::{self, Until};
-use panza::ground::Budget;
-use panza::machine::Machine;
-use panza::propnet::passes::PassSet;
+use panza_arena::engine_choice::{self, Built, EngineChoice, EngineKind};
+use panza_arena::game_source::Game;
+use panza_arena::playouts::{self, Until};
+use panza_machine::build::{self, Compiled};
+use panza_machine::machine::Machine;
+use panza_machine::propnet::passes::PassSet;
+use panza_rules::ground::Budget;
 use serde::Serialize;
 
 use super::baseline::Baseline;

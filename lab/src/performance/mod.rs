@@ -15,12 +15,12 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 use clap::Args;
-use panza::commands::arguments::parse_seconds;
-use panza::commands::engine_choice;
-use panza::commands::game_source::{Game, Rulesheet};
-use panza::commands::outcome::Outcome;
-use panza::commands::output::{Output, progress_bar};
-use panza::propnet::passes::PassSet;
+use panza_arena::arguments::parse_seconds;
+use panza_arena::engine_choice;
+use panza_arena::game_source::{Game, Rulesheet};
+use panza_arena::outcome::Outcome;
+use panza_arena::output::{Output, progress_bar};
+use panza_machine::propnet::passes::PassSet;
 use tempfile::TempDir;
 
 use crate::page::{Page, Table, check_place, count, or_dash};

@@ -6,14 +6,14 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use panza::build::PlayoutPolicy;
-use panza::commands::engine_choice::build_faster;
-use panza::commands::game_source::Game;
-use panza::config::Settings;
-use panza::ids::RoleId;
-use panza::player::search_config;
-use panza::search::{Limit, Search};
-use panza::sync::clock::thread_cpu_time;
+use panza_arena::engine_choice::build_faster;
+use panza_arena::game_source::Game;
+use panza_machine::build::PlayoutPolicy;
+use panza_player::config::Settings;
+use panza_player::player::search_config;
+use panza_rules::ids::RoleId;
+use panza_search::search::{Limit, Search};
+use panza_sync::clock::thread_cpu_time;
 use serde::Serialize;
 
 use super::measure::{Plan, Rate};

@@ -8,12 +8,12 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use panza::commands::arguments::SearchChoice;
-use panza::commands::engine_choice::build_to_search;
-use panza::commands::outcome::Outcome;
-use panza::commands::output::{Output, grouped};
-use panza::machine::Machine;
-use panza::search::{Limit, Search, SearchConfig, StopReason};
+use panza_arena::arguments::SearchChoice;
+use panza_arena::engine_choice::build_to_search;
+use panza_arena::outcome::Outcome;
+use panza_arena::output::{Output, grouped};
+use panza_machine::machine::Machine;
+use panza_search::search::{Limit, Search, SearchConfig, StopReason};
 use serde::Serialize;
 
 use super::file::PositionSetup;

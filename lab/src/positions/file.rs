@@ -13,10 +13,10 @@ use std::sync::Arc;
 use anyhow::{Context, bail, ensure};
 use serde::Deserialize;
 
-use panza::commands::trace::canonical;
-use panza::gdl::{Sexpr, sexpr};
-use panza::ids::{Id, MoveId, RoleId};
-use panza::machine::{Machine, Reasoner};
+use panza_arena::trace::canonical;
+use panza_machine::machine::{Machine, Reasoner};
+use panza_rules::gdl::{Sexpr, sexpr};
+use panza_rules::ids::{Id, MoveId, RoleId};
 
 /// Columns of a line of the file.
 const WIDTH: usize = 118;
@@ -281,8 +281,8 @@ fn array(texts: &[String], before: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use panza::commands::engine_choice::build_machine;
-    use panza::commands::game_source::Game;
+    use panza_arena::engine_choice::build_machine;
+    use panza_arena::game_source::Game;
 
     fn position() -> Position {
         Position {

@@ -10,8 +10,8 @@ use std::sync::Arc;
 use rustc_hash::FxBuildHasher;
 
 use super::prove::{Legal, Verdict, all_legal, final_goal, joint_move, n_replies};
-use panza::ids::{Id, MoveId, RoleId};
-use panza::machine::{Machine, Reasoner};
+use panza_machine::machine::{Machine, Reasoner};
+use panza_rules::ids::{Id, MoveId, RoleId};
 
 /// The value of a state by a search of limited depth.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -156,8 +156,8 @@ mod tests {
     use super::super::file::Position;
     use super::super::prove::GoalProver;
     use super::*;
-    use panza::commands::engine_choice::build_machine;
-    use panza::commands::game_source::Game;
+    use panza_arena::engine_choice::build_machine;
+    use panza_arena::game_source::Game;
 
     fn lookahead_of(moves: &[&str], role: &str, budget: usize) -> (u32, bool) {
         let game = Game::load("ticTacToe").unwrap();

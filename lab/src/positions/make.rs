@@ -21,17 +21,17 @@ use serde::Serialize;
 use super::file::{Line, Position, PositionFile, joint_move_text};
 use super::lookahead::lookahead;
 use super::prove::{GoalProver, Verdict, joint_move, legal_moves, n_replies};
-use panza::commands::engine_choice::build_machine;
-use panza::commands::game_source::Game;
-use panza::commands::outcome::Outcome;
-use panza::commands::output::{Output, progress_bar};
-use panza::commands::playouts::MAX_STEPS;
-use panza::config::Settings;
-use panza::ids::{Id, MoveId, RoleId};
-use panza::machine::random::Random;
-use panza::machine::{Machine, PlayoutEnd, Reasoner};
-use panza::player::search_config;
-use panza::search::{Limit, Search};
+use panza_arena::engine_choice::build_machine;
+use panza_arena::game_source::Game;
+use panza_arena::outcome::Outcome;
+use panza_arena::output::{Output, progress_bar};
+use panza_arena::playouts::MAX_STEPS;
+use panza_machine::machine::random::Random;
+use panza_machine::machine::{Machine, PlayoutEnd, Reasoner};
+use panza_player::config::Settings;
+use panza_player::player::search_config;
+use panza_rules::ids::{Id, MoveId, RoleId};
+use panza_search::search::{Limit, Search};
 
 /// Playouts to evaluate a move.
 const PLAYOUTS: u32 = 200;
@@ -59,7 +59,7 @@ pub(super) struct MakeArguments {
     #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     games: u32,
     /// Stop after this time and use the positions found. [default: no limit]
-    #[arg(long, value_parser = panza::commands::parse_seconds)]
+    #[arg(long, value_parser = panza_arena::arguments::parse_seconds)]
     seconds: Option<f64>,
     /// Iterations per move of the searches that play.
     #[arg(

@@ -15,11 +15,11 @@ use std::sync::Arc;
 
 use anyhow::Context;
 use clap::{Args, Subcommand};
-use panza::commands::game_source::Game;
-use panza::commands::outcome::Outcome;
-use panza::commands::output::{Output, progress_bar};
-use panza::gdl::Rules;
-use panza::machine::Machine;
+use panza_arena::game_source::Game;
+use panza_arena::outcome::Outcome;
+use panza_arena::output::{Output, progress_bar};
+use panza_machine::machine::Machine;
+use panza_rules::gdl::Rules;
 
 use file::{Position, PositionFile, PositionSetup};
 

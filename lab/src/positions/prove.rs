@@ -22,8 +22,8 @@ use hashbrown::HashTable;
 use rustc_hash::FxBuildHasher;
 
 use super::file::in_order;
-use panza::ids::{Id, MoveId, RoleId};
-use panza::machine::{Machine, Reasoner};
+use panza_machine::machine::{Machine, Reasoner};
+use panza_rules::ids::{Id, MoveId, RoleId};
 
 /// Depth of the graph, in nodes.
 const MAX_DEPTH: usize = 2_000;

@@ -4,10 +4,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::Args;
-use panza::commands::engine_choice::build_machine;
-use panza::commands::outcome::Outcome;
-use panza::commands::output::{Output, grouped};
-use panza::machine::Machine;
+use panza_arena::engine_choice::build_machine;
+use panza_arena::outcome::Outcome;
+use panza_arena::output::{Output, grouped};
+use panza_machine::machine::Machine;
 use serde::Serialize;
 
 use super::examine_all;

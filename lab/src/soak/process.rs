@@ -9,7 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
-use panza::commands::child::Child;
+use panza_arena::child::Child;
 use serde::{Deserialize, Serialize};
 
 /// Time for the threads of a match to end before what is left is noted.

@@ -7,12 +7,12 @@
 use std::path::Path;
 use std::time::Duration;
 
-use panza::commands::engine_choice::{self, EngineChoice, EngineKind};
-use panza::commands::game_source::EMBEDDED;
-use panza::commands::replay::{Replay, replay_file};
-use panza::gdl;
+use panza_arena::engine_choice::{self, EngineChoice, EngineKind};
+use panza_arena::game_source::EMBEDDED;
+use panza_arena::replay::{Replay, replay_file};
 use panza_lab::corpus::examine::{BuildBudget, Built, Finding, Verified, examine};
 use panza_lab::corpus::folder::Corpus;
+use panza_rules::gdl;
 
 /// Small games of many kinds, and those whose rules are odd: rules with empty bodies, bare
 /// variables under `next` and `true`, goals and terminality in bodies, recursion, negation inside

@@ -3,12 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use panza::commands::engine_choice::build_machine;
-use panza::commands::game_source::Game;
-use panza::ids::{Id, MoveId, RoleId};
-use panza::machine::random::Random;
-use panza::machine::{Machine, Reasoner};
-use panza::search::SearchConfig;
+use panza_arena::engine_choice::build_machine;
+use panza_arena::game_source::Game;
 use panza_lab::oracle::Oracle;
 use panza_lab::oracle::score::{SearchBudget, fixed_machine, score};
 use panza_lab::oracle::solve::alpha_beta::AlphaBeta;
@@ -16,6 +12,10 @@ use panza_lab::oracle::solve::connect_four::ConnectFour;
 use panza_lab::oracle::solve::reversi::Reversi;
 use panza_lab::oracle::solve::simultaneous::Simultaneous;
 use panza_lab::oracle::solve::{Solver, ValueTable};
+use panza_machine::machine::random::Random;
+use panza_machine::machine::{Machine, Reasoner};
+use panza_rules::ids::{Id, MoveId, RoleId};
+use panza_search::search::SearchConfig;
 
 use crate::ROOT;
 use crate::program::{assert_keys, fails, objects};

@@ -7,15 +7,15 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
-use panza::commands::engine_choice::build_to_search;
-use panza::commands::game_source::Game;
-use panza::config::Settings;
-use panza::machine::Machine;
-use panza::player::search_config;
+use panza_arena::engine_choice::build_to_search;
+use panza_arena::game_source::Game;
 use panza_lab::positions::check::{Effort, examine};
 use panza_lab::positions::file::{Position, PositionFile};
 use panza_lab::positions::read_all;
 use panza_lab::positions::verify::verify;
+use panza_machine::machine::Machine;
+use panza_player::config::Settings;
+use panza_player::player::search_config;
 
 /// Iterations within which a good move has to be found.
 const ITERATIONS: u64 = 60_000;

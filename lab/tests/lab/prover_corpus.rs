@@ -8,13 +8,13 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use panza::commands::game_source::Rulesheet;
-use panza::commands::trace::{TraceReader, TraceState};
-use panza::gdl;
-use panza::ids::{Id, RoleId, TermId};
-use panza::prover::{Prover, State};
+use panza_arena::game_source::Rulesheet;
+use panza_arena::trace::{TraceReader, TraceState};
 use panza_lab::corpus::folder::Corpus;
 use panza_lab::corpus::known;
+use panza_rules::gdl;
+use panza_rules::ids::{Id, RoleId, TermId};
+use panza_rules::prover::{Prover, State};
 
 /// The games replayed by default, with the number of states of each.
 const SLICE: [(&str, usize); 30] = [

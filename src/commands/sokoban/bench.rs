@@ -7,13 +7,13 @@ use std::time::Instant;
 use clap::Args;
 use serde_json::json;
 
-use super::super::outcome::Outcome;
-use super::super::output::{Output, grouped, spinner};
 use super::levels::{LevelChoice, NumberedLevel};
 use super::search::SearchChoice;
 use super::solve::show_fault;
-use crate::sokoban::Verdict;
-use crate::sokoban::ida::{self, Parts};
+use panza_arena::outcome::Outcome;
+use panza_arena::output::{Output, grouped, spinner};
+use panza_sokoban::Verdict;
+use panza_sokoban::ida::{self, Parts};
 
 /// The seed of the restarts.
 const SEED: u64 = 1;
@@ -31,7 +31,7 @@ pub(super) struct BenchArguments {
 
 pub(super) fn run(arguments: &BenchArguments, output: Output) -> anyhow::Result<Outcome> {
     let levels = arguments.levels.load()?;
-    super::super::interrupt::exit_on_ctrl_c_after(|| {})?;
+    panza_arena::interrupt::exit_on_ctrl_c_after(|| {})?;
     let stop = Arc::new(AtomicBool::new(false));
     if arguments.ladder {
         return ladder(&levels, &arguments.search, &stop, output);
@@ -114,7 +114,7 @@ fn ladder(
                 level.name(),
                 solved.len()
             ));
-            let outcome = ida::solve(&playable.board, &parts, SEED, &search.budget(stop));
+            let outcome = ida::solve(&playable.board, &parts, SEED, &search.limits(stop));
             nodes += outcome.nodes;
             if matches!(outcome.verdict, Verdict::Solved(_)) {
                 solved.push(level.number);

@@ -3,11 +3,11 @@
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::super::outcome::Outcome;
-use super::super::output::Output;
 use super::levels::{LevelChoice, NumberedLevel};
-use crate::sokoban::board::Board;
-use crate::sokoban::solution::{Metrics, Solution, SolutionError};
+use panza_arena::outcome::Outcome;
+use panza_arena::output::Output;
+use panza_sokoban::board::Board;
+use panza_sokoban::solution::{Metrics, Solution, SolutionError};
 
 #[derive(Args, Debug)]
 pub(super) struct CheckArguments {

@@ -6,10 +6,10 @@ use anyhow::{Context, bail};
 use clap::Args;
 use serde_json::json;
 
-use super::super::outcome::Outcome;
-use super::super::output::Output;
 use super::levels::{LevelChoice, NumberedLevel};
-use crate::sokoban::rulesheet::rulesheet;
+use panza_arena::outcome::Outcome;
+use panza_arena::output::Output;
+use panza_sokoban::rulesheet::rulesheet;
 
 /// Moves of a game without a known solution.
 const STEPS: usize = 1000;

@@ -7,10 +7,10 @@ use std::ops::RangeInclusive;
 use anyhow::{Context, bail};
 use clap::Args;
 
-use crate::sokoban::board::Board;
-use crate::sokoban::level::Level;
-use crate::sokoban::solution::Solution;
-use crate::sokoban::text::{Collection, Entry, MAX_BYTES};
+use panza_sokoban::board::Board;
+use panza_sokoban::level::Level;
+use panza_sokoban::solution::Solution;
+use panza_sokoban::text::{Collection, Entry, MAX_BYTES};
 
 /// A file and some of its levels.
 #[derive(Args, Debug)]

@@ -14,8 +14,8 @@ mod solve;
 
 use clap::{Args, Subcommand};
 
-use super::outcome::Outcome;
-use super::output::Output;
+use panza_arena::outcome::Outcome;
+use panza_arena::output::Output;
 
 #[derive(Args, Debug)]
 pub struct SokobanArguments {

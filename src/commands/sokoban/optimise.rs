@@ -9,16 +9,16 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use serde_json::json;
 
-use super::super::interrupt;
-use super::super::outcome::Outcome;
-use super::super::output::{Output, spinner};
 use super::levels::{LevelChoice, NumberedLevel};
 use super::results::Results;
 use super::search::Bounds;
 use super::solve::{playable, show_fault};
-use crate::sokoban::board::{Board, Push};
-use crate::sokoban::optimiser::{self, Measure, Method};
-use crate::sokoban::solution::{Metrics, Solution};
+use panza_arena::interrupt;
+use panza_arena::outcome::Outcome;
+use panza_arena::output::{Output, spinner};
+use panza_sokoban::board::{Board, Push};
+use panza_sokoban::optimiser::{self, Measure, Method};
+use panza_sokoban::solution::{Metrics, Solution};
 
 #[derive(Args, Debug)]
 pub(super) struct OptimiseArguments {
@@ -153,8 +153,8 @@ impl OptimiseArguments {
             }
             Err(error) => tracing::error!(level = name, "no solution: {error}"),
         };
-        let budget = self.bounds.budget(stop);
-        let last = optimiser::optimise(board, given.pushes(), &options, &budget, &mut keep);
+        let limits = self.bounds.limits(stop);
+        let last = optimiser::optimise(board, given.pushes(), &options, &limits, &mut keep);
         keep(&last);
         progress.finish_and_clear();
         best

@@ -11,9 +11,9 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 
 use super::levels::{self, NumberedLevel};
-use crate::sokoban::board::Board;
-use crate::sokoban::solution::Solution;
-use crate::sokoban::text::Entry;
+use panza_sokoban::board::Board;
+use panza_sokoban::solution::Solution;
+use panza_sokoban::text::Entry;
 
 /// Where solutions go, and those of earlier runs.
 pub(super) struct Results {

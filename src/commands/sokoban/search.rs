@@ -9,14 +9,14 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use indicatif::ProgressBar;
 use serde_json::{Value, json};
 
-use super::super::arguments::parse_seconds;
-use super::super::output::grouped;
 use super::levels::NumberedLevel;
-use crate::sokoban::Verdict;
-use crate::sokoban::board::Board;
-use crate::sokoban::budget::Budget;
-use crate::sokoban::solution::Solution;
-use crate::sokoban::solver::{self, Method, Options};
+use panza_arena::arguments::parse_seconds;
+use panza_arena::output::grouped;
+use panza_sokoban::Verdict;
+use panza_sokoban::board::Board;
+use panza_sokoban::limits::Limits;
+use panza_sokoban::solution::Solution;
+use panza_sokoban::solver::{self, Method, Options};
 
 /// The bounds of the search of each level.
 #[derive(Args, Debug)]
@@ -76,14 +76,14 @@ impl Found {
 }
 
 impl Bounds {
-    /// A budget that begins now and ends when `stop` is set.
-    pub fn budget(&self, stop: &Arc<AtomicBool>) -> Budget {
-        Budget {
+    /// Limits that begins now and ends when `stop` is set.
+    pub fn limits(&self, stop: &Arc<AtomicBool>) -> Limits {
+        Limits {
             until: Some(Instant::now() + Duration::from_secs_f64(self.seconds)),
             nodes: self.nodes.unwrap_or(u64::MAX),
             memory: (self.memory as usize) << 20,
             stop: Arc::clone(stop),
-            ..Budget::default()
+            ..Limits::default()
         }
     }
 
@@ -93,9 +93,9 @@ impl Bounds {
 }
 
 impl SearchChoice {
-    /// The budget of one level.
-    pub fn budget(&self, stop: &Arc<AtomicBool>) -> Budget {
-        self.bounds.budget(stop)
+    /// The limits of one level.
+    pub fn limits(&self, stop: &Arc<AtomicBool>) -> Limits {
+        self.bounds.limits(stop)
     }
 
     /// Solves a level, shows progress after the words `name`, and replays the solution.
@@ -119,7 +119,7 @@ impl SearchChoice {
             progress.set_message(format!("{name}: {}, {nodes} nodes", report.method));
         };
         let started = Instant::now();
-        let outcome = solver::solve(board, &options, &self.bounds.budget(stop), &show);
+        let outcome = solver::solve(board, &options, &self.bounds.limits(stop), &show);
         let seconds = started.elapsed().as_secs_f64();
         let (solution, is_proven) = match outcome.verdict {
             Verdict::Solved(pushes) => match Solution::from_pushes(board, &pushes) {

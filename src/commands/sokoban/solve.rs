@@ -8,12 +8,12 @@ use std::time::Instant;
 use clap::Args;
 use serde_json::json;
 
-use super::super::interrupt;
-use super::super::outcome::Outcome;
-use super::super::output::{Output, grouped, spinner};
 use super::levels::{LevelChoice, NumberedLevel, Playable};
 use super::results::Results;
 use super::search::{Found, SearchChoice};
+use panza_arena::interrupt;
+use panza_arena::outcome::Outcome;
+use panza_arena::output::{Output, grouped, spinner};
 
 #[derive(Args, Debug)]
 pub(super) struct SolveArguments {

@@ -10,8 +10,8 @@
 use std::sync::Arc;
 
 use anyhow::bail;
-use panza::ids::{Id, MoveId, RoleId};
-use panza::machine::{Machine, Reasoner};
+use panza_machine::machine::{Machine, Reasoner};
+use panza_rules::ids::{Id, MoveId, RoleId};
 use rustc_hash::FxHashMap;
 
 use super::{Solver, ValueTable};

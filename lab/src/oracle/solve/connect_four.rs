@@ -11,8 +11,8 @@
 use std::sync::Arc;
 
 use anyhow::bail;
-use panza::ids::{Id, RoleId};
-use panza::machine::{GameInfo, Machine};
+use panza_machine::machine::{GameInfo, Machine};
+use panza_rules::ids::{Id, RoleId};
 
 use super::{Budget, Solver, Spent, ValueTable, control, in_cells};
 

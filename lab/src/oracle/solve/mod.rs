@@ -7,15 +7,15 @@
 
 pub mod alpha_beta;
 pub mod connect_four;
-#[path = "../../../../src/search/tests/matrix_game.rs"]
+#[path = "../../../../crates/search/src/search/tests/matrix_game.rs"]
 mod matrix_game;
 pub mod reversi;
 pub mod simultaneous;
 
 use anyhow::Context;
-use panza::gdl::{Sexpr, sexpr};
-use panza::ids::{Id, MoveId, RoleId};
-use panza::machine::GameInfo;
+use panza_machine::machine::GameInfo;
+use panza_rules::gdl::{Sexpr, sexpr};
+use panza_rules::ids::{Id, MoveId, RoleId};
 
 /// Solves positions of one game.
 pub trait Solver {

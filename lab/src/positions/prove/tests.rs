@@ -1,9 +1,9 @@
 //! Verdicts against plain minimax, and states without a verdict.
 
 use super::*;
-use panza::commands::engine_choice::build_machine;
-use panza::commands::game_source::Game;
-use panza::gdl;
+use panza_arena::engine_choice::build_machine;
+use panza_arena::game_source::Game;
+use panza_rules::gdl;
 
 fn judged(machine: &Arc<dyn Machine>, role: usize, state: &[u64]) -> Option<Verdict> {
     let mut prover = GoalProver::new(machine, RoleId::from_index(role));

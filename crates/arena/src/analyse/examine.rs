@@ -1,0 +1,73 @@
+//! One game: built, and studied on the machine that a match would use.
+
+use std::time::{Duration, Instant};
+
+use anyhow::anyhow;
+
+use super::report::Report;
+use crate::game_source::Game;
+use panza_machine::build::{self, BuildBudget};
+use panza_player::config::Settings;
+use panza_player::metagame::{SampleSize, StudyBudget, study};
+use panza_player::player;
+use panza_rules::ground;
+use panza_search::statistics::SampleBudget;
+
+/// Limits for a game.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Time to build it.
+    pub build: Duration,
+    /// Time to study it.
+    pub study: Duration,
+    /// Seed of the random numbers.
+    pub seed: u64,
+}
+
+/// Builds and studies a game; calls `on_stage` with each stage and its time limit.
+pub fn examine(
+    game: &Game,
+    limits: Limits,
+    on_stage: impl Fn(&str, Duration),
+) -> anyhow::Result<Report> {
+    let started = Instant::now();
+    on_stage("building", limits.build);
+    let budget = BuildBudget {
+        until: started + limits.build,
+        memory: ground::Budget::generous().max_bytes,
+        cancelled: Default::default(),
+    };
+    let (built, reason) = match build::build(&game.rules, &budget) {
+        Ok(built) => (built, None),
+        Err(reason) => {
+            let built = build::prover(&game.rules).map_err(|error| anyhow!(error))?;
+            (built, Some(reason))
+        }
+    };
+    let build_seconds = started.elapsed().as_secs_f64();
+    on_stage("studying", limits.study);
+    let settings = Settings::load(None, &[])?;
+    let config = player::search_config(&settings.search, limits.seed);
+    let most = SampleBudget::until(None);
+    let studied = Instant::now();
+    let budget = StudyBudget {
+        until: Some(studied + limits.study),
+        cancelled: Default::default(),
+        learning: settings.metagame.learning,
+        tuning: settings.metagame.tuning,
+        threads: config.rollout_threads.max(1),
+        sampling: Some(SampleSize {
+            games: most.games,
+            playouts: most.playouts,
+        }),
+    };
+    let study = study(&built, None, &config, &budget);
+    Ok(Report {
+        name: game.sheet.name.clone(),
+        reason,
+        build_seconds,
+        seconds: studied.elapsed().as_secs_f64(),
+        game: built,
+        study,
+    })
+}

@@ -1,0 +1,82 @@
+//! From an optimised network to lanes.
+//!
+//! The mutex groups that were weighed for the counter engine are candidates for phases. Of those
+//! whose phases follow each other in a fixed order, the one with the fewest operations per step is
+//! taken, or the whole game where that has fewer.
+
+use std::sync::Arc;
+
+use super::PlayoutPolicy;
+use crate::machine::counter::CounterMachine;
+use crate::machine::lanes::compile::{self, GangPrograms};
+use crate::machine::lanes::interpret::Features;
+use crate::machine::lanes::machine::LanesMachine;
+use crate::propnet::{self, MutexGroup, Network, Phases, passes};
+use panza_sync::budget::Budget;
+
+/// The network that lanes are compiled from, and its candidate phases.
+#[derive(Clone, Debug)]
+pub struct LanesSource {
+    /// The optimised network.
+    pub network: Arc<Network>,
+    /// Candidates for phases.
+    pub mutex_groups: Vec<MutexGroup>,
+    /// Mean joint moves of a playout.
+    pub(super) mean_length: f64,
+    pub(super) set: passes::PassSet,
+}
+
+impl LanesSource {
+    /// Compiles programs. `None` where they would be too large.
+    pub fn programs(&self, limits: Budget<'_>, policy: PlayoutPolicy) -> Option<GangPrograms> {
+        let compile = |phases: Option<&Phases>, policy| {
+            compile::compile(&self.network, phases, self.mean_length, policy, limits)
+        };
+        let mut best = compile(None, PlayoutPolicy::Uniform);
+        let mut best_phases = None;
+        for group in &self.mutex_groups {
+            if limits.is_stopped() {
+                return None;
+            }
+            let phases = propnet::phases_of(&self.network, group, &self.set, limits);
+            let Some(phases) = phases.filter(compile::is_in_lockstep) else {
+                continue;
+            };
+            let split = compile(Some(&phases), PlayoutPolicy::Uniform);
+            let work = |programs: &Option<GangPrograms>| {
+                programs
+                    .as_ref()
+                    .map_or(usize::MAX, GangPrograms::n_operations)
+            };
+            if work(&split) < work(&best) {
+                best = split;
+                best_phases = Some(phases);
+            }
+        }
+        match best_phases {
+            // Without phases no role is known to choose alone, and playouts stay uniform.
+            Some(phases) if policy != PlayoutPolicy::Uniform => compile(Some(&phases), policy),
+            _ => best,
+        }
+    }
+}
+
+/// The machine that does everything by lanes, with `n_words` words per vector (4, 8 or 16). `None`
+/// where the game is too large.
+pub fn compile_lanes(
+    counter: Arc<CounterMachine>,
+    source: &LanesSource,
+    limits: Budget<'_>,
+    n_words: usize,
+) -> Option<LanesMachine> {
+    let expander = compile::compile_expander(&source.network)?;
+    let gangs = source.programs(limits, PlayoutPolicy::Uniform);
+    let features = Features::detect();
+    Some(LanesMachine::new(
+        counter,
+        expander,
+        gangs.as_ref(),
+        features,
+        n_words,
+    ))
+}

@@ -1,0 +1,17 @@
+//! One match of a general game player from START to STOP.
+//!
+//! [`player`] keeps the clocks and answers, whatever happens to the search. [`metagame`] studies
+//! the game before the first move, [`memory`] keeps what was learned for later matches, [`config`]
+//! has the settings, [`telemetry`] the logs and figures.
+//!
+//! Invariants: at most one match at a time; every request is answered exactly once.
+//!
+//! Never uses: sockets, HTTP, async.
+
+#![forbid(unsafe_code)]
+
+pub mod config;
+pub mod telemetry;
+pub mod memory;
+pub mod metagame;
+pub mod player;

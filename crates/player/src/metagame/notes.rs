@@ -1,0 +1,393 @@
+//! A study as notes for later matches of the game, and back.
+//!
+//! Weights of the evaluation are stored by the names of their facts, since facts have other numbers
+//! in the next match. Notes that do not fit the game at hand are ignored. Notes of an evaluation
+//! with fewer units give one with the same values whose other units are yet to be trained.
+//!
+//! Invariant: weights and sums of gradients come back equal up to the third decimal.
+//!
+//! Never knows: files.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use serde_json::{Map, Value, json};
+
+use super::history::{GameHistory, term, term_text};
+use super::study::{PriorStudy, Study};
+use crate::memory::Kind;
+use panza_machine::machine::GameInfo;
+use panza_machine::machine::random::Random;
+use panza_machine::structure::tuples::{Tuples, Variable};
+use panza_rules::ids::{BaseId, Id};
+use panza_search::learning::Known;
+use panza_search::learning::evaluation::{
+    Evaluation, GradientSums, LINEAR_UNITS, Row, UNITS, Weights,
+};
+
+/// Facts above which evaluations are not stored: their rows would fill the file.
+const MAX_FACTS: usize = 2000;
+
+/// The notes of a study, by kind.
+pub fn notes(info: &dyn GameInfo, study: &Study) -> Vec<(Kind, Value)> {
+    let mut notes = vec![(Kind::Parameters, study.to_json())];
+    if let Some(evaluation) = &study.evaluation
+        && evaluation.n_facts() <= MAX_FACTS
+    {
+        let note = evaluation_note(info, evaluation, study);
+        notes.push((Kind::Evaluation, note));
+    }
+    notes
+}
+
+fn evaluation_note(info: &dyn GameInfo, evaluation: &Evaluation, study: &Study) -> Value {
+    let weights = evaluation.weights();
+    let facts = info.facts().unwrap_or_default();
+    let rows: Map<String, Value> = facts
+        .iter()
+        .zip(&weights.rows)
+        .map(|(fact, row)| (term(fact), numbers(&row.0)))
+        .collect();
+    let mut note = json!({
+        "roles": roles(info),
+        "games": study.games,
+        "sum": weights.fixed_sum,
+        "rows": rows,
+        "bias": numbers(&weights.bias.0),
+        "outputs": weights.outputs.iter().map(|row| numbers(&row.0)).collect::<Vec<_>>(),
+    });
+    if let Some(sums) = &study.sums {
+        let of_rows = facts.iter().zip(&sums.rows);
+        let of_rows: Map<String, Value> = of_rows
+            .map(|(fact, &sum)| (term(fact), rounded(sum).into()))
+            .collect();
+        note["gradients"] = json!({
+            "rows": of_rows,
+            "bias": rounded(sums.bias),
+            "outputs": numbers(&sums.outputs),
+            "tables": numbers(&sums.tables),
+        });
+    }
+    if let Some(tuples) = evaluation.tuples() {
+        let facts_of = |variable: &Variable| -> Vec<String> {
+            let facts = variable.iter().map(|fact| term(&facts[fact.index()]));
+            facts.collect()
+        };
+        note["tuples"] = json!({
+            "variables": tuples.variables.iter().map(facts_of).collect::<Vec<_>>(),
+            "members": tuples.members,
+            "weights": numbers(&weights.tables),
+        });
+    }
+    note
+}
+
+/// The study in the notes of earlier matches. `None` where no note fits.
+pub fn prior_study(info: &dyn GameInfo, history: &GameHistory) -> Option<PriorStudy> {
+    let note = history.note(Kind::Evaluation)?;
+    // Outputs are in the order of roles.
+    if note["roles"] != json!(roles(info)) {
+        return None;
+    }
+    let stored: HashMap<&str, &Value> = note["rows"]
+        .as_object()?
+        .iter()
+        .filter_map(|(fact, row)| Some((term_text(fact)?, row)))
+        .collect();
+    let facts = info.facts()?;
+    let fixed_sum = note["sum"].as_f64().map(|sum| sum as f32);
+    let n_units = note["bias"].as_array()?.len();
+    // Units that are not in the note have random weights, but none to the outputs.
+    let sum = fixed_sum.map(|sum| sum as u32);
+    let fresh = Evaluation::new(info.n_roles(), facts.len(), sum, None, &mut Random::new(1))?;
+    let fresh = fresh.weights();
+    let rows = facts.iter().zip(&fresh.rows);
+    let rows = rows.map(|(fact, fresh)| row(stored.get(fact.as_str())?, n_units, fresh));
+    let outputs = note["outputs"].as_array()?.iter();
+    let weights = Weights {
+        fixed_sum,
+        rows: rows.collect::<Option<_>>()?,
+        bias: row(&note["bias"], n_units, &fresh.bias)?,
+        outputs: outputs
+            .map(|output| row(output, n_units, &Row::ZERO))
+            .collect::<Option<_>>()?,
+        tables: match &note["tuples"]["weights"] {
+            Value::Null => Vec::new(),
+            weights => read_numbers(weights)?,
+        },
+    };
+    let tuples = match &note["tuples"] {
+        Value::Null => None,
+        note => Some(Arc::new(read_tuples(note, facts)?)),
+    };
+    let evaluation = Evaluation::from_weights(info.n_roles(), tuples, weights)?;
+    let sums = (n_units == UNITS)
+        .then(|| gradient_sums(&note["gradients"], facts))
+        .flatten();
+    let exploration = history
+        .note(Kind::Parameters)
+        .and_then(|note| note["parameters"]["exploration"].as_f64())
+        .filter(|exploration| (0.1..=10.0).contains(exploration));
+    Some(PriorStudy {
+        known: Known {
+            evaluation,
+            games: usize::try_from(note["games"].as_u64()?).ok()?,
+            sums,
+        },
+        exploration: exploration.unwrap_or(1.0) as f32,
+    })
+}
+
+fn roles(info: &dyn GameInfo) -> Vec<String> {
+    let roles = info.roles();
+    roles.iter().map(|role| term(role)).collect()
+}
+
+fn gradient_sums(note: &Value, facts: &[String]) -> Option<GradientSums> {
+    let number = |value: &Value| value.as_f64().map(|number| number as f32);
+    let of_facts = note["rows"].as_object()?;
+    let rows = facts.iter().map(|fact| number(of_facts.get(&term(fact))?));
+    Some(GradientSums {
+        rows: rows.collect::<Option<_>>()?,
+        bias: number(&note["bias"])?,
+        outputs: read_numbers(&note["outputs"])?,
+        tables: read_numbers(&note["tables"])?,
+    })
+}
+
+fn read_tuples(note: &Value, facts: &[String]) -> Option<Tuples> {
+    let index_of: HashMap<&str, usize> = (0..)
+        .zip(facts)
+        .map(|(index, fact)| (fact.as_str(), index))
+        .collect();
+    let fact = |name: &Value| {
+        let index = index_of.get(term_text(name.as_str()?)?)?;
+        Some(BaseId::from_index(*index))
+    };
+    let variable = |names: &Value| names.as_array()?.iter().map(fact).collect();
+    let index = |number: &Value| usize::try_from(number.as_u64()?).ok();
+    let members = |indices: &Value| indices.as_array()?.iter().map(index).collect();
+    let variables = note["variables"].as_array()?.iter().map(variable);
+    let members = note["members"].as_array()?.iter().map(members);
+    Tuples::new(
+        variables.collect::<Option<_>>()?,
+        members.collect::<Option<_>>()?,
+        facts.len(),
+    )
+}
+
+fn read_numbers(note: &Value) -> Option<Vec<f32>> {
+    let numbers = note.as_array()?.iter();
+    numbers
+        .map(|number| number.as_f64().map(|number| number as f32))
+        .collect()
+}
+
+fn rounded(number: f32) -> f64 {
+    (f64::from(number) * 1000.0).round() / 1000.0
+}
+
+fn numbers(numbers: &[f32]) -> Value {
+    let numbers = numbers.iter().map(|&number| rounded(number));
+    numbers.collect::<Vec<f64>>().into()
+}
+
+/// A row of `n_units` stored numbers; further units are those of `rest`.
+fn row(value: &Value, n_units: usize, rest: &Row) -> Option<Row> {
+    let numbers = value
+        .as_array()
+        .filter(|numbers| numbers.len() == n_units)?;
+    if !(LINEAR_UNITS..=UNITS).contains(&n_units) {
+        return None;
+    }
+    let mut row = *rest;
+    for (place, number) in row.0.iter_mut().zip(numbers) {
+        *place = number.as_f64()? as f32;
+    }
+    Some(row)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use panza_rules::gdl;
+    use panza_search::learning::evaluation::Trainer;
+
+    use crate::metagame::Parameters;
+    use panza_machine::machine::Machine;
+    use panza_machine::machine::random::Random;
+
+    const RACE: &str = "(role a) (role b) (init (at a 1)) (init (at b 1)) (succ 1 2) (succ 2 3)
+        (<= (legal ?r go) (role ?r)) (<= (legal ?r stay) (role ?r))
+        (<= (next (at ?r ?y)) (does ?r go) (true (at ?r ?x)) (succ ?x ?y))
+        (<= (next (at ?r ?x)) (does ?r stay) (true (at ?r ?x)))
+        (<= terminal (true (at ?r 3))) (<= (goal ?r 100) (true (at ?r 3))) (<= (goal ?r 0) (role ?r) (not (true (at ?r 3))))";
+
+    fn machine() -> Arc<dyn Machine> {
+        let (rules, _) = gdl::load(RACE);
+        let limits = panza_rules::ground::Budget::generous();
+        Arc::new(
+            panza_machine::build::compile(&rules, limits)
+                .unwrap()
+                .machine,
+        )
+    }
+
+    #[test]
+    fn a_study_is_restored_from_its_notes() {
+        let machine = machine();
+        let n_facts = machine.info().facts().unwrap().len();
+        let variables = vec![vec![BaseId(0), BaseId(1)], vec![BaseId(2)]];
+        let tuples = Tuples::new(variables, vec![vec![0, 1]], n_facts).map(Arc::new);
+        let evaluation = Evaluation::new(2, n_facts, None, tuples, &mut Random::new(4)).unwrap();
+        let mut trainer = Trainer::new(evaluation, None);
+        for _ in 0..100 {
+            trainer.train(&machine.initial_state(), &[0.9, 0.2], 0.1);
+        }
+        let evaluation = trainer.evaluation.clone();
+        assert!(
+            evaluation
+                .weights()
+                .tables
+                .iter()
+                .any(|&weight| weight > 0.1)
+        );
+        let study = Study {
+            evaluation: Some(Arc::new(evaluation)),
+            games: 1234,
+            sums: Some(GradientSums {
+                rows: (0..n_facts).map(|fact| fact as f32).collect(),
+                bias: 2.5,
+                outputs: vec![1.0, 0.25],
+                tables: vec![0.5; 12],
+            }),
+            parameters: Parameters {
+                evaluation_share: 0.5,
+                exploration: 1.7,
+                ..Parameters::default()
+            },
+            ..Study::default()
+        };
+        let history = GameHistory {
+            is_exact: true,
+            notes: notes(machine.info(), &study),
+            matches: Vec::new(),
+        };
+        let prior = prior_study(machine.info(), &history).unwrap();
+        assert_eq!(prior.known.games, 1234);
+        assert_eq!(prior.known.sums, study.sums);
+        assert!((prior.exploration - 1.7).abs() < 1e-3);
+        let (mut before, mut after) = ([0.0; 2], [0.0; 2]);
+        let state = machine.initial_state();
+        let evaluation = study.evaluation.unwrap();
+        evaluation.values(&state, &mut before);
+        assert_eq!(prior.known.evaluation.tuples(), evaluation.tuples());
+        prior.known.evaluation.values(&state, &mut after);
+        assert!((before[0] - after[0]).abs() < 0.5, "{before:?} {after:?}");
+    }
+
+    #[test]
+    fn an_evaluation_of_fewer_units_keeps_its_values() {
+        let machine = machine();
+        let facts = machine.info().facts().unwrap();
+        let few = |index: usize| (0..16).map(move |unit| ((unit + index) % 5) as f64 / 10.0);
+        let rows: Map<String, Value> = facts
+            .iter()
+            .enumerate()
+            .map(|(index, fact)| (term(fact), few(index).collect::<Vec<_>>().into()))
+            .collect();
+        let note = json!({
+            "roles": ["gdl:a", "gdl:b"],
+            "games": 7,
+            "sum": null,
+            "rows": rows,
+            "bias": few(0).collect::<Vec<_>>(),
+            "outputs": [few(1).collect::<Vec<_>>(), few(2).collect::<Vec<_>>()],
+        });
+        let history = GameHistory {
+            is_exact: true,
+            notes: vec![(Kind::Evaluation, note)],
+            matches: Vec::new(),
+        };
+        let prior = prior_study(machine.info(), &history).unwrap().known;
+        assert!(prior.games == 7 && prior.sums.is_none());
+        let mut values = [0.0; 2];
+        let state = machine.initial_state();
+        prior.evaluation.values(&state, &mut values);
+        let true_facts: Vec<usize> = (0..facts.len())
+            .filter(|fact| state[fact / 64] >> (fact % 64) & 1 == 1)
+            .collect();
+        for (role, value) in values.into_iter().enumerate() {
+            let logit: f64 = (0..16)
+                .map(|unit| {
+                    let number = |index: usize| few(index).nth(unit).unwrap();
+                    let sum: f64 = true_facts.iter().map(|&fact| number(fact)).sum();
+                    (sum + number(0)) * number(role + 1)
+                })
+                .sum();
+            let expected = 100.0 / (1.0 + (-logit).exp());
+            assert!(
+                (f64::from(value) - expected).abs() < 0.01,
+                "{value} {expected}"
+            );
+        }
+    }
+
+    #[test]
+    fn weights_that_no_training_gives_are_ignored() {
+        let machine = machine();
+        let facts = machine.info().facts().unwrap();
+        let recalled = |weight: f64, sum: Option<f64>| {
+            let rows: Map<String, Value> = facts
+                .iter()
+                .map(|fact| (term(fact), json!(vec![weight; 16])))
+                .collect();
+            let n_outputs = if sum.is_some() { 1 } else { 2 };
+            let note = json!({
+                "roles": ["gdl:a", "gdl:b"],
+                "games": 7,
+                "sum": sum,
+                "rows": rows,
+                "bias": vec![-weight; 16],
+                "outputs": vec![vec![weight; 16]; n_outputs],
+            });
+            let history = GameHistory {
+                is_exact: true,
+                notes: vec![(Kind::Evaluation, note)],
+                matches: Vec::new(),
+            };
+            prior_study(machine.info(), &history)
+        };
+        for (weight, sum, is_kept) in [
+            (100.0, None, true),
+            // The sum of two rows is infinite, and less the bias it is no number.
+            (3e38, None, false),
+            (1.0, Some(100.0), true),
+            (1.0, Some(-5.0), false),
+            (1.0, Some(1e9), false),
+        ] {
+            assert_eq!(recalled(weight, sum).is_some(), is_kept, "{weight} {sum:?}");
+        }
+    }
+
+    #[test]
+    fn notes_that_do_not_fit_are_ignored() {
+        let machine = machine();
+        let recall_of = |note: Value| {
+            let history = GameHistory {
+                is_exact: true,
+                notes: vec![(Kind::Evaluation, note)],
+                matches: Vec::new(),
+            };
+            prior_study(machine.info(), &history)
+        };
+        for note in [
+            json!(null),
+            json!({ "roles": ["gdl:a", "gdl:b"] }),
+            json!({ "roles": ["gdl:b", "gdl:a"], "rows": {}, "games": 1, "bias": [], "outputs": [] }),
+            json!({ "roles": ["gdl:a", "gdl:b"], "rows": { "gdl:(at a 1)": [1, 2] }, "games": 1 }),
+        ] {
+            assert!(recall_of(note.clone()).is_none(), "{note}");
+        }
+    }
+}

@@ -1,0 +1,297 @@
+//! The link between the conductor and the threads of a match: orders and moves one way, advice the
+//! other, and the flags that stop the work of the match.
+//!
+//! Advice has three sources: the search, and a follower of each build, which knows a legal move.
+//! The conductor takes the first that knows the position. No source can hold up another, since each
+//! has a slot of its own, which is locked only to copy or replace a move.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
+
+use crossbeam::channel::{Receiver, Sender, unbounded};
+
+/// An order for the match thread.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum Order {
+    /// These moves were played.
+    Advance(Vec<String>),
+    /// The PLAY at the position with this number was answered.
+    Answered(usize),
+    /// The match is over, after these last moves.
+    Finish(Option<Vec<String>>),
+    /// The match is over, and why.
+    Abandon(&'static str),
+}
+
+/// The best move so far.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Advice {
+    /// Joint moves before this position.
+    pub position: usize,
+    /// The move as canonical text; never empty.
+    pub text: String,
+    /// Our expected goal, 0 to 100, after some search.
+    pub value: Option<f64>,
+    /// The move's visits.
+    pub visits: u64,
+    /// Whether further search cannot change the move.
+    pub is_proven: bool,
+    /// Whether it is the only legal move.
+    pub is_only: bool,
+    /// Whether the joint move that led here could be played again here.
+    pub repeat_is_legal: bool,
+}
+
+impl Advice {
+    /// A legal move, about which nothing else is known.
+    pub fn of_legal(position: usize, text: String) -> Self {
+        Self {
+            position,
+            text,
+            value: None,
+            visits: 0,
+            is_proven: false,
+            is_only: false,
+            repeat_is_legal: true,
+        }
+    }
+
+    /// Whether further search cannot improve it.
+    pub fn is_settled(&self) -> bool {
+        self.is_proven || self.is_only
+    }
+}
+
+/// The flags that stop the work of a match, one for each piece of work.
+#[derive(Clone, Default)]
+pub(super) struct StopFlags {
+    issued: Arc<Mutex<IssuedFlags>>,
+}
+
+#[derive(Default)]
+struct IssuedFlags {
+    flags: Vec<Arc<AtomicBool>>,
+    is_over: bool,
+}
+
+impl StopFlags {
+    /// A flag for a piece of work; it is set already once the match is over.
+    pub fn issue(&self) -> Arc<AtomicBool> {
+        let mut issued = self.issued.lock().unwrap_or_else(PoisonError::into_inner);
+        let flag = Arc::new(AtomicBool::new(issued.is_over));
+        issued.flags.push(Arc::clone(&flag));
+        flag
+    }
+
+    /// Sets all flags, those of later work included.
+    pub fn stop(&self) {
+        let mut issued = self.issued.lock().unwrap_or_else(PoisonError::into_inner);
+        issued.is_over = true;
+        for flag in &issued.flags {
+            flag.store(true, Ordering::Relaxed);
+        }
+    }
+}
+
+/// Where advice comes from, the best source first.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Source {
+    Search,
+    Machine,
+    Fallback,
+}
+
+/// The moves of a match.
+#[derive(Default)]
+struct Course {
+    moves: Vec<Vec<String>>,
+    is_over: bool,
+}
+
+/// What the threads of a match share.
+#[derive(Default)]
+struct Shared {
+    advice: [Mutex<Option<Advice>>; 3],
+    course: Mutex<Course>,
+    /// Notified when the course changes.
+    changed: Condvar,
+}
+
+impl Shared {
+    fn slot(&self, source: Source) -> MutexGuard<'_, Option<Advice>> {
+        lock(&self.advice[source as usize])
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The conductor's end. The match is over for all its threads when it is dropped.
+pub(super) struct Link {
+    orders: Sender<Order>,
+    interrupt: Arc<AtomicBool>,
+    shared: Arc<Shared>,
+    refusal: Arc<OnceLock<String>>,
+    stops: StopFlags,
+}
+
+impl Link {
+    /// Both ends.
+    pub fn new() -> (Link, WorkerLink) {
+        let (orders, taken) = unbounded();
+        let link = Link {
+            orders,
+            interrupt: Arc::new(AtomicBool::new(false)),
+            shared: Arc::default(),
+            refusal: Arc::default(),
+            stops: StopFlags::default(),
+        };
+        let worker = WorkerLink {
+            orders: taken,
+            interrupt: Arc::clone(&link.interrupt),
+            shared: Arc::clone(&link.shared),
+            refusal: Arc::clone(&link.refusal),
+            stops: link.stops.clone(),
+        };
+        (link, worker)
+    }
+
+    /// Sends an order and interrupts the search. An order to abandon the match stops all its work.
+    pub fn order(&self, order: Order) {
+        match &order {
+            Order::Abandon(_) => self.stops.stop(),
+            Order::Advance(moves) => {
+                lock(&self.shared.course).moves.push(moves.clone());
+                self.shared.changed.notify_all();
+            }
+            Order::Answered(_) | Order::Finish(_) => {}
+        }
+        let _ = self.orders.send(order);
+        self.interrupt.store(true, Ordering::Release);
+    }
+
+    /// Why the game cannot be played at all.
+    pub fn refusal(&self) -> Option<&str> {
+        self.refusal.get().map(String::as_str)
+    }
+
+    /// The latest advice for a position.
+    pub fn advice(&self, position: usize) -> Option<Advice> {
+        let sources = [Source::Search, Source::Machine, Source::Fallback];
+        let mut advice = sources
+            .into_iter()
+            .filter_map(|source| self.shared.slot(source).clone());
+        advice.find(|advice| advice.position == position)
+    }
+
+    /// The latest move that was known, which was legal in an earlier position.
+    pub fn guess(&self) -> Option<String> {
+        let sources = [Source::Fallback, Source::Machine, Source::Search];
+        let known = sources
+            .into_iter()
+            .filter_map(|source| self.shared.slot(source).clone());
+        let latest = known.max_by_key(|advice| advice.position);
+        latest.map(|advice| advice.text)
+    }
+}
+
+impl Drop for Link {
+    fn drop(&mut self) {
+        lock(&self.shared.course).is_over = true;
+        self.shared.changed.notify_all();
+    }
+}
+
+/// The match thread's end.
+pub(super) struct WorkerLink {
+    /// Orders; disconnected once the conductor has dropped the match.
+    pub orders: Receiver<Order>,
+    /// Set with each order; the match thread clears it before it takes orders.
+    pub interrupt: Arc<AtomicBool>,
+    /// Set by the conductor when the match is abandoned.
+    pub stops: StopFlags,
+    shared: Arc<Shared>,
+    refusal: Arc<OnceLock<String>>,
+}
+
+impl WorkerLink {
+    /// Publishes advice for the conductor.
+    pub fn publish(&self, advice: Option<Advice>) {
+        *self.shared.slot(Source::Search) = advice;
+    }
+
+    /// Says that the game cannot be played, and why.
+    pub fn refuse(&self, why: String) {
+        let _ = self.refusal.set(why);
+    }
+
+    /// The end of the followers.
+    pub fn followers(&self) -> FollowerLinks {
+        FollowerLinks(Arc::clone(&self.shared))
+    }
+}
+
+/// Makes the ends of followers.
+pub(super) struct FollowerLinks(Arc<Shared>);
+
+impl FollowerLinks {
+    /// The end of the follower of a build.
+    pub fn of(&self, is_fallback: bool) -> FollowerLink {
+        FollowerLink {
+            shared: Arc::clone(&self.0),
+            source: match is_fallback {
+                true => Source::Fallback,
+                false => Source::Machine,
+            },
+        }
+    }
+}
+
+/// The end of a follower.
+pub(super) struct FollowerLink {
+    shared: Arc<Shared>,
+    source: Source,
+}
+
+impl FollowerLink {
+    /// Waits until the position is another than the one after `n_made` moves, and returns the moves
+    /// to it; `None` once the match is over. The fallback's follower skips positions that the
+    /// machine's knows within its `patience`.
+    pub fn next_moves(&self, n_made: usize, patience: Duration) -> Option<Vec<Vec<String>>> {
+        let Shared {
+            course, changed, ..
+        } = &*self.shared;
+        let mut seen = n_made;
+        loop {
+            let is_seen = |course: &mut Course| !course.is_over && course.moves.len() == seen;
+            let course = changed.wait_while(lock(course), is_seen);
+            let mut course = course.unwrap_or_else(PoisonError::into_inner);
+            let position = course.moves.len();
+            if self.source == Source::Fallback && self.shared.slot(Source::Machine).is_some() {
+                let is_same =
+                    |course: &mut Course| !course.is_over && course.moves.len() == position;
+                let waited = changed.wait_timeout_while(course, patience, is_same);
+                course = waited.unwrap_or_else(PoisonError::into_inner).0;
+                let known = self.shared.slot(Source::Machine);
+                if known
+                    .as_ref()
+                    .is_some_and(|known| known.position == position)
+                {
+                    seen = position;
+                    if !course.is_over {
+                        continue;
+                    }
+                }
+            }
+            return (!course.is_over)
+                .then(|| course.moves.get(n_made..).unwrap_or_default().to_vec());
+        }
+    }
+
+    /// Publishes advice for the conductor.
+    pub fn publish(&self, advice: Option<Advice>) {
+        *self.shared.slot(self.source) = advice;
+    }
+}

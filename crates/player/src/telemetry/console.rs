@@ -1,0 +1,219 @@
+//! The program's messages on standard error.
+//!
+//! A queue and a thread write them, so that a search thread never waits for a terminal. Texts from
+//! outside are part of messages, so characters that control a terminal or the direction of text are
+//! written as codes.
+
+use std::borrow::Cow;
+use std::io::{self, IsTerminal, Write};
+use tracing::{Level, Subscriber};
+use tracing_appender::non_blocking::{ErrorCounter, NonBlocking, WorkerGuard};
+use tracing_subscriber::filter::Targets;
+use tracing_subscriber::fmt;
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::{SubscriberInitExt, TryInitError};
+
+/// The environment variable that overrules the configured level. It takes targets and
+/// levels, for example `panza_search=debug,hyper=info`.
+const FILTER_VARIABLE: &str = "RUST_LOG";
+
+/// Why the messages could not be set up.
+#[derive(Debug, thiserror::Error)]
+pub enum InitError {
+    /// The environment variable holds something else than filter directives.
+    #[error(
+        "the environment variable {FILTER_VARIABLE} is `{found}`; \
+         expected log filters such as `info` or `panza_search=debug`: {reason}"
+    )]
+    Filter {
+        /// What the variable holds.
+        found: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The messages were set up before, here or by whoever uses the library.
+    #[error("the log of this process is set up already")]
+    Already(#[from] TryInitError),
+}
+
+/// Keeps the messages flowing; drop it last, in `main`, to see the rest of them.
+/// `std::process::exit` skips that and loses what is still queued.
+#[must_use = "messages are lost once the guard is dropped"]
+#[derive(Debug)]
+pub struct ConsoleGuard {
+    dropped: ErrorCounter,
+    _worker: WorkerGuard,
+}
+
+/// Sends the messages of this process to standard error: Panza's own down to `level`, those of the
+/// libraries it uses from warnings up. The environment variable `RUST_LOG`, where it is set,
+/// decides instead.
+///
+/// # Errors
+/// When the variable cannot be understood, and on a second call.
+pub fn init(level: Level) -> Result<ConsoleGuard, InitError> {
+    let filter = filter(std::env::var(FILTER_VARIABLE).ok(), level)?;
+    let (writer, worker) = NonBlocking::new(io::stderr());
+    let dropped = writer.error_counter();
+    let colours = io::stderr().is_terminal();
+    subscriber(filter, move || writer.clone(), colours).try_init()?;
+    Ok(ConsoleGuard {
+        dropped,
+        _worker: worker,
+    })
+}
+
+impl Drop for ConsoleGuard {
+    fn drop(&mut self) {
+        let dropped = self.dropped.dropped_lines();
+        if dropped > 0 {
+            // The log itself is what failed, so it cannot carry this message.
+            eprintln!("{dropped} log lines were dropped because they came too fast");
+        }
+    }
+}
+
+fn filter(variable: Option<String>, level: Level) -> Result<Targets, InitError> {
+    let directives = match variable {
+        Some(found) if !found.trim().is_empty() => found,
+        // Level's order: the more severe, the smaller.
+        _ => format!("{},panza={level}", level.min(Level::WARN)),
+    };
+    directives.parse().map_err(|error| InitError::Filter {
+        reason: format!("{error}"),
+        found: directives,
+    })
+}
+
+fn subscriber<W: Write + 'static>(
+    filter: Targets,
+    writer: impl Fn() -> W + Send + Sync + 'static,
+    colours: bool,
+) -> impl Subscriber + Send + Sync {
+    // Each message is one write.
+    let lines = fmt::layer()
+        .with_writer(move || Plain(writer()))
+        .with_ansi(colours);
+    tracing_subscriber::registry().with(lines).with(filter)
+}
+
+/// Writes control characters and those that change the direction of text as codes. The escape
+/// character is left: it begins the colours, and the formatter has replaced it in texts.
+struct Plain<W>(W);
+
+impl<W: Write> Write for Plain<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let text = String::from_utf8_lossy(bytes);
+        self.0.write_all(plain(&text).as_bytes())?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
+fn plain(text: &str) -> Cow<'_, str> {
+    let is_raw = |c: char| match c {
+        '\n' | '\t' | '\u{1b}' => false,
+        '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {
+            true
+        }
+        c => c.is_control(),
+    };
+    if !text.contains(is_raw) {
+        return Cow::Borrowed(text);
+    }
+    let mut plain = String::with_capacity(text.len() + 16);
+    for c in text.chars() {
+        match is_raw(c) {
+            true => plain.extend(c.escape_unicode()),
+            false => plain.push(c),
+        }
+    }
+    Cow::Owned(plain)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::{Arc, Mutex};
+
+    #[derive(Clone, Default)]
+    struct Shared(Arc<Mutex<Vec<u8>>>);
+
+    impl Write for Shared {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().unwrap().extend_from_slice(bytes);
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn texts_from_outside_control_no_terminal() {
+        let output = Shared::default();
+        let writer = output.clone();
+        let filter = filter(None, Level::INFO).unwrap();
+        let subscriber = subscriber(filter, move || writer.clone(), false);
+        tracing::subscriber::with_default(subscriber, || {
+            tracing::error!(target: "panza", "a\0b\u{202e}c\u{2066}d\u{1b}[2Je\rf");
+        });
+        let text = String::from_utf8(output.0.lock().unwrap().clone()).unwrap();
+        let text = text.trim_end();
+        assert!(!text.contains(|c: char| c.is_control() || c == '\u{202e}' || c == '\u{2066}'));
+        assert!(text.contains("a\\u{0}b\\u{202e}c\\u{2066}d"), "{text}");
+    }
+
+    /// What reaches the writer of four messages under this variable and level.
+    fn logged(variable: Option<&str>, level: Level) -> Vec<String> {
+        let output = Shared::default();
+        let writer = output.clone();
+        let filter = filter(variable.map(str::to_string), level).unwrap();
+        let subscriber = subscriber(filter, move || writer.clone(), false);
+        tracing::subscriber::with_default(subscriber, || {
+            tracing::error!(target: "hyper", "library error");
+            tracing::info!(target: "hyper", "library info");
+            tracing::info!(target: "panza_search", "own info");
+            tracing::debug!(target: "panza_search", "own debug");
+        });
+        let bytes = output.0.lock().unwrap().clone();
+        String::from_utf8(bytes)
+            .unwrap()
+            .lines()
+            .map(|line| line.rsplit(": ").next().unwrap().to_string())
+            .collect()
+    }
+
+    #[test]
+    fn the_level_is_for_our_own_messages() {
+        assert_eq!(logged(None, Level::INFO), ["library error", "own info"]);
+        assert_eq!(
+            logged(None, Level::DEBUG),
+            ["library error", "own info", "own debug"]
+        );
+        assert_eq!(logged(Some(" "), Level::ERROR), ["library error"]);
+    }
+
+    #[test]
+    fn the_environment_overrules_the_level() {
+        assert_eq!(
+            logged(Some("hyper=info"), Level::DEBUG),
+            ["library error", "library info"]
+        );
+    }
+
+    #[test]
+    fn a_filter_that_is_none_is_an_error_that_shows_it() {
+        let error = filter(Some("panza=loud".to_string()), Level::INFO).unwrap_err();
+        assert!(
+            error
+                .to_string()
+                .starts_with("the environment variable RUST_LOG is `panza=loud`; expected"),
+            "{error}"
+        );
+    }
+}

@@ -1,0 +1,250 @@
+//! Reports: the move to play, the statistics of the root, counters.
+//!
+//! The move has the greatest lower confidence bound: exact scores as they are, values less one
+//! standard error. Where several roles choose at once, it is drawn from the role's average
+//! strategy, once for each state.
+//!
+//! Invariant: whenever our role has a legal move, one is returned.
+
+use super::Search;
+use super::config::{IterationTimes, MoveReport, RootReport, SearchStatistics};
+use super::pool::PoolId;
+use super::proof::preferred_length;
+use super::record::{EdgeBlock, EdgeId, Node, SIMULTANEOUS};
+use panza_rules::ids::{Id, MoveId};
+
+/// How proven a move is.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum ProofClass {
+    Worst,
+    Open,
+    Best,
+}
+
+/// The order of moves, field by field; the greatest is played.
+#[derive(Clone, Copy, PartialEq, PartialOrd, Debug)]
+struct MoveRank {
+    class: ProofClass,
+    /// In points.
+    lower_confidence_bound: f32,
+    /// Among proven moves of one score: greater is the better length of the line.
+    line: i32,
+    visits: u32,
+}
+
+impl Search {
+    /// The move to play in the current state; `None` only when our role has no legal move there.
+    ///
+    /// A proven best move comes first, by the shortest line if it wins; proven losses come last, by
+    /// the longest line. Else visits and value decide together.
+    pub fn best_move(&mut self) -> Option<MoveId> {
+        self.expand_root();
+        if !self.has_choice_at_root() {
+            self.game.reasoner.set_state(&self.current);
+            return self.game.reasoner.legal_moves(self.role).first().copied();
+        }
+        let mut left = self.strategy_draw;
+        let strategy = self.root_strategy();
+        let drawn = strategy.iter().find(|&&(_, probability)| {
+            left -= probability;
+            left < 0.0
+        });
+        if let Some(&(edge, _)) = drawn.or(strategy.last()) {
+            return Some(self.graph.move_of(edge));
+        }
+        let role_moves = self.graph.role_moves(self.graph.root, self.role.index());
+        let edges = self.graph.edges(role_moves);
+        let best = edges
+            .map(|edge| (self.rank(edge), edge))
+            .reduce(|best, next| if next.0 > best.0 { next } else { best });
+        let untried = self.graph.untried(role_moves).next();
+        match best {
+            Some((rank, edge)) if rank.class != ProofClass::Worst || untried.is_none() => {
+                Some(self.graph.move_of(edge))
+            }
+            _ => untried,
+        }
+    }
+
+    /// The statistics of the current state.
+    pub fn root(&mut self) -> RootReport {
+        self.expand_root();
+        let root = self.graph.root;
+        let record = self.graph.nodes[root];
+        let role = self.role.index();
+        let bounds = self.graph.bounds[root][role];
+        self.graph.read_values(root, &mut self.values);
+        let value = (record.visits > 0 || bounds.is_exact()).then(|| self.values[role]);
+        let moves = if self.has_choice_at_root() {
+            self.move_reports()
+        } else {
+            self.forced_move_reports(&record, value)
+        };
+        RootReport {
+            moves,
+            value,
+            proven: bounds.is_exact().then_some(bounds.lower),
+            iterations: self.counters.iterations - self.counters_at_current.iterations,
+            playouts: self.counters.playouts - self.counters_at_current.playouts,
+            nodes: self.graph.nodes.in_use as u32,
+            max_depth: self.max_depth,
+        }
+    }
+
+    /// All counters and current levels.
+    pub fn statistics(&self) -> SearchStatistics {
+        SearchStatistics {
+            allocation_failures: self.graph.allocation_failures,
+            evicted: self.graph.evicted,
+            nodes: self.graph.nodes.in_use as u32,
+            bytes: self.graph.budget.used,
+            node_limit: self.graph.nodes.limit as u32,
+            in_flight: self.pipeline.in_flight(),
+            queued_requests: self.pipeline.queued_requests(),
+            queued_results: self.pipeline.queued_results(),
+            ring_slots: self.pipeline.ring_slots(),
+            rollout_threads: self.pipeline.n_threads() as u32,
+            ..self.counters
+        }
+    }
+
+    /// The time of the stages of an iteration so far.
+    pub fn times(&self) -> IterationTimes {
+        self.times
+    }
+
+    /// Whether our role has a choice in the current state and the root has its moves.
+    fn has_choice_at_root(&self) -> bool {
+        let root = self.graph.root;
+        self.graph.nodes[root].is_expanded()
+            && self.forced_ahead == 0
+            && self.graph.role_moves(root, self.role.index()).has_choice()
+    }
+
+    fn move_reports(&self) -> Vec<MoveReport> {
+        let role_moves = self.graph.role_moves(self.graph.root, self.role.index());
+        let strategy = self.root_strategy();
+        let mut moves: Vec<MoveReport> = self
+            .graph
+            .edges(role_moves)
+            .map(|edge| {
+                let (block, slot) = (&self.graph.edge_blocks[edge.block()], edge.slot());
+                let bounds = block.bounds(slot);
+                let visits = block.visits[slot];
+                let has_value = visits > 0 || bounds.is_exact();
+                let of_strategy = strategy.iter().find(|&&(other, _)| other == edge);
+                MoveReport {
+                    mv: block.moves[slot],
+                    visits,
+                    value: has_value.then(|| bounds.clamp(block.means[slot])),
+                    proven: bounds.is_exact().then_some(bounds.lower),
+                    probability: of_strategy.map(|&(_, probability)| probability),
+                }
+            })
+            .collect();
+        moves.extend(self.graph.untried(role_moves).map(|mv| MoveReport {
+            mv,
+            visits: 0,
+            value: None,
+            proven: None,
+            probability: None,
+        }));
+        moves.sort_by(|a, b| b.visits.cmp(&a.visits).then(a.mv.cmp(&b.mv)));
+        moves
+    }
+
+    /// Reports on the legal moves of a state in which our role has no choice. A single legal move
+    /// has the statistics of the root.
+    fn forced_move_reports(&mut self, root: &Node, value: Option<f32>) -> Vec<MoveReport> {
+        let bounds = self.graph.bounds[self.graph.root][self.role.index()];
+        self.game.reasoner.set_state(&self.current);
+        let legal = self.game.reasoner.legal_moves(self.role);
+        let is_single = legal.len() == 1;
+        let report = |&mv| MoveReport {
+            mv,
+            visits: if is_single { root.visits } else { 0 },
+            value: value.filter(|_| is_single),
+            proven: (is_single && bounds.is_exact()).then_some(bounds.lower),
+            probability: None,
+        };
+        legal.iter().map(report).collect()
+    }
+
+    /// Our average strategy at the root; empty unless several roles choose and nothing is proven.
+    fn root_strategy(&self) -> Vec<(EdgeId, f32)> {
+        let root = self.graph.root;
+        let role = self.role.index();
+        let bounds = self.graph.bounds[root][role];
+        let record = &self.graph.nodes[root];
+        if record.mover != SIMULTANEOUS || !record.is_expanded() || bounds.is_exact() {
+            return Vec::new();
+        }
+        let role_moves = self.graph.role_moves(root, role);
+        if !role_moves.has_choice() || role_moves.has_untried() {
+            return Vec::new();
+        }
+        self.graph.average_strategy(role_moves, bounds.lower)
+    }
+
+    /// The value of a root edge mixed with its AMAF value, and the visits that both are worth.
+    fn with_amaf(&self, block: &EdgeBlock, slot: usize, value: f32) -> (f32, f32) {
+        let visits = block.visits[slot] as f32;
+        let root = self.graph.root;
+        let record = &self.graph.nodes[root];
+        let table = self.amaf.as_ref().filter(|_| record.mover != SIMULTANEOUS);
+        let Some((amaf, table)) =
+            table.and_then(|amaf| Some((amaf, amaf.table(root, record.generation)?)))
+        else {
+            return (value, visits);
+        };
+        let role = block.role as usize;
+        let samples = self.pipeline.samples() as f32;
+        let advantage = amaf.advantage(table, role, block.moves[slot]);
+        let mean = self.graph.values[root][role].mean;
+        let (value, share) = amaf.mixed(advantage, mean, value, visits * samples);
+        (value, visits / (1.0 - share))
+    }
+
+    fn rank(&self, edge: EdgeId) -> MoveRank {
+        let block = &self.graph.edge_blocks[edge.block()];
+        let slot = edge.slot();
+        let bounds = block.bounds(slot);
+        let visits = block.visits[slot];
+        let of_root = self.graph.bounds[self.graph.root][self.role.index()];
+        let class = if bounds.lower >= of_root.upper {
+            ProofClass::Best
+        } else if bounds.upper == 0 || bounds.upper < of_root.lower {
+            ProofClass::Worst
+        } else {
+            ProofClass::Open
+        };
+        let lower_confidence_bound = match visits {
+            0 => f32::NEG_INFINITY,
+            _ => {
+                let (mean, minimax) = (block.means[slot], block.minimax[slot]);
+                // Edges of a simultaneous choice have no minimax value.
+                let share = match self.graph.nodes[self.graph.root].mover {
+                    SIMULTANEOUS => 0.0,
+                    _ => self.config.minimax_share,
+                };
+                let value = mean + (minimax - mean) * share;
+                let (value, visits) = self.with_amaf(block, slot, value);
+                value - self.spread.deviation() / visits.sqrt()
+            }
+        };
+        let child = self.graph.child_of(edge);
+        let line = if bounds.is_exact() && child.is_some() {
+            let length = i32::from(self.graph.nodes[child].length_from_parent());
+            let prefers_short = preferred_length(bounds, 0, Some(1)) == 0;
+            if prefers_short { -length } else { length }
+        } else {
+            0
+        };
+        MoveRank {
+            class,
+            lower_confidence_bound: bounds.clamp(lower_confidence_bound),
+            line,
+            visits,
+        }
+    }
+}

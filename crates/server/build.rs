@@ -1,0 +1,86 @@
+//! Lists the rulesheets of `gdl-games` and the files of the log viewer for embedding, and extracts
+//! plotly.js from the crate `plotly`.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::{env, fs};
+
+fn main() {
+    let root = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets it"));
+    let root = root.join("../..");
+    println!("cargo::rerun-if-changed=build.rs");
+    embed_games(&root);
+    embed_viewer(&root);
+    embed_plotly();
+}
+
+fn embed_games(root: &Path) {
+    let folder = root.join("gdl-games");
+    println!("cargo::rerun-if-changed={}", folder.display());
+    let mut names: Vec<String> = fs::read_dir(&folder)
+        .map(|entries| {
+            entries
+                .filter_map(|entry| rulesheet_name(&entry.ok()?.path()))
+                .collect()
+        })
+        .unwrap_or_default();
+    names.sort();
+    let mut source = String::from("&[\n");
+    for name in names {
+        let path = folder.join(format!("{name}.gdl"));
+        writeln!(source, "    ({name:?}, include_str!({path:?})),").expect("a string takes all");
+    }
+    source.push_str("]\n");
+    write_out("embedded_games.rs", &source);
+}
+
+fn embed_viewer(root: &Path) {
+    let folder = root.join("log-viewer");
+    println!("cargo::rerun-if-changed={}", folder.display());
+    let mut paths: Vec<PathBuf> = fs::read_dir(&folder)
+        .map(|entries| {
+            entries
+                .filter_map(|entry| Some(entry.ok()?.path()))
+                .collect()
+        })
+        .unwrap_or_default();
+    paths.retain(|path| {
+        let extension = path.extension().and_then(|extension| extension.to_str());
+        matches!(extension, Some("html" | "css" | "js" | "svg"))
+    });
+    paths.sort();
+    let mut source = String::from("&[\n");
+    for path in paths {
+        let name = path.file_name().and_then(|name| name.to_str());
+        let name = name.expect("files of the viewer have plain names");
+        writeln!(source, "    ({name:?}, include_bytes!({path:?})),").expect("a string takes all");
+    }
+    source.push_str("]\n");
+    write_out("embedded_viewer.rs", &source);
+}
+
+/// Writes `plotly.min.js`. The crate `plotly` returns several scripts in their HTML elements;
+/// plotly is the first.
+fn embed_plotly() {
+    let scripts = plotly::Plot::offline_js_sources();
+    let script = scripts
+        .split_once("<script type=\"text/javascript\">")
+        .and_then(|(_, rest)| rest.split_once("</script>\n\n"))
+        .map(|(script, _)| script.trim_end());
+    write_out(
+        "plotly.min.js",
+        script.expect("plotly.js is the first script"),
+    );
+}
+
+fn write_out(name: &str, source: &str) {
+    let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets it"));
+    fs::write(out.join(name), source).expect("the build folder can be written");
+}
+
+/// The name of a rulesheet: its file name without `.gdl`.
+fn rulesheet_name(path: &Path) -> Option<String> {
+    let is_rulesheet = path.extension().is_some_and(|extension| extension == "gdl");
+    let name = path.file_stem()?.to_str()?.to_string();
+    is_rulesheet.then_some(name)
+}

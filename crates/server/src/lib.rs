@@ -1,0 +1,14 @@
+//! A player behind HTTP: the GGP protocol, games between people and Panza, and pages for browsers.
+//!
+//! [`server`] reads messages and serves pages, [`table`] has the games that people play in a
+//! browser, [`games`] the rulesheets that come with the program.
+//!
+//! Invariants: nothing that a client sends panics, delays a match or allocates without a bound.
+//!
+//! Never uses: nodes of a search, gates.
+
+#![forbid(unsafe_code)]
+
+pub mod games;
+pub mod table;
+pub mod server;

@@ -1,0 +1,399 @@
+//! Tables: games between people and Panza in this process.
+//!
+//! A table has a game, its roles shared between people and Panza, and a thread that makes their
+//! moves: those of people as they come, those of Panza by a search. After each change the table
+//! publishes all that there is to see as one [`View`] with a version.
+//!
+//! Invariants: every joint move is legal on the table's machine; where several roles choose, nobody
+//! sees a choice before all have chosen; while a match of a game manager runs, no table searches or
+//! holds a search; the number of tables, their memory and their idle time are bounded.
+//!
+//! Never knows: HTTP, pages, how a board is drawn.
+
+mod course;
+mod view;
+mod host;
+
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use crossbeam::channel::{Sender, TrySendError, bounded};
+
+use serde::Deserialize;
+
+pub use view::{Found, Phase, View};
+
+use panza_machine::build::GameBuilders;
+use panza_machine::machine::random::Random;
+use panza_player::config::Settings;
+use panza_player::player::{Player, StartRules, Status};
+use panza_rules::gdl::{self, Diagnostic, Severity, sexpr};
+use panza_sync::allocator;
+
+/// Tables at the same time. A further one takes the place of the one that was idle longest.
+const MAX_TABLES: usize = 8;
+/// A table that nobody has asked for ends after this time.
+const MAX_IDLE: Duration = Duration::from_secs(30 * 60);
+/// Commands that wait at a table, at most.
+const MAX_COMMANDS: usize = 32;
+/// Threads of tables at the same time, those of closed tables that have not ended included.
+const MAX_THREADS: usize = 2 * MAX_TABLES;
+/// Stack for deep recursion in building.
+const STACK_BYTES: usize = 64 << 20;
+/// The time that Panza thinks about a move, unless somebody says otherwise.
+const USUAL_TIME: Duration = Duration::from_secs(1);
+/// Limits on what a person may ask of Panza for a move.
+const MAX_TIME: Duration = Duration::from_secs(120);
+const MAX_ITERATIONS: u64 = 100_000_000;
+
+/// How long Panza thinks about a move. In JSON `seconds` or `iterations`, or neither.
+#[derive(Clone, Copy, PartialEq, Debug, Deserialize)]
+#[serde(from = "AskedEffort")]
+pub enum Effort {
+    /// For a time.
+    Time(Duration),
+    /// For a number of iterations.
+    Iterations(u64),
+}
+
+impl Effort {
+    /// Within the limits of a table.
+    fn bounded(self) -> Self {
+        match self {
+            Self::Time(time) => Self::Time(time.clamp(Duration::from_millis(10), MAX_TIME)),
+            Self::Iterations(count) => Self::Iterations(count.clamp(1, MAX_ITERATIONS)),
+        }
+    }
+}
+
+/// How an effort is written.
+#[derive(Deserialize)]
+struct AskedEffort {
+    seconds: Option<f64>,
+    iterations: Option<u64>,
+}
+
+impl From<AskedEffort> for Effort {
+    fn from(asked: AskedEffort) -> Self {
+        let seconds = asked.seconds;
+        let time = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+        match (asked.iterations, time) {
+            (Some(iterations), _) => Self::Iterations(iterations),
+            (None, time) => Self::Time(time.unwrap_or(USUAL_TIME)),
+        }
+    }
+}
+
+/// A game to be played.
+#[derive(Clone, Debug)]
+pub struct Setting {
+    /// The name of the game.
+    pub game: String,
+    /// The rulesheet.
+    pub source: Arc<str>,
+    /// The roles that people play; Panza plays all others.
+    pub people: People,
+    /// How long Panza thinks.
+    pub effort: Effort,
+}
+
+/// The roles that people play.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum People {
+    /// The first role of the rulesheet.
+    First,
+    /// Every role.
+    All,
+    /// The roles of these names.
+    Named(Vec<String>),
+}
+
+/// What a person does at a table. In JSON `do` is its word.
+#[derive(Clone, PartialEq, Debug, Deserialize)]
+#[serde(tag = "do", rename_all = "lowercase")]
+pub enum Command {
+    /// Chooses a move for a role on the turn of this number.
+    Move {
+        /// The number of joint moves before the choice.
+        turn: usize,
+        /// The role's name.
+        role: String,
+        /// The move as GDL text.
+        text: String,
+    },
+    /// Goes back to the last turn on which a person had a choice.
+    Undo,
+    /// Asks for a good move for a role.
+    Hint {
+        /// The role's name.
+        role: String,
+    },
+    /// Gives the game up for a role.
+    Resign {
+        /// The role's name.
+        role: String,
+    },
+    /// Panza thinks for this long from now on.
+    Think(Effort),
+    /// Ends the table and its work.
+    Close,
+}
+
+/// Why a table cannot be opened or asked.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum TableError {
+    /// The rules cannot be played; the text names line and column.
+    #[error("the rules cannot be played: {0}")]
+    Rules(String),
+    /// There is no role of this name.
+    #[error("no role is called `{0}`")]
+    Role(String),
+    /// There is no table of this name; it may have been idle for too long.
+    #[error("this table is not there any more")]
+    Gone,
+    /// The table has not yet done what it was asked before.
+    #[error("the table is busy, ask again")]
+    Busy,
+    /// The system gives no thread.
+    #[error("the system gives no thread for a table")]
+    Thread,
+}
+
+/// One table, as callers reach it.
+struct Table {
+    name: String,
+    commands: Sender<Command>,
+    shown: Arc<Shown>,
+    /// Ends all work of the table.
+    stop: Arc<AtomicBool>,
+}
+
+impl Drop for Table {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Release);
+    }
+}
+
+/// What a table publishes.
+struct Shown {
+    version: AtomicU64,
+    view: Mutex<Arc<View>>,
+    /// When somebody last asked for it.
+    asked: Mutex<Instant>,
+}
+
+impl Shown {
+    fn new(view: View) -> Self {
+        Self {
+            version: AtomicU64::new(view.version),
+            view: Mutex::new(Arc::new(view)),
+            asked: Mutex::new(Instant::now()),
+        }
+    }
+
+    fn publish(&self, view: View) {
+        let version = view.version;
+        *locked(&self.view) = Arc::new(view);
+        self.version.store(version, Ordering::Release);
+    }
+
+    fn is_idle(&self) -> bool {
+        locked(&self.asked).elapsed() > MAX_IDLE
+    }
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// All tables of a player; clones share them.
+#[derive(Clone)]
+pub struct Tables {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    settings: Settings,
+    builders: GameBuilders,
+    player: Player,
+    tables: Mutex<Vec<Table>>,
+    /// Threads of tables, those of closed ones that have not ended included.
+    n_threads: Arc<AtomicUsize>,
+    /// Locked by the table that builds its game: one does at a time.
+    building: Arc<Mutex<()>>,
+    names: Mutex<Random>,
+}
+
+impl Tables {
+    /// No tables yet. They are silent while `player` plays a match.
+    pub fn new(settings: &Settings, builders: GameBuilders, player: Player) -> Self {
+        // Names are hard to guess, so that who has not opened a table does not find it by chance.
+        let seed = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+        let seed = seed.map_or(1, |time| time.as_nanos() as u64);
+        Self {
+            shared: Arc::new(Shared {
+                settings: settings.clone(),
+                builders,
+                player,
+                tables: Mutex::new(Vec::new()),
+                n_threads: Arc::default(),
+                building: Arc::default(),
+                names: Mutex::new(Random::new(seed)),
+            }),
+        }
+    }
+
+    /// Opens a table and returns its name. The game is built on the table's thread.
+    ///
+    /// # Errors
+    /// The rules cannot be played, or a person's role is not there.
+    pub fn open(&self, setting: Setting) -> Result<String, TableError> {
+        let (statements, faults) = sexpr::parse(&setting.source);
+        // What cannot be read is the cause of what is missing then.
+        let unreadable = faults.first().cloned();
+        let (rules, diagnostics) = gdl::load_statements(&statements, faults);
+        let is_error = |fault: &Diagnostic| fault.severity == Severity::Error;
+        if let Some(fault) = unreadable.or_else(|| diagnostics.into_iter().find(is_error)) {
+            let text = fault.one_line(&setting.game, &setting.source);
+            return Err(TableError::Rules(text));
+        }
+        let roles = rules.role_names();
+        let is_person = people(&setting.people, &roles)?;
+        let shared = &self.shared;
+        let name = format!("{:016x}", locked(&shared.names).bits());
+        let (commands, inbox) = bounded(MAX_COMMANDS);
+        let effort = setting.effort.bounded();
+        let view = View::first(&name, &setting.game, &roles, &is_person);
+        let shown = Arc::new(Shown::new(view));
+        let stop = Arc::new(AtomicBool::new(false));
+        let Some(thread) = ThreadCount::begin(&shared.n_threads) else {
+            return Err(TableError::Thread);
+        };
+        let together = host::Together {
+            n_tables: Arc::clone(&shared.n_threads),
+            building: Arc::clone(&shared.building),
+            stop: Arc::clone(&stop),
+        };
+        let host = host::Host::new(
+            host::Opened {
+                setting,
+                effort,
+                rules: StartRules::new(rules, &statements),
+                roles,
+                is_person,
+            },
+            shared.settings.clone(),
+            Arc::clone(&shown),
+            together,
+        );
+        let (builders, player) = (shared.builders.clone(), shared.player.clone());
+        let spawned = std::thread::Builder::new()
+            .name("table".into())
+            .stack_size(STACK_BYTES)
+            .spawn(move || {
+                host.run(&builders, &inbox, || player.info() == Status::Busy);
+                drop(inbox);
+                allocator::give_back();
+                drop(thread);
+            });
+        if spawned.is_err() {
+            return Err(TableError::Thread);
+        }
+        let mut tables = locked(&shared.tables);
+        tables.retain(|table| !is_over(table));
+        if tables.len() >= MAX_TABLES {
+            let asked = |table: &Table| *locked(&table.shown.asked);
+            let oldest = (0..tables.len()).min_by_key(|&index| asked(&tables[index]));
+            oldest.map(|index| tables.swap_remove(index));
+        }
+        tables.push(Table {
+            name: name.clone(),
+            commands,
+            shown,
+            stop,
+        });
+        Ok(name)
+    }
+
+    /// Passes a command to a table.
+    ///
+    /// # Errors
+    /// There is no such table, or too many commands wait there.
+    pub fn tell(&self, name: &str, command: Command) -> Result<(), TableError> {
+        if command == Command::Close {
+            self.close(name);
+            return Ok(());
+        }
+        let tables = locked(&self.shared.tables);
+        let table = tables.iter().find(|table| table.name == name);
+        let table = table.ok_or(TableError::Gone)?;
+        *locked(&table.shown.asked) = Instant::now();
+        table
+            .commands
+            .try_send(command)
+            .map_err(|error| match error {
+                TrySendError::Full(_) => TableError::Busy,
+                TrySendError::Disconnected(_) => TableError::Gone,
+            })
+    }
+
+    /// What a table shows.
+    pub fn view(&self, name: &str) -> Option<Arc<View>> {
+        let tables = locked(&self.shared.tables);
+        let table = tables.iter().find(|table| table.name == name)?;
+        *locked(&table.shown.asked) = Instant::now();
+        Some(Arc::clone(&locked(&table.shown.view)))
+    }
+
+    /// The version of what a table shows.
+    pub fn version(&self, name: &str) -> Option<u64> {
+        let tables = locked(&self.shared.tables);
+        let table = tables.iter().find(|table| table.name == name)?;
+        Some(table.shown.version.load(Ordering::Acquire))
+    }
+
+    /// Closes a table, which ends its work.
+    fn close(&self, name: &str) {
+        locked(&self.shared.tables).retain(|table| table.name != name);
+    }
+}
+
+/// Counts a thread while it exists.
+struct ThreadCount(Arc<AtomicUsize>);
+
+impl ThreadCount {
+    /// Counts a thread, unless there are too many.
+    fn begin(count: &Arc<AtomicUsize>) -> Option<Self> {
+        let more = |n: usize| (n < MAX_THREADS).then_some(n + 1);
+        let counted = count.fetch_update(Ordering::AcqRel, Ordering::Acquire, more);
+        counted.ok().map(|_| Self(Arc::clone(count)))
+    }
+}
+
+impl Drop for ThreadCount {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+/// Whether the thread of a table has ended, or nobody has asked for it for long.
+fn is_over(table: &Table) -> bool {
+    table.shown.is_idle() || Arc::strong_count(&table.shown) == 1
+}
+
+/// Whether a person plays, for each role.
+fn people(people: &People, roles: &[String]) -> Result<Vec<bool>, TableError> {
+    let names = match people {
+        People::First => return Ok((0..roles.len()).map(|role| role == 0).collect()),
+        People::All => return Ok(vec![true; roles.len()]),
+        People::Named(names) => names,
+    };
+    if let Some(name) = names.iter().find(|name| !roles.contains(name)) {
+        return Err(TableError::Role(name.clone()));
+    }
+    Ok(roles.iter().map(|role| names.contains(role)).collect())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,62 @@
+//! Sokoban: levels as text, a board for search, solvers and an optimiser.
+//!
+//! A level is read from text, made a board of numbered squares, and searched with bits for what the
+//! player reaches. Solvers look for any solution, or for the fewest pushes; the optimiser makes a
+//! solution shorter.
+//!
+//! Modules, in reading order: `level`, `text`, `solution` and `rulesheet`, what people read and
+//! write; `board`, `reach`, `field` and `distances`, what searches are made of; `deadlock` and
+//! `matching`, what they leave out and estimate; `solver`, feature space search in both directions;
+//! `ida`, iterative deepening; `optimiser`.
+//!
+//! Invariants: a solution counts only after its replay on the board; a level is called unsolvable
+//! only if a complete search found no solution.
+//!
+//! Never knows: rules as data, files, the command line.
+
+#![cfg_attr(test, allow(clippy::disallowed_methods))]
+#![forbid(unsafe_code)]
+
+pub mod board;
+pub mod limits;
+pub mod deadlock;
+pub mod distances;
+pub mod field;
+pub mod ida;
+pub mod level;
+pub mod matching;
+pub mod optimiser;
+pub mod reach;
+pub mod rulesheet;
+pub mod solution;
+pub mod solver;
+pub mod text;
+
+use board::Push;
+
+/// How a search for a solution ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// All boxes stand on goals after these pushes.
+    Solved(Vec<Push>),
+    /// Proven: no solution exists.
+    Unsolvable,
+    /// The limits were spent first.
+    Unknown,
+}
+
+/// What a solver found.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// How the search ended.
+    pub verdict: Verdict,
+    /// Whether no solution has fewer pushes.
+    pub push_optimal: bool,
+    /// Positions whose pushes were generated, those of inner searches included.
+    pub nodes: u64,
+    /// The solver's name.
+    pub method: &'static str,
+}
+
+#[cfg(test)]
+mod tests;

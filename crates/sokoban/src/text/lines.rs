@@ -1,0 +1,197 @@
+//! What one line of a collection is: rows, moves, a key, or text.
+
+use crate::level::MAX_SIDE;
+
+/// The most moves of one solution that are read.
+pub(super) const MAX_MOVES: usize = 1_000_000;
+/// The longest row that run lengths may make: long enough to be refused as too wide.
+const MAX_ROW: usize = MAX_SIDE + 1;
+
+/// The most rows on one line.
+const MAX_ROWS: usize = MAX_SIDE + 1;
+
+/// A line by its form alone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Line {
+    Blank,
+    /// The rows of one line; several where `|` divides it.
+    Rows(Vec<String>),
+    Moves,
+    /// A header with moves on the same line.
+    Solution,
+    Text,
+}
+
+/// A line that announces a solution.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct SolutionHeader<'a> {
+    /// The line without moves.
+    pub name: &'a str,
+    /// Moves on the same line, as in `Solution: rrU`.
+    pub moves: &'a str,
+}
+
+/// What a line is, after a line that `follows_row` tells of.
+pub(super) fn classify(line: &str, follows_row: bool) -> Line {
+    if line.trim().is_empty() {
+        Line::Blank
+    } else if let Some(rows) = rows(line, follows_row) {
+        Line::Rows(rows)
+    } else if is_moves(line) {
+        Line::Moves
+    } else if solution_header(line).is_some_and(|header| !header.moves.is_empty()) {
+        Line::Solution
+    } else {
+        Line::Text
+    }
+}
+
+fn is_cell(c: char) -> bool {
+    matches!(c, '#' | '@' | '+' | '$' | '*' | '.' | '-' | '_' | ' ')
+}
+
+/// The rows of a line, if it has any. A row has a wall; right below another row a box, a goal or
+/// the player is enough, and so are walls at both ends with other characters between them, which
+/// are told as faults later.
+fn rows(line: &str, follows_row: bool) -> Option<Vec<String>> {
+    let has_wall = line.contains('#');
+    if line.chars().all(is_cell) {
+        let has_piece = line.contains(['@', '+', '$', '*', '.']);
+        return (has_wall || follows_row && has_piece).then(|| vec![floor_as_spaces(line)]);
+    }
+    if has_wall
+        && line
+            .chars()
+            .all(|c| is_cell(c) || c.is_ascii_digit() || c == '|')
+    {
+        return run_lengths(line.trim());
+    }
+    let trimmed = line.trim();
+    let is_walled = trimmed.len() > 2 && trimmed.starts_with('#') && trimmed.ends_with('#');
+    (follows_row && is_walled).then(|| vec![floor_as_spaces(line)])
+}
+
+fn floor_as_spaces(row: &str) -> String {
+    row.replace(['-', '_'], " ").trim_end().to_string()
+}
+
+/// Rows with run lengths, such as `4#|#2-#`; none where a number has no character after it or a row
+/// has a space, and none with rows that would not be read as rows on lines of their own: a first
+/// one without a wall, or one with nothing but floor above the last.
+fn run_lengths(line: &str) -> Option<Vec<String>> {
+    let mut rows = Vec::new();
+    for part in line.split('|') {
+        if rows.len() == MAX_ROWS {
+            return None;
+        }
+        let mut row = String::new();
+        let mut count: Option<usize> = None;
+        for c in part.chars() {
+            if let Some(digit) = c.to_digit(10) {
+                let number = count.unwrap_or(0) * 10 + digit as usize;
+                count = Some(number.min(MAX_ROW));
+            } else if c == ' ' {
+                return None;
+            } else {
+                let more = count.take().unwrap_or(1).min(MAX_ROW - row.len());
+                row.extend(std::iter::repeat_n(c, more));
+            }
+        }
+        if count.is_some() {
+            return None;
+        }
+        rows.push(floor_as_spaces(&row));
+    }
+    while rows.last().is_some_and(String::is_empty) {
+        rows.pop();
+    }
+    let has_wall = rows.first().is_some_and(|row| row.contains('#'));
+    (has_wall && !rows.iter().any(String::is_empty)).then_some(rows)
+}
+
+/// Whether this is a letter of LURD.
+pub(super) fn is_move(c: char) -> bool {
+    matches!(c, 'l' | 'u' | 'r' | 'd' | 'L' | 'U' | 'R' | 'D')
+}
+
+/// Whether a line has letters of LURD, each perhaps with a run length before it, and nothing else.
+pub(super) fn is_moves(line: &str) -> bool {
+    let mut last = ' ';
+    for c in line.chars().filter(|c| !c.is_whitespace()) {
+        let is_run = c.is_ascii_digit() && (c != '0' || last.is_ascii_digit());
+        if !is_move(c) && !is_run {
+            return false;
+        }
+        last = c;
+    }
+    is_move(last)
+}
+
+/// Appends the moves of a line to `moves`, run lengths expanded; false if there would be more than
+/// [`MAX_MOVES`].
+pub(super) fn expand_moves(line: &str, moves: &mut String) -> bool {
+    let mut count: Option<usize> = None;
+    for c in line.chars() {
+        if let Some(digit) = c.to_digit(10) {
+            let number = count.unwrap_or(0) * 10 + digit as usize;
+            count = Some(number.min(MAX_MOVES + 1));
+        } else if is_move(c) {
+            let more = count.take().unwrap_or(1);
+            if moves.len() + more > MAX_MOVES {
+                return false;
+            }
+            moves.extend(std::iter::repeat_n(c, more));
+        }
+    }
+    true
+}
+
+/// A line `name: value`; a name is a few words of letters.
+pub(super) fn key_value(line: &str) -> Option<(&str, &str)> {
+    let (name, value) = line.split_once(':')?;
+    let is_name = name.len() <= 40
+        && name.starts_with(|c: char| c.is_ascii_alphabetic())
+        && (name.chars()).all(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_' | '/'));
+    is_name.then_some((name.trim(), value.trim()))
+}
+
+/// A line that begins with the word 'Solution', or 'Best solution'.
+pub(super) fn solution_header(line: &str) -> Option<SolutionHeader<'_>> {
+    let line = line.trim();
+    let lower = line.to_ascii_lowercase();
+    let word = lower.strip_prefix("best ").unwrap_or(&lower);
+    let rest = word.strip_prefix("solution")?;
+    if rest.starts_with(|c: char| c.is_alphanumeric()) {
+        return None;
+    }
+    let ends_in_moves = |line: &str| {
+        let end = line.rsplit_once(':');
+        end.is_some_and(|(_, moves)| is_moves(moves))
+    };
+    // A name that had moves of its own would not be read back as a name.
+    if let Some((name, moves)) = line.rsplit_once(':')
+        && is_moves(moves)
+        && !ends_in_moves(name)
+    {
+        return Some(SolutionHeader {
+            name: name.trim_end(),
+            moves: moves.trim(),
+        });
+    }
+    Some(SolutionHeader {
+        name: line,
+        moves: "",
+    })
+}
+
+/// A line that announces moves which solve nothing.
+pub(super) fn is_snapshot_header(line: &str) -> bool {
+    let lower = line.trim().to_ascii_lowercase();
+    lower.starts_with("snapshot") || lower.starts_with("savegame")
+}
+
+/// Whether the line begins or ends a comment, as `Comment:` and `Comment-End:` do.
+pub(super) fn is_comment_mark(line: &str, mark: &str) -> bool {
+    let line = line.trim().trim_end_matches(':').trim_end();
+    line.eq_ignore_ascii_case(mark)
+}

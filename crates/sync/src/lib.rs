@@ -1,0 +1,38 @@
+//! Primitives shared by the threads of a search: a lock-free ring, core pinning, and a
+//! way to stop and to wait.
+//!
+//! One thread writes the game graph and several run playouts. They communicate over
+//! [`ring`]s, one pair per rollout thread, so a playout never takes a lock. [`stop`]
+//! ends the threads together and lets an idle one sleep without missing a wake-up;
+//! [`pinning`] keeps each on a core of its own when there are cores to spare. [`pages`]
+//! allocates memory in huge pages; [`budget`] says what work may cost; [`allocator`] gives freed
+//! memory back; [`clock`] reads the processor time of a thread.
+//!
+//! Invariants: every end of a ring is held by exactly one thread at a time
+//! (the types enforce it), and every wait ends when the stop flag is set.
+//!
+//! This module never knows what its rings carry: no game notion, no
+//! deadline, no setting.
+//!
+//! # Models
+//!
+//! Everything here reaches atomics, cells and parking through `primitives`,
+//! which exports loom's when the crate is built with `--cfg panza_loom`. The
+//! models in `loom_models` then run every interleaving there is:
+//!
+//! ```text
+//! RUSTFLAGS="--cfg panza_loom" cargo test --package panza-ggp-sync --lib --target-dir target/loom
+//! ```
+
+pub(crate) mod primitives;
+
+pub mod allocator;
+pub mod budget;
+pub mod clock;
+pub mod pages;
+pub mod pinning;
+pub mod ring;
+pub mod stop;
+
+#[cfg(all(test, panza_loom))]
+mod loom_models;
