@@ -382,7 +382,7 @@ const ENDLESS_TRACE: &str = r#"{"playout":0,"step":0,"state":["(count zero)"],"t
 fn every_engine_counts_the_same_paths() {
     for game in ["connectFour", "roshamboTen"] {
         let count = |machine: &str| {
-            let arguments = ["perft", game, "--depth", "3", "--machine", machine];
+            let arguments = ["perft", game, "--depth", "3", "--engine", machine];
             let object = objects(&arguments, 0).remove(0);
             assert_keys(&object, &["depth", "nodes", "terminal", "seconds"]);
             assert_eq!(object["machine"], machine);
@@ -712,6 +712,40 @@ fn ctrl_c_ends_a_long_command_with_status_130() {
     assert!(first.starts_with("game"), "{first}");
     send(&child, "-INT");
     assert_eq!(child.wait().unwrap().code(), Some(130));
+}
+
+#[cfg(unix)]
+#[test]
+fn ctrl_c_ends_a_search_with_what_it_found() {
+    // A signal before the search has begun ends the program at once.
+    for seconds in [1, 2, 4, 8, 16] {
+        let child = std::process::Command::new(env!("CARGO_BIN_EXE_panza"))
+            .args(["search", "ticTacToe", "--seconds", "600", "--json"])
+            .stdout(std::process::Stdio::piped())
+            .stderr(std::process::Stdio::null())
+            .spawn()
+            .unwrap();
+        std::thread::sleep(std::time::Duration::from_secs(seconds));
+        send(&child, "-INT");
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(130));
+        if text(&output.stdout).contains("\"iterations\":") {
+            return;
+        }
+    }
+    panic!("the search printed nothing");
+}
+
+#[test]
+fn the_manual_has_a_page_and_completions() {
+    for (form, part) in [
+        ("man", ".TH panza"),
+        ("bash", "_panza()"),
+        ("fish", "complete -c panza"),
+    ] {
+        let output = run(&["manual", form]);
+        assert!(text(&output.stdout).contains(part), "{form}");
+    }
 }
 
 #[cfg(unix)]

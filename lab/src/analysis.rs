@@ -4,6 +4,7 @@
 //! reads the keys of that output.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
@@ -33,10 +34,10 @@ pub struct AnalysisArguments {
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
     /// Seconds to analyse a game, after it was built.
-    #[arg(long, default_value_t = 5.0, value_parser = parse_seconds, value_name = "S")]
+    #[arg(long, default_value_t = 5.0, value_parser = parse_seconds, allow_negative_numbers = true, value_name = "S")]
     seconds: f64,
     /// Seconds to build a game; after that it is analysed on the prover.
-    #[arg(long, default_value_t = 60.0, value_parser = parse_seconds, value_name = "S")]
+    #[arg(long, default_value_t = 60.0, value_parser = parse_seconds, allow_negative_numbers = true, value_name = "S")]
     build_seconds: f64,
     /// Games analysed at the same time.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=256), value_name = "N")]
@@ -59,7 +60,8 @@ pub fn run(arguments: &AnalysisArguments, output: Output) -> anyhow::Result<Outc
     if arguments.child {
         for sheet in &arguments.games {
             let game = Game::as_played(Rulesheet::find(sheet)?)?;
-            Output::new(true).object(&examine::examine(&game, limits, |_, _| {})?.json())?;
+            Output::new(true)
+                .object(&examine::examine(&game, limits, &Arc::default(), |_, _| {})?.json())?;
         }
         return Ok(Outcome::Holds);
     }

@@ -44,7 +44,7 @@ pub(crate) struct ShortenArguments {
     )]
     levels: Vec<usize>,
     /// Seconds of processor time for each solution.
-    #[arg(long, value_name = "S", default_value_t = 10.0, value_parser = parse_seconds)]
+    #[arg(long, value_name = "S", default_value_t = 10.0, value_parser = parse_seconds, allow_negative_numbers = true)]
     seconds: f64,
     /// Threads of the optimiser.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=256), value_name = "N")]

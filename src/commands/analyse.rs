@@ -1,6 +1,8 @@
 //! `panza analyse`: the structure of games, statistics of random games, and the learned evaluation,
 //! as the metagame of a match obtains them.
 
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use clap::Args;
@@ -8,6 +10,7 @@ use clap::Args;
 use panza_arena::analyse::examine::{self, Limits};
 use panza_arena::arguments::parse_seconds;
 use panza_arena::game_source::Game;
+use panza_arena::interrupt;
 use panza_arena::outcome::Outcome;
 use panza_arena::output::{Output, show_seconds, spinner};
 
@@ -17,10 +20,10 @@ pub(super) struct AnalyseArguments {
     #[arg(required = true, value_name = "GAME")]
     games: Vec<String>,
     /// Seconds to analyse a game, after it was built.
-    #[arg(long, default_value_t = 5.0, value_parser = parse_seconds, value_name = "S")]
+    #[arg(long, default_value_t = 5.0, value_parser = parse_seconds, allow_negative_numbers = true, value_name = "S")]
     seconds: f64,
     /// Seconds to build a game; after that it is analysed on the prover.
-    #[arg(long, default_value_t = 60.0, value_parser = parse_seconds, value_name = "S")]
+    #[arg(long, default_value_t = 60.0, value_parser = parse_seconds, allow_negative_numbers = true, value_name = "S")]
     build_seconds: f64,
     /// Seed of the random numbers.
     #[arg(long, default_value_t = 1)]
@@ -33,10 +36,13 @@ pub(super) fn run(arguments: &AnalyseArguments, output: Output) -> anyhow::Resul
         study: Duration::from_secs_f64(arguments.seconds),
         seed: arguments.seed,
     };
+    let (has_begun, stop) = (Arc::default(), Arc::default());
+    interrupt::stop_what_has_begun(Arc::clone(&has_begun), Arc::clone(&stop))?;
     for (index, name) in arguments.games.iter().enumerate() {
         let game = Game::load(name)?;
         let progress = spinner("");
-        let report = examine::examine(&game, limits, |stage, limit| {
+        let report = examine::examine(&game, limits, &stop, |stage, limit| {
+            has_begun.fetch_or(stage == examine::STUDYING, Ordering::Relaxed);
             show_seconds(
                 &progress,
                 format!("{}: {stage}", game.sheet.name),
@@ -48,6 +54,10 @@ pub(super) fn run(arguments: &AnalyseArguments, output: Output) -> anyhow::Resul
         output.object(&report.json())?;
         let blank = if index > 0 { "\n" } else { "" };
         output.line(format_args!("{blank}{}", report.text()))?;
+        if stop.load(Ordering::Relaxed) {
+            return Ok(Outcome::Interrupted);
+        }
+        has_begun.store(false, Ordering::Relaxed);
     }
     Ok(Outcome::Holds)
 }

@@ -18,6 +18,7 @@ pub struct CheckArguments {
 
 #[derive(Serialize)]
 struct Report<'a> {
+    game: &'a str,
     file: &'a str,
     errors: usize,
     warnings: usize,
@@ -45,7 +46,9 @@ pub fn run(arguments: &CheckArguments, output: Output) -> anyhow::Result<Outcome
     let sheets = arguments.games.iter().map(|game| Rulesheet::find(game));
     let sheets: Vec<Rulesheet> = sheets.collect::<anyhow::Result<_>>()?;
     for sheet in &sheets {
-        let (_, diagnostics) = gdl::load(&sheet.text);
+        let (_, mut diagnostics) = gdl::load(&sheet.text);
+        // What is wrong with the parentheses may cause the rest.
+        diagnostics.sort_by_key(|diagnostic| !diagnostic.code.ends_with("-parenthesis"));
         let all = diagnostics.iter();
         let count = |severity| all.clone().filter(|d| d.severity == severity).count();
         let (errors, warnings) = (count(Severity::Error), count(Severity::Warning));
@@ -54,6 +57,7 @@ pub fn run(arguments: &CheckArguments, output: Output) -> anyhow::Result<Outcome
         }
         if output.is_json() {
             output.object(&Report {
+                game: &sheet.name,
                 file: &sheet.origin,
                 errors,
                 warnings,

@@ -2,7 +2,7 @@
 
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use tokio::runtime::Handle;
 use tokio::sync::watch;
 
-use panza_arena::arguments::SettingsChoice;
+use panza_arena::arguments::{SettingsChoice, parse_clock};
 use panza_arena::game_manager::messages::rules_on_one_line;
 use panza_arena::game_manager::{
     Clocks, Ending, Fault, MAX_STEPS, MatchError, MatchPlan, MatchRecord, Patience, Request,
@@ -44,10 +44,10 @@ pub struct MatchArguments {
     #[arg(long, required = true, value_name = "SPEC", value_parser = PlayerSpec::parse)]
     player: Vec<PlayerSpec>,
     /// Seconds from the rules to the first move.
-    #[arg(long, default_value_t = 10, value_name = "S", value_parser = clap::value_parser!(u32).range(1..=86_400))]
+    #[arg(long, default_value_t = 10, value_name = "S", value_parser = parse_clock, allow_negative_numbers = true)]
     start_clock: u32,
     /// Seconds for each move.
-    #[arg(long, default_value_t = 5, value_name = "S", value_parser = clap::value_parser!(u32).range(1..=86_400))]
+    #[arg(long, default_value_t = 5, value_name = "S", value_parser = parse_clock, allow_negative_numbers = true)]
     play_clock: u32,
     /// Number of matches.
     #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
@@ -111,6 +111,18 @@ pub fn run(arguments: &MatchArguments, output: Output) -> anyhow::Result<Outcome
         output,
     };
     let outcome = series.play(handle, &cancelled);
+    // People may read the page of a match that has ended.
+    let page = players.iter().find_map(Player::page);
+    if let Some(page) = page
+        && matches!(outcome, Ok(Outcome::Holds | Outcome::DoesNotHold))
+        && !output.is_json()
+        && io::stdout().is_terminal()
+    {
+        output.line(format_args!("\n{page} shows this until Ctrl-C"))?;
+        let mut cancelled = cancelled.clone();
+        // It cannot fail: the sender waits for signals as long as the runtime lives.
+        let _ = handle.block_on(cancelled.wait_for(|&is_cancelled| is_cancelled));
+    }
     for player in players {
         player.shut_down(handle);
     }

@@ -8,6 +8,7 @@ mod bench;
 mod check;
 mod format;
 mod games;
+mod manual;
 mod match_games;
 mod perft;
 mod search;
@@ -88,7 +89,7 @@ enum Command {
     #[command(
         after_help = "A trace has one JSON object per line and state: playout, step, state, terminal, legal, moves,\n\
             goal. Status 1: an engine disagrees with a trace.\n\n\
-            Example:\n  panza verify my-game.gdl --trace a.jsonl b.jsonl --machine prover"
+            Example:\n  panza verify my-game.gdl --trace a.jsonl b.jsonl --engine prover"
     )]
     Verify(verify::VerifyArguments),
     /// Count the paths of joint moves from the initial state.
@@ -156,6 +157,10 @@ enum Command {
             Example:\n  panza tournament config/example-tournament.toml --limit 1"
     )]
     Tournament(tournament::TournamentArguments),
+    /// Write the completions of a shell, or the manual page.
+    #[command(after_help = "Examples:\n  panza manual man > panza.1\n  \
+            panza manual bash > ~/.local/share/bash-completion/completions/panza")]
+    Manual(manual::ManualArguments),
 }
 
 /// Runs a command.
@@ -170,7 +175,12 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<Outcome> {
     // The other commands end their matches and connections first, or save what they found.
     if !matches!(
         command,
-        Command::Serve(_) | Command::Match(_) | Command::Tournament(_) | Command::Sokoban(_)
+        Command::Serve(_)
+            | Command::Match(_)
+            | Command::Tournament(_)
+            | Command::Sokoban(_)
+            | Command::Search(_)
+            | Command::Analyse(_)
     ) {
         interrupt::exit_on_ctrl_c_after(|| {})?;
     }
@@ -189,5 +199,6 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<Outcome> {
         Command::Sokoban(arguments) => sokoban::run(arguments, output),
         Command::Bench(arguments) => bench::run(arguments, output),
         Command::Tournament(arguments) => tournament::run(arguments, output),
+        Command::Manual(arguments) => manual::run(arguments, output),
     }
 }

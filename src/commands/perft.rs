@@ -28,8 +28,8 @@ pub struct PerftArguments {
     #[arg(long, value_parser = clap::value_parser!(u32).range(0..=i64::from(MAX_DEPTH)))]
     depth: u32,
     /// The engine: counter, lanes, prover or auto (counter where it can be built).
-    #[arg(long, default_value = "auto", value_parser = engine_choice::parse)]
-    machine: EngineChoice,
+    #[arg(long, alias = "machine", default_value = "auto", value_parser = engine_choice::parse)]
+    engine: EngineChoice,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
@@ -42,7 +42,7 @@ pub struct DepthCount {
 
 pub fn run(arguments: &PerftArguments, output: Output) -> anyhow::Result<Outcome> {
     let game = Game::load(&arguments.game)?;
-    let built = engine_choice::build(&game.rules, arguments.machine)?;
+    let built = engine_choice::build(&game.rules, arguments.engine)?;
     let progress = spinner(format!("{}: depth {}", game.sheet.name, arguments.depth));
     let started = Instant::now();
     let counts = count(&built.machine()?, arguments.depth);

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, anyhow, bail};
@@ -11,6 +12,7 @@ use serde_json::json;
 use panza_arena::arguments::{SearchChoice, read_limited};
 use panza_arena::engine_choice::{build_prover, build_to_search};
 use panza_arena::game_source::Game;
+use panza_arena::interrupt;
 use panza_arena::outcome::Outcome;
 use panza_arena::output::{Column, Output, countdown, grouped, spinner, table};
 use panza_arena::trace::canonical;
@@ -40,6 +42,8 @@ pub struct SearchArguments {
 }
 
 pub fn run(arguments: &SearchArguments, output: Output) -> anyhow::Result<Outcome> {
+    let (has_begun, stop) = (Arc::default(), Arc::default());
+    interrupt::stop_what_has_begun(Arc::clone(&has_begun), Arc::clone(&stop))?;
     let game = Game::load(&arguments.game)?;
     let facts = arguments.state.as_deref().map(read_position).transpose()?;
     let progress = spinner(format!("{}: compiling", game.sheet.name));
@@ -66,10 +70,11 @@ pub fn run(arguments: &SearchArguments, output: Output) -> anyhow::Result<Outcom
     let progress = countdown(message, time);
     let started = Instant::now();
     let cpu_started = thread_cpu_time();
+    has_begun.store(true, Ordering::Relaxed);
     search.run(Limit {
         until: time.map(|time| started + time),
         iterations: arguments.search.iterations,
-        stop: None,
+        stop: Some(&stop),
     });
     let seconds = started.elapsed().as_secs_f64();
     let cpu = thread_cpu_time().zip(cpu_started);
@@ -110,8 +115,8 @@ pub fn run(arguments: &SearchArguments, output: Output) -> anyhow::Result<Outcom
         "playouts": root.playouts,
         "playouts_per_second": rate(root.playouts),
         "writer_nanoseconds": writer,
-        "parts": stages.map(|[select, send, grow, back_up]| json!({
-            "select": select, "send": send, "grow": grow, "back_up": back_up,
+        "parts": stages.map(|[select, send, expand, back_up]| json!({
+            "select": select, "send": send, "expand": expand, "back_up": back_up,
         })),
         "bytes": bytes,
         "depth": root.max_depth,
@@ -139,8 +144,10 @@ pub fn run(arguments: &SearchArguments, output: Output) -> anyhow::Result<Outcom
         root.max_depth,
     ))?;
     if let Some(writer) = writer {
-        let stages = stages.map_or(String::new(), |[select, send, grow, back_up]| {
-            format!(" (select {select:.0}, send {send:.0}, expand {grow:.0}, back up {back_up:.0})")
+        let stages = stages.map_or(String::new(), |[select, send, expand, back_up]| {
+            format!(
+                " (select {select:.0}, send {send:.0}, expand {expand:.0}, back up {back_up:.0})"
+            )
         });
         output.line(format_args!(
             "{writer:.0} ns of processor time per iteration in the thread of the graph{stages}"
@@ -160,7 +167,10 @@ pub fn run(arguments: &SearchArguments, output: Output) -> anyhow::Result<Outcom
     });
     let table = table(&columns, &rows.collect::<Vec<_>>());
     output.line(format_args!("\n{table}"))?;
-    Ok(Outcome::Holds)
+    Ok(match stop.load(Ordering::Relaxed) {
+        true => Outcome::Interrupted,
+        false => Outcome::Holds,
+    })
 }
 
 /// The number with the digits that single precision needs.

@@ -90,7 +90,9 @@ fn settings(arguments: &ServeArguments) -> anyhow::Result<Settings> {
 fn show(settings: &Settings, listens: server::Listening, output: Output) -> io::Result<()> {
     let address = listens.address;
     output.line(format_args!("listening on http://{address}"))?;
-    output.line("a browser shows matches there; /viewer opens stored logs")?;
+    output.line(format_args!(
+        "a browser shows matches there; http://{address}/play plays against you; Ctrl-C ends"
+    ))?;
     if let Some(logs) = listens.logs {
         let text = "matches can be fetched by their ids from";
         output.line(format_args!("{text} http://{logs}"))?;

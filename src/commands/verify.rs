@@ -19,14 +19,14 @@ pub struct VerifyArguments {
     #[arg(long, required = true, num_args = 1.., value_name = "FILE")]
     trace: Vec<PathBuf>,
     /// The engine that is compared: counter, lanes, prover or all (those that the game has).
-    #[arg(long, default_value = "all", value_parser = parse_machines)]
-    machine: Machines,
+    #[arg(long, alias = "machine", default_value = "all", value_parser = parse_engines)]
+    engine: Engines,
 }
 
 /// One engine, or all that a game has.
-type Machines = Option<EngineKind>;
+type Engines = Option<EngineKind>;
 
-fn parse_machines(text: &str) -> Result<Machines, String> {
+fn parse_engines(text: &str) -> Result<Engines, String> {
     match text {
         "all" => Ok(None),
         _ => engine_choice::parse_kind(text)
@@ -38,8 +38,8 @@ fn parse_machines(text: &str) -> Result<Machines, String> {
 /// Runs the command. Any disagreement makes it [`Outcome::DoesNotHold`].
 pub fn run(arguments: &VerifyArguments, output: Output) -> anyhow::Result<Outcome> {
     let game = Game::load(&arguments.game)?;
-    let is_all = arguments.machine.is_none();
-    let kinds = match arguments.machine {
+    let is_all = arguments.engine.is_none();
+    let kinds = match arguments.engine {
         Some(kind) => vec![kind],
         None => EngineKind::ALL.to_vec(),
     };

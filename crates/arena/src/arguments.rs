@@ -38,7 +38,7 @@ impl SettingsChoice {
 #[derive(Args, Debug)]
 pub struct SearchChoice {
     /// Seconds to search a position; without --iterations there is a default.
-    #[arg(long, value_name = "S", conflicts_with = "iterations", value_parser = parse_seconds)]
+    #[arg(long, value_name = "S", conflicts_with = "iterations", value_parser = parse_seconds, allow_negative_numbers = true)]
     pub seconds: Option<f64>,
     /// Iterations to search a position, instead of seconds.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
@@ -78,6 +78,17 @@ pub fn parse_seconds(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(seconds) if seconds > 0.0 && seconds <= DAY => Ok(seconds),
         _ => Err(format!("expected seconds above 0 and at most {DAY}")),
+    }
+}
+
+/// Reads a clock: a whole number of seconds, from 1 to a day.
+pub fn parse_clock(text: &str) -> Result<u32, String> {
+    const DAY: u32 = 86_400;
+    match text.parse() {
+        Ok(seconds @ 1..=DAY) => Ok(seconds),
+        _ => Err(format!(
+            "expected a whole number of seconds from 1 to {DAY}"
+        )),
     }
 }
 

@@ -67,7 +67,8 @@ impl Rulesheet {
         if let Some((name, text)) = EMBEDDED.iter().find(|(name, _)| *name == argument) {
             return Ok(Self {
                 name: name.to_string(),
-                origin: format!("{FOLDER}/{name}.gdl"),
+                // Its file may not be there.
+                origin: name.to_string(),
                 text: text.to_string(),
                 file: None,
             });

@@ -1,8 +1,8 @@
 //! Ctrl-C and SIGTERM.
 //!
 //! Commands that only compute exit at once. Commands that talk to players ([`runtime`]) end their
-//! matches first, those with results to save ([`stop_on_ctrl_c`]) save them, and a second signal
-//! ends them at once. The exit status is [`EXIT_STATUS`].
+//! matches first, those with results to save ([`stop_on_ctrl_c`]) save them, those that search
+//! ([`stop_what_has_begun`]) print what they found, and a second signal ends them at once. The exit status is [`EXIT_STATUS`].
 
 use std::io;
 use std::sync::Arc;
@@ -52,6 +52,18 @@ impl Signals {
 /// Ends the program at the next signal, after a call of `clean_up`.
 pub fn exit_on_ctrl_c_after(clean_up: impl Fn() + Send + 'static) -> io::Result<()> {
     after_signal(move |_, _| exit(&clean_up))
+}
+
+/// Until `has_begun`, the next signal ends the program. After that it sets `stop`, and the signal
+/// after it ends the program.
+pub fn stop_what_has_begun(has_begun: Arc<AtomicBool>, stop: Arc<AtomicBool>) -> io::Result<()> {
+    after_signal(move |runtime, signals| {
+        if has_begun.load(Ordering::Relaxed) {
+            stop.store(true, Ordering::Relaxed);
+            runtime.block_on(signals.next());
+        }
+        exit(&|| {})
+    })
 }
 
 /// Sets a flag at the next signal. The signal after it ends the program.

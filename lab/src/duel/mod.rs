@@ -75,7 +75,7 @@ pub(crate) struct DuelArguments {
     #[arg(long, value_name = "N", conflicts_with = "ms", value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
     iterations: Option<u64>,
     /// Seconds of a study of each game by each engine, as in a match. [default: no study]
-    #[arg(long, value_name = "S", value_parser = parse_seconds)]
+    #[arg(long, value_name = "S", value_parser = parse_seconds, allow_negative_numbers = true)]
     study: Option<f64>,
     /// Independent studies of each engine, used in turn over the pairs.
     #[arg(long, value_name = "N", default_value_t = 1, requires = "study", value_parser = clap::value_parser!(u32).range(1..=1_000))]

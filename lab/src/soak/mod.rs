@@ -66,7 +66,7 @@ pub(crate) struct SoakArguments {
     #[arg(long, value_name = "FOLDER")]
     games: Option<PathBuf>,
     /// Begin no match after this time. [default: 100, or no limit with --rounds]
-    #[arg(long, value_parser = parse_seconds, value_name = "N")]
+    #[arg(long, value_parser = parse_seconds, allow_negative_numbers = true, value_name = "N")]
     minutes: Option<f64>,
     /// Rounds to play: each game is played once a round. [default: until the time is up]
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..), value_name = "N")]
@@ -87,7 +87,7 @@ pub(crate) struct SoakArguments {
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=3600), value_name = "S")]
     play_clock: u32,
     /// Abort a match after this time, and play its game no more.
-    #[arg(long, default_value = "60", value_parser = parse_seconds, value_name = "S")]
+    #[arg(long, default_value = "60", value_parser = parse_seconds, allow_negative_numbers = true, value_name = "S")]
     seconds: f64,
     /// Seed of the order of the games and of the opponents.
     #[arg(long, default_value_t = 1, value_name = "N")]

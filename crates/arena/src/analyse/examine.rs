@@ -1,5 +1,7 @@
 //! One game: built, and studied on the machine that a match would use.
 
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use anyhow::anyhow;
@@ -24,10 +26,15 @@ pub struct Limits {
     pub seed: u64,
 }
 
-/// Builds and studies a game; calls `on_stage` with each stage and its time limit.
+/// The name of the stage in which a game is studied.
+pub const STUDYING: &str = "studying";
+
+/// Builds and studies a game; calls `on_stage` with each stage and its time limit. The study ends
+/// early where `stop` is set.
 pub fn examine(
     game: &Game,
     limits: Limits,
+    stop: &Arc<AtomicBool>,
     on_stage: impl Fn(&str, Duration),
 ) -> anyhow::Result<Report> {
     let started = Instant::now();
@@ -45,14 +52,14 @@ pub fn examine(
         }
     };
     let build_seconds = started.elapsed().as_secs_f64();
-    on_stage("studying", limits.study);
+    on_stage(STUDYING, limits.study);
     let settings = Settings::load(None, &[])?;
     let config = player::search_config(&settings.search, limits.seed);
     let most = SampleBudget::until(None);
     let studied = Instant::now();
     let budget = StudyBudget {
         until: Some(studied + limits.study),
-        cancelled: Default::default(),
+        cancelled: Arc::clone(stop),
         learning: settings.metagame.learning,
         tuning: settings.metagame.tuning,
         threads: config.rollout_threads.max(1),

@@ -28,6 +28,7 @@ pub fn check(rules: &Rules, doubtful: &HashSet<Symbol>) -> Vec<Diagnostic> {
     checker.arities(doubtful);
     checker.keywords();
     checker.variables();
+    checker.single_variables();
     checker.goals();
     let graph = Graph::new(rules);
     checker.dependencies(&graph);
@@ -50,6 +51,11 @@ fn too_many_roles(rules: &Rules) -> Option<Diagnostic> {
         Diagnostic::error("too-many-roles", last.span, message)
     })
 }
+
+/// Variables of a rule that are compared, at most, and the lengths of names that are, with the `?`.
+const MAX_SINGLES: usize = 16;
+const MIN_SINGLE: usize = 5;
+const MAX_SINGLE: usize = 40;
 
 struct Checker<'a> {
     rules: &'a Rules,
@@ -129,6 +135,47 @@ impl Checker<'_> {
                 if atom.relation == keyword::INIT && head != keyword::INIT {
                     let message = "`init` stands in the body of a rule that does not define `init`";
                     self.warn("init-in-body", atom.span, message, "");
+                }
+            }
+        }
+    }
+
+    /// Variables that occur once in a rule, where another one has almost the same name.
+    fn single_variables(&mut self) {
+        // Of a statement with an `or`, every rule has a part of the variables.
+        let statements = self
+            .rules
+            .rules
+            .chunk_by(|one, other| one.span == other.span);
+        for rule in statements.filter(|rules| rules.len() == 1).flatten() {
+            let mut counts = vec![0u32; rule.variables.len()];
+            let mut count = |variable: u32| counts[variable as usize] += 1;
+            rule.head.for_each_variable(&mut count);
+            rule.body
+                .iter()
+                .for_each(|it| it.for_each_variable(&mut count));
+            let names = rule.variables.iter().zip(&counts);
+            let singles = names.clone().filter(|&(_, &count)| count == 1);
+            for (name, _) in singles.take(MAX_SINGLES) {
+                // Such as `?x1` and `?x2` are no misprints of each other.
+                let is_similar = |other: &str| {
+                    let has_digit = |name: &str| name.bytes().any(|it| it.is_ascii_digit());
+                    name.len().min(other.len()) >= MIN_SINGLE
+                        && name.len().max(other.len()) <= MAX_SINGLE
+                        && **name != *other
+                        && !has_digit(name)
+                        && !has_digit(other)
+                        && strsim::osa_distance(name, other) == 1
+                };
+                // Nor are two that both occur once, such as `?anyX` and `?anyY`.
+                let others = names.clone().take(MAX_SINGLES);
+                let mut others = others
+                    .filter(|&(_, &count)| count > 1)
+                    .map(|(other, _)| &**other);
+                if let Some(other) = others.find(|other| is_similar(other)) {
+                    let message = format!("`{}` occurs only once in this rule", brief(name));
+                    let help = format!("did you mean `{}`?", brief(other));
+                    self.warn("single-variable", rule.span, message, &help);
                 }
             }
         }
@@ -386,6 +433,11 @@ mod tests {
     #[test]
     fn each_fault_is_found_where_it_stands() {
         check("(<= (q ?x) (true p))", &[("unsafe-variable", "(q ?x)")]);
+        let misprint = "(<= (q ?other) (r ?other) (r ?othr))";
+        check(
+            &format!("{misprint} (r 1)"),
+            &[("single-variable", misprint)],
+        );
         check(
             "(<= q (not (r ?x)) ) (r 1)",
             &[("unsafe-variable", "(r ?x)")],

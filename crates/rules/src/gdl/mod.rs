@@ -44,7 +44,29 @@ pub const MAX_ROLES: usize = 1000;
 /// game.
 pub fn load(text: &str) -> (Rules, Vec<Diagnostic>) {
     let (statements, faults) = sexpr::parse(text);
+    if let Some(fault) = not_gdl(text, &statements) {
+        return (load_statements(&[], Vec::new()).0, vec![fault]);
+    }
     load_statements(&statements, faults)
+}
+
+/// A text whose expressions are names most of the time, as in prose, HTML and random bytes, or that
+/// has none.
+fn not_gdl(text: &str, statements: &[Sexpr]) -> Option<Diagnostic> {
+    let lists = statements.iter().filter(|it| matches!(it, Sexpr::List(..)));
+    let n_lists = lists.count();
+    if statements.len() - n_lists <= n_lists || statements.is_empty() {
+        return None;
+    }
+    let first = statements
+        .iter()
+        .find(|it| !matches!(it, Sexpr::List(..)))?;
+    let what = match text.trim_start().starts_with('<') {
+        true => "this is not GDL but looks like a web page",
+        false => "this is not GDL",
+    };
+    let fault = Diagnostic::error("not-gdl", first.span(), what);
+    Some(fault.with_help("expected statements in parentheses, such as `(role white)`"))
 }
 
 /// Reads and checks statements whose parentheses have these faults.
@@ -92,7 +114,12 @@ pub fn load_statements(
 /// Whether rules with these diagnostics can be played, however faulty: there must be a role, a
 /// move, not too many roles, and no part of the text that was not read.
 pub fn is_playable(rules: &Rules, diagnostics: &[Diagnostic]) -> bool {
-    const FATAL: [&str; 3] = ["nesting-too-deep", "text-too-long", "too-many-roles"];
+    const FATAL: [&str; 4] = [
+        "nesting-too-deep",
+        "not-gdl",
+        "text-too-long",
+        "too-many-roles",
+    ];
     let mut heads = rules.rules.iter().map(|rule| rule.head.signature());
     let is_read = |fault: &Diagnostic| !FATAL.contains(&fault.code);
     !rules.roles().is_empty()

@@ -14,6 +14,8 @@ use crate::ids::Symbol;
 
 /// Proposals are looked up for at most this many names, since each is compared with all others.
 const MAX_PROPOSALS: usize = 32;
+/// Longer names, in bytes, are compared with none.
+const MAX_NAME: usize = 64;
 /// At most this many roles are listed.
 const MAX_ROLES: usize = 6;
 
@@ -127,6 +129,7 @@ impl<'a> Usage<'a> {
             // Names of a series, such as `row1` and `row2`, are no misprints of each other.
             let is_series = is_numbered(name) && is_numbered(other);
             name.len() > 2
+                && name.len() <= MAX_NAME
                 && name != other
                 && other.len().abs_diff(name.len()) <= allowed
                 && !is_series
@@ -212,12 +215,19 @@ impl<'a> Usage<'a> {
             let (name, arity) = atom.signature();
             let shown = brief(self.name(name));
             if is_defined {
-                let help = match self.meant.get(&(name, arity)) {
-                    Some(&word) => format!("did you mean `{}`?", self.name(word)),
-                    None => "remove it, or use it in a condition".to_string(),
-                };
                 let message = format!("`{shown}/{arity}` is defined but never used");
-                self.warn("unused-relation", atom.span, message, help);
+                match self.meant.get(&(name, arity)) {
+                    // Nothing else can be meant: the rule has no effect as it stands.
+                    Some(&word) => {
+                        let help = format!("did you mean `{}`?", self.name(word));
+                        let fault = Diagnostic::error("misspelt-keyword", atom.span, message);
+                        self.diagnostics.push(fault.with_help(help));
+                    }
+                    None => {
+                        let help = "remove it, or use it in a condition".to_string();
+                        self.warn("unused-relation", atom.span, message, help);
+                    }
+                }
             } else {
                 let of_arity = self.defined.keys().chain(&ARITIES);
                 let of_arity = of_arity.filter(|(_, n)| *n == arity).map(|other| other.0);
@@ -253,6 +263,11 @@ impl<'a> Usage<'a> {
             arity_of.entry(fact.0).or_insert(fact.1);
         }
         let bodies = self.rules.rules.iter().flat_map(|rule| &rule.body);
+        let tested = bodies.clone().filter_map(Literal::atom);
+        let tested = tested.filter(|atom| self.corrected(atom) == (TRUE, 1));
+        let tested: HashSet<Option<Symbol>> = tested
+            .map(|atom| Some(atom.arguments.first()?.signature()?.0))
+            .collect();
         for atom in bodies.filter_map(Literal::atom) {
             let is_fact = self.corrected(atom) == (TRUE, 1);
             let Some(fact) = atom
@@ -267,6 +282,20 @@ impl<'a> Usage<'a> {
             if self.doubtful.contains(&name) || !reported.insert(fact) {
                 continue;
             }
+            let shown = brief(self.name(name));
+            let message = format!("no `init` or `next` produces a fact `{shown}/{arity}`");
+            // Facts that are produced in vain, unless a variable tests all facts.
+            let in_vain = arity_of.iter().filter(|&(other, n)| {
+                *n == arity && !tested.contains(&Some(*other)) && !tested.contains(&None)
+            });
+            if !arity_of.contains_key(&name)
+                && let Some(other) = self.nearest(name, in_vain.map(|(other, _)| *other))
+            {
+                let help = format!("did you mean `{}`?", brief(self.name(other)));
+                let fault = Diagnostic::error("misspelt-fact", atom.span, message);
+                self.diagnostics.push(fault.with_help(help));
+                continue;
+            }
             let help = match arity_of.get(&name) {
                 Some(n) => format!("facts of this name have {n} arguments elsewhere"),
                 None => {
@@ -274,8 +303,6 @@ impl<'a> Usage<'a> {
                     self.proposal(name, produced, "it is never true; a misprint?")
                 }
             };
-            let shown = brief(self.name(name));
-            let message = format!("no `init` or `next` produces a fact `{shown}/{arity}`");
             self.warn("unproduced-fact", atom.span, message, help);
         }
     }
@@ -375,20 +402,20 @@ mod tests {
             "legal b",
             "leagl b",
             "",
-            &[("unused-relation", "(leagl b go)", "did you mean `legal`?")],
+            &[("misspelt-keyword", "(leagl b go)", "did you mean `legal`?")],
         );
         check(
             "init p",
             "inti p",
             "",
-            &[("unused-relation", "(inti p)", "did you mean `init`?")],
+            &[("misspelt-keyword", "(inti p)", "did you mean `init`?")],
         );
         check(
             "next (cell ?n o)",
             "nxt (cell ?n o)",
             "",
             &[(
-                "unused-relation",
+                "misspelt-keyword",
                 "(nxt (cell ?n o))",
                 "did you mean `next`?",
             )],
@@ -409,7 +436,7 @@ mod tests {
             "(role b)",
             "(rloe b)",
             "",
-            &[("unused-relation", "(rloe b)", "did you mean `role`?")],
+            &[("misspelt-keyword", "(rloe b)", "did you mean `role`?")],
         );
     }
 
