@@ -720,7 +720,7 @@ fn ctrl_c_ends_a_search_with_what_it_found() {
     // A signal before the search has begun ends the program at once.
     for seconds in [1, 2, 4, 8, 16] {
         let child = std::process::Command::new(env!("CARGO_BIN_EXE_panza"))
-            .args(["search", "ticTacToe", "--seconds", "600", "--json"])
+            .args(["search", "hex", "--seconds", "600", "--json"])
             .stdout(std::process::Stdio::piped())
             .stderr(std::process::Stdio::null())
             .spawn()
