@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, mpsc};
 use std::time::{Duration, Instant};
 
-use panza::arena::tournament::{plan::Plan, results, tally};
+use panza::arena::tournament::{plan::Schedule, results, tally};
 use panza::build::{self, BuildBudget};
 use panza::config::Settings;
 use panza::gdl;
@@ -186,7 +186,7 @@ pub fn logs(bytes: &[u8]) {
 /// The file of a tournament.
 pub fn tournament(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
-    let Ok(plan) = Plan::parse(&text, "text") else {
+    let Ok(plan) = Schedule::parse(&text, "text") else {
         return;
     };
     for fixture in plan.fixtures().iter().take(4) {

@@ -82,7 +82,7 @@ enum Command {
     #[command(
         after_help = "COMMAND is run by sh for each run. {rulesheet} in it stands for the rulesheet's path and {seconds} for --seconds; it\n\
             prints a line with playouts_per_cpu_s=NUMBER and perhaps mean_length=NUMBER. One that fails or takes longer than\n\
-            --baseline-timeout gives a dash and a footnote. Programs play in turn, so that they share the machine's moods.\n\n\
+            --baseline-timeout gives a dash and a footnote. Programs play in turn, so that a change of the machine's speed meets all of them.\n\n\
             Examples:\n  cargo lab performance --out docs/performance.md ticTacToe connectFour breakthrough\n  \
             cargo lab performance hex --baseline 'other=other-player bench {rulesheet} {seconds}' --runs 9"
     )]

@@ -1,7 +1,7 @@
 //! `panza manual`: completions for shells, and the manual page.
 
 use clap::builder::PossibleValue;
-use clap::{Args, CommandFactory, ValueEnum};
+use clap::{Args, Command, ValueEnum};
 use clap_complete::Shell;
 
 use panza_arena::outcome::Outcome;
@@ -43,9 +43,12 @@ impl ValueEnum for Form {
     }
 }
 
-/// Runs the command.
-pub fn run(arguments: &ManualArguments, output: Output) -> anyhow::Result<Outcome> {
-    let mut command = super::Arguments::command();
+/// Runs the command; `command` is the whole command line.
+pub fn run(
+    arguments: &ManualArguments,
+    mut command: Command,
+    output: Output,
+) -> anyhow::Result<Outcome> {
     let mut written = Vec::new();
     match arguments.form {
         Form::Man => clap_mangen::Man::new(command).render(&mut written)?,

@@ -18,7 +18,7 @@ mod solve;
 mod stats;
 mod verify;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 
 use panza_arena::outcome::Outcome;
 use panza_arena::output::Output;
@@ -199,6 +199,6 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<Outcome> {
         Command::Sokoban(arguments) => sokoban::run(arguments, output),
         Command::Bench(arguments) => bench::run(arguments, output),
         Command::Tournament(arguments) => tournament::run(arguments, output),
-        Command::Manual(arguments) => manual::run(arguments, output),
+        Command::Manual(arguments) => manual::run(arguments, Arguments::command(), output),
     }
 }

@@ -2,7 +2,8 @@
 //!
 //! Commands that only compute exit at once. Commands that talk to players ([`runtime`]) end their
 //! matches first, those with results to save ([`stop_on_ctrl_c`]) save them, those that search
-//! ([`stop_what_has_begun`]) print what they found, and a second signal ends them at once. The exit status is [`EXIT_STATUS`].
+//! ([`stop_what_has_begun`]) print what they found, and a second signal ends them at once. The exit
+//! status is [`EXIT_STATUS`].
 
 use std::io;
 use std::sync::Arc;

@@ -1,6 +1,6 @@
 //! The games inside the program.
 //!
-//! Never knows: how rules are read.
+//! Never uses: how rules are read.
 
 /// The rulesheets of `gdl-games`: name and text, sorted by name.
 pub const EMBEDDED: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/embedded_games.rs"));

@@ -12,7 +12,7 @@
 //! Invariants: a solution counts only after its replay on the board; a level is called unsolvable
 //! only if a complete search found no solution.
 //!
-//! Never knows: rules as data, files, the command line.
+//! Never uses: rules as data, files, the command line.
 
 #![cfg_attr(test, allow(clippy::disallowed_methods))]
 #![forbid(unsafe_code)]

@@ -6,7 +6,7 @@
 //! It gives back the pages of freed blocks, but keeps the end of each heap up to a limit that it
 //! raises to twice the largest block that was ever freed. Fixed limits keep that small.
 //!
-//! Never knows: what was freed.
+//! Never uses: what was freed.
 
 /// Allocations of at least this many bytes get a mapping of their own, unmapped when freed.
 #[cfg(all(target_os = "linux", target_env = "gnu", not(any(miri, panza_loom))))]

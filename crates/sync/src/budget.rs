@@ -7,7 +7,7 @@
 //!
 //! Invariants: a budget that is stopped stays stopped; one that is over stays over.
 //!
-//! Never knows: what the work is.
+//! Never uses: what the work is.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};

@@ -9,7 +9,7 @@
 //! Invariants: the memory is not touched before it is written, so unused parts take no physical
 //! pages; a mapping that the system refuses is `None` and never ends the process.
 //!
-//! Never knows: what is stored there.
+//! Never uses: what is stored there.
 
 use std::ops::{Deref, DerefMut};
 

@@ -20,7 +20,7 @@ const SPARE_FROM_CORES: usize = 8;
 /// Which core each thread of a search is to be pinned to; `None` leaves a thread
 /// to the scheduler. Either all of them have a core, all different, or none has.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Plan {
+pub struct CoreChoice {
     /// The core of the one thread that writes the game graph.
     pub writer: Option<CoreId>,
     /// The core of each rollout thread.
@@ -53,16 +53,16 @@ pub fn rollout_threads(requested: usize, cores: usize) -> usize {
 ///
 /// The first core is left free, since systems tend to serve their interrupts
 /// there. The writer, on which all others wait, takes the next one.
-pub fn plan(cores: &[CoreId], rollout_threads: usize) -> Plan {
+pub fn plan(cores: &[CoreId], rollout_threads: usize) -> CoreChoice {
     let threads = rollout_threads.saturating_add(1);
     if cores.len() <= threads {
-        return Plan {
+        return CoreChoice {
             writer: None,
             rollouts: vec![None; rollout_threads],
         };
     }
     let mut free = cores.iter().copied().skip(1);
-    Plan {
+    CoreChoice {
         writer: free.next(),
         rollouts: (0..rollout_threads).map(|_| free.next()).collect(),
     }

@@ -20,7 +20,7 @@ use super::known;
 
 /// The limits of building a game.
 #[derive(Clone, Copy, Debug)]
-pub struct BuildBudget {
+pub struct BuildLimits {
     /// Time from rules to machine.
     pub time: Duration,
     /// Bytes of its tables.
@@ -81,7 +81,7 @@ pub enum Finding {
 pub fn examine(
     corpus: &Corpus,
     key: &str,
-    budget: BuildBudget,
+    budget: BuildLimits,
     with_prover: bool,
     mut on_finding: impl FnMut(Finding) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {

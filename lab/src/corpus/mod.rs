@@ -19,7 +19,7 @@ use panza_arena::output::Output;
 
 use crate::children;
 use crate::page::check_place;
-use examine::BuildBudget;
+use examine::BuildLimits;
 use folder::Corpus;
 use report::GameReport;
 
@@ -55,7 +55,7 @@ pub(crate) struct CorpusArguments {
 pub(crate) fn run(arguments: &CorpusArguments, output: Output) -> anyhow::Result<Outcome> {
     let corpus = Corpus::open(&arguments.folder)?;
     if let Some(key) = &arguments.child {
-        let budget = BuildBudget {
+        let budget = BuildLimits {
             time: Duration::from_secs_f64(arguments.seconds),
             bytes: arguments.memory_mib as usize * (1 << 20),
         };

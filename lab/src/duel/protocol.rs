@@ -26,7 +26,7 @@
 //! a match does. `factored` (true or false) is the setting of the same name. With `rollout_threads`
 //! thinking is limited by time on the clock. The other settings are those of a match on one core.
 //!
-//! Never knows: duels.
+//! Never uses: duels.
 
 use std::fmt;
 use std::io::{self, BufRead, Write};

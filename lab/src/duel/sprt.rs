@@ -7,7 +7,7 @@
 //! that the testing community of chess programs uses (M. Van den Bergh, 'GSPRT approximation',
 //! <http://hardy.uhasselt.be/Fishtest/GSPRT_approximation.pdf>); the bounds are Wald's (1945).
 //!
-//! Never knows: games, programs.
+//! Never uses: games, programs.
 
 use serde::Serialize;
 

@@ -51,7 +51,7 @@ impl fmt::Display for Rate {
 }
 
 #[derive(Clone, Debug)]
-pub struct Plan {
+pub struct Measurement {
     pub seconds: f64,
     pub runs: u32,
     /// Seed of the first run; each further run has the next.
@@ -62,7 +62,7 @@ pub struct Plan {
     pub baseline_limit: Duration,
 }
 
-impl Plan {
+impl Measurement {
     fn budget(&self) -> Budget<'static> {
         Budget {
             until: Some(Instant::now() + Duration::from_secs_f64(self.build_seconds)),
@@ -117,7 +117,7 @@ pub fn engine_names(widths: &[usize]) -> Vec<String> {
 
 /// The counter engine, or else the prover, the lanes engine at each width, and the baselines.
 pub fn engines_and_baselines<'a>(
-    plan: &Plan,
+    plan: &Measurement,
     game: &Game,
     baselines: &'a [Baseline],
     rulesheet: &'a Path,
@@ -164,7 +164,7 @@ pub fn engines_and_baselines<'a>(
 }
 
 /// The counter engine with all passes of the network, and with each left out.
-pub fn passes_left_out<'a>(plan: &Plan, game: &Game) -> Players<'a> {
+pub fn passes_left_out<'a>(plan: &Measurement, game: &Game) -> Players<'a> {
     let all = PassSet::default();
     let engine = |compiled: Compiled| Kind::Engine(Built::Machine(Arc::new(compiled.machine)));
     let without = all.iter().map(|pass| (pass.name(), all.without(pass)));
@@ -188,7 +188,7 @@ pub fn passes_left_out<'a>(plan: &Plan, game: &Game) -> Players<'a> {
 /// Lets players make their runs in turn. `on_run` gets the name of each that runs next, `complain`
 /// the failures of baselines with what they wrote on standard error.
 pub fn compare(
-    plan: &Plan,
+    plan: &Measurement,
     game: &Game,
     players: Players<'_>,
     on_run: impl Fn(&Game, &str),
@@ -271,7 +271,7 @@ mod tests {
 
     #[test]
     fn each_pass_is_left_out_once() {
-        let plan = Plan {
+        let plan = Measurement {
             seconds: 0.01,
             runs: 2,
             seed: 1,

@@ -25,7 +25,7 @@ use tempfile::TempDir;
 
 use crate::page::{Page, Table, check_place, count, or_dash};
 use baseline::Baseline;
-use measure::{GameReport, Plan};
+use measure::{GameReport, Measurement};
 use search::SearchReport;
 
 #[derive(Args, Debug)]
@@ -85,7 +85,7 @@ pub fn run(arguments: &PerformanceArguments, output: Output) -> anyhow::Result<O
         arguments.runs, arguments.seconds
     );
     let mut page = Page::new("Performance", &about);
-    let plan = Plan {
+    let plan = Measurement {
         seconds: arguments.seconds,
         runs: arguments.runs,
         seed: arguments.seed,

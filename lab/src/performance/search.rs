@@ -16,7 +16,7 @@ use panza_search::search::{Limit, Search};
 use panza_sync::clock::thread_cpu_time;
 use serde::Serialize;
 
-use super::measure::{Plan, Rate};
+use super::measure::{Measurement, Rate};
 use crate::page::{Table, or_dash, quantity};
 
 /// The measurements of a game's search. Durations and sizes are those of the last run.
@@ -39,7 +39,7 @@ pub struct SearchReport {
 
 /// Searches a game once for each run.
 pub fn measure(
-    plan: &Plan,
+    plan: &Measurement,
     game: &Game,
     threads: usize,
     on_run: impl Fn(),

@@ -10,7 +10,7 @@ use std::time::Duration;
 use panza_arena::engine_choice::{self, EngineChoice, EngineKind};
 use panza_arena::game_source::EMBEDDED;
 use panza_arena::replay::{Replay, replay_file};
-use panza_lab::corpus::examine::{BuildBudget, Built, Finding, Verified, examine};
+use panza_lab::corpus::examine::{BuildLimits, Built, Finding, Verified, examine};
 use panza_lab::corpus::folder::Corpus;
 use panza_rules::gdl;
 
@@ -63,7 +63,7 @@ const SLICE: [&str; 41] = [
 
 /// How a game is built, and its comparison on the counter engine.
 fn examined(corpus: &Corpus, key: &str) -> (Built, Option<Verified>) {
-    let budget = BuildBudget {
+    let budget = BuildLimits {
         time: Duration::from_secs(60),
         bytes: 4 << 30,
     };

@@ -25,7 +25,7 @@ use super::outcome::Outcome;
 use super::output::Output;
 use super::players::PlayerSpec;
 use panza_sync::pinning;
-use plan::{Entry, Plan};
+use plan::{Entry, Schedule};
 use play::Played;
 use results::{MatchResult, ResultsFile};
 
@@ -69,7 +69,7 @@ pub fn run(arguments: &TournamentArguments, output: Output) -> anyhow::Result<Ou
         }
     } else {
         let plans = arguments.files.iter().map(|file| load_plan(file, output));
-        let plans: Vec<Plan> = plans.collect::<anyhow::Result<_>>()?;
+        let plans: Vec<Schedule> = plans.collect::<anyhow::Result<_>>()?;
         let mut limit = arguments.limit.unwrap_or(usize::MAX);
         for (file, plan) in arguments.files.iter().zip(&plans) {
             let path = results_of(file);
@@ -102,8 +102,8 @@ pub fn run(arguments: &TournamentArguments, output: Output) -> anyhow::Result<Ou
     Ok(outcome)
 }
 
-fn load_plan(file: &Path, output: Output) -> anyhow::Result<Plan> {
-    let plan = Plan::load(file)?;
+fn load_plan(file: &Path, output: Output) -> anyhow::Result<Schedule> {
+    let plan = Schedule::load(file)?;
     let shown = file.display();
     let usable = pinning::available_cores();
     if let Some(core) = plan.cores.iter().find(|core| !usable.contains(core)) {
@@ -132,7 +132,11 @@ fn load_plan(file: &Path, output: Output) -> anyhow::Result<Plan> {
 }
 
 /// Plays at most `limit` matches that have no result yet, and returns all results of the plan.
-fn play_one(plan: &Plan, path: &Path, limit: usize) -> anyhow::Result<(Played, Vec<MatchResult>)> {
+fn play_one(
+    plan: &Schedule,
+    path: &Path,
+    limit: usize,
+) -> anyhow::Result<(Played, Vec<MatchResult>)> {
     let (mut file, known) = ResultsFile::open(path)?;
     let done: BTreeSet<_> = known.iter().map(|result| &result.key).collect();
     let mut missing = plan.fixtures();

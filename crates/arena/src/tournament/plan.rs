@@ -24,7 +24,7 @@ pub(super) const SEED: &str = "{seed}";
 
 /// A tournament as its file describes it.
 #[derive(Debug)]
-pub struct Plan {
+pub struct Schedule {
     pub(super) players: Vec<Contestant>,
     /// Who meets whom, by position in `players`: A and B.
     pub(super) pairs: Vec<(usize, usize)>,
@@ -98,7 +98,7 @@ pub(super) fn is_role_of_a(role: usize, side: u32) -> bool {
     (role + side as usize).is_multiple_of(2)
 }
 
-impl Plan {
+impl Schedule {
     /// The matches in the order in which they are played.
     pub fn fixtures(&self) -> Vec<Fixture> {
         let rounds = self.events.iter().map(|event| event.games_a_side).max();

@@ -13,7 +13,7 @@ use indicatif::{MultiProgress, ProgressBar};
 use tokio::runtime::Handle;
 use tokio::sync::watch;
 
-use super::plan::{Fixture, Plan};
+use super::plan::{Fixture, Schedule};
 use super::progress::Progress;
 use super::results::{MatchResult, ResultsFile};
 use super::seats::{Conditions, Seated};
@@ -41,7 +41,7 @@ pub struct Played {
 /// Plays `fixtures`, in their order. `known` are earlier results, for the running score and the
 /// time left.
 pub fn play(
-    plan: &Plan,
+    plan: &Schedule,
     fixtures: &[Fixture],
     known: &[MatchResult],
     file: &mut ResultsFile,
@@ -78,7 +78,7 @@ pub fn play(
 }
 
 struct Run<'a> {
-    plan: &'a Plan,
+    plan: &'a Schedule,
     runtime: &'a Handle,
     cancelled: &'a watch::Receiver<bool>,
     processor: Option<String>,

@@ -7,13 +7,13 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::plan::{Fixture, Plan};
+use super::plan::{Fixture, Schedule};
 use super::results::MatchResult;
 use super::tally::{VoidMatch, points};
 
 #[derive(Debug)]
 pub struct Progress<'a> {
-    plan: &'a Plan,
+    plan: &'a Schedule,
     total: usize,
     done: usize,
     /// Matches that wait or are played, by event.
@@ -26,7 +26,7 @@ pub struct Progress<'a> {
 
 impl<'a> Progress<'a> {
     /// Before the first match; `known` are earlier results.
-    pub fn new(plan: &'a Plan, fixtures: &[Fixture], known: &[MatchResult]) -> Self {
+    pub fn new(plan: &'a Schedule, fixtures: &[Fixture], known: &[MatchResult]) -> Self {
         let mut progress = Self {
             plan,
             total: fixtures.len(),
@@ -149,7 +149,7 @@ mod tests {
 
     #[test]
     fn the_score_runs_on_from_results_of_before_and_the_time_left_follows_the_games() {
-        let plan = Plan::parse(
+        let plan = Schedule::parse(
             "games = ['ticTacToe', 'hex']\nstart_clock = 10\nplay_clock = 1\ngames_a_side = 2\n\
              [[players]]\nname = 'ada'\nbuiltin = 'legal'\nversion = '2'\n\
              [[players]]\nname = 'bob'\nbuiltin = 'random'\nversion = ''\n",

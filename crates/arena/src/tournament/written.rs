@@ -1,4 +1,4 @@
-//! Parses the TOML file of a tournament into a [`Plan`].
+//! Parses the TOML file of a tournament into a [`Schedule`].
 //!
 //! Unknown keys are errors. Each message names the file and, where there is one, the line.
 
@@ -13,7 +13,7 @@ use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor, value::MapAccessDeserializer};
 use toml::Spanned;
 
-use super::plan::{Contestant, Entry, Event, PORT, Plan};
+use super::plan::{Contestant, Entry, Event, PORT, Schedule};
 use crate::arguments::{SettingsChoice, read_limited};
 use crate::game_source::Game;
 use crate::players::PlayerSpec;
@@ -26,7 +26,7 @@ const MOST_GAMES_A_SIDE: u32 = 10_000;
 /// Java programs take long to start.
 const READY_SECONDS: f64 = 30.0;
 
-impl Plan {
+impl Schedule {
     pub(super) fn load(file: &Path) -> anyhow::Result<Self> {
         let shown = file.display().to_string();
         let text = String::from_utf8(read_limited(file, MAX_BYTES)?)
@@ -132,7 +132,7 @@ impl<'de> Deserialize<'de> for WrittenGame {
 }
 
 impl Written {
-    fn resolve(self, source: &Source<'_>) -> anyhow::Result<Plan> {
+    fn resolve(self, source: &Source<'_>) -> anyhow::Result<Schedule> {
         let clock = |written: &Option<Spanned<u32>>, name: &str, otherwise: u32, most: u32| {
             let Some(written) = written else {
                 return Ok(otherwise);
@@ -186,7 +186,7 @@ impl Written {
         if events.is_empty() {
             bail!("{shown}: `games` is empty; expected at least one");
         }
-        let mut plan = Plan {
+        let mut plan = Schedule {
             players,
             pairs,
             events,
@@ -200,7 +200,7 @@ impl Written {
     }
 }
 
-impl Plan {
+impl Schedule {
     fn take_cores(
         &mut self,
         parallel: Option<Spanned<usize>>,

@@ -9,7 +9,7 @@
 //! machine and analysis of the game. What is chosen by measurement changes speed only, never legal
 //! moves, states or goals.
 //!
-//! Never knows: matches and their clocks (it is handed deadlines), search trees.
+//! Never uses: matches and their clocks (it is handed deadlines), search trees.
 
 mod stopwatch;
 mod lanes;

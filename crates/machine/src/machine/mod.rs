@@ -8,7 +8,7 @@
 //! the states are equal, and valid for their own machine only. A [`MoveId`] belongs to one role. A
 //! reasoner allocates nothing after it is made.
 //!
-//! Never knows: trees, GDL text (names are strings).
+//! Never uses: trees, GDL text (names are strings).
 
 pub mod compile;
 pub mod counter;

@@ -4,7 +4,7 @@
 //! The compiler then vectorises loops over rows of numbers eight wide instead of four. Both
 //! versions do the same operations in the same order on each number, so the results are the same.
 //!
-//! Never knows: what the work is.
+//! Never uses: what the work is.
 
 /// Does the work with the widest vectors available. Functions that the work calls are compiled for
 /// AVX2 only where they are inlined, and so is the work itself: a long closure needs

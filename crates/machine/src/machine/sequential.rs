@@ -3,7 +3,7 @@
 //! Steps from one state that follow each other are made together, before the reasoner is set to
 //! each resulting position; these differ little, which suits an incremental engine.
 //!
-//! Never knows: the reasoner's engine.
+//! Never uses: the reasoner's engine.
 
 use super::{Expander, ExpansionStep, PositionBatch, Reasoner};
 use panza_rules::ids::{Id, RoleId};

@@ -12,7 +12,7 @@
 //! influence of some output. No gate has a constant input, and none has fewer than two inputs,
 //! except gates that come from recursion.
 //!
-//! Never knows: playouts, threads, how gates are run.
+//! Never uses: playouts, threads, how gates are run.
 
 mod build;
 mod builder;

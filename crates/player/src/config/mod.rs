@@ -8,7 +8,7 @@
 //! Invariants: every value of a loaded [`Settings`] is within its range; an unknown key is an
 //! error.
 //!
-//! Never knows: the meaning of a setting. Other modules have small structs of their own, which
+//! Never uses: the meaning of a setting. Other modules have small structs of their own, which
 //! `player` and `commands` fill from here.
 
 mod access;

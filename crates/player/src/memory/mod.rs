@@ -11,13 +11,13 @@
 //! ```
 //!
 //! Invariants: the file survives crashes (write-ahead log, transactions); a broken file is renamed
-//! and a new one started (`aside`); a file of another program or of a later version is not
+//! and a new one started (`quarantine`); a file of another program or of a later version is not
 //! changed; the games seen last are kept, up to a limit.
 //!
-//! Never knows: rules, names, players. Calls wait for the disk, so they are made on a thread
+//! Never uses: rules, names, players. Calls wait for the disk, so they are made on a thread
 //! without deadlines.
 
-mod aside;
+mod quarantine;
 mod schema;
 mod store;
 

@@ -42,7 +42,7 @@ pub(super) const VERSION: i64 = STEPS.len() as i64;
 #[derive(PartialEq, Eq, Debug)]
 pub(super) enum Owner {
     /// Ours, or new.
-    Us,
+    Panza,
     /// Ours, of a later version.
     Later(i64),
     /// Another program's.
@@ -60,8 +60,8 @@ pub(super) fn owner(connection: &Connection) -> rusqlite::Result<Owner> {
     let version = pragma(connection, "user_version")?;
     Ok(match pragma(connection, "application_id")? {
         APPLICATION if version > VERSION => Owner::Later(version),
-        APPLICATION => Owner::Us,
-        0 if tables == 0 && version == 0 => Owner::Us,
+        APPLICATION => Owner::Panza,
+        0 if tables == 0 && version == 0 => Owner::Panza,
         _ => Owner::Other,
     })
 }

@@ -11,7 +11,7 @@ use rusqlite::{
     Connection, ErrorCode, OpenFlags, OptionalExtension, Transaction, TransactionBehavior, params,
 };
 
-use super::aside::{put_aside, tells_of_damage};
+use super::quarantine::{quarantine, tells_of_damage};
 use super::schema::{self, Owner};
 use super::{GameRecord, Kind, MemoryError, PastMatch};
 
@@ -127,7 +127,7 @@ impl Store {
 }
 
 fn begin_anew(path: &Path, error: &rusqlite::Error) -> Result<(), MemoryError> {
-    let put = put_aside(path).map_err(|reason| MemoryError::File {
+    let put = quarantine(path).map_err(|reason| MemoryError::File {
         path: path.to_path_buf(),
         reason,
     })?;
@@ -160,7 +160,7 @@ fn connect(path: &Path, patience: Duration) -> Result<Connection, MemoryError> {
     connection.busy_timeout(patience).map_err(failed)?;
     let until = Instant::now() + patience;
     match patiently(until, || schema::owner(&connection)).map_err(failed)? {
-        Owner::Us => {}
+        Owner::Panza => {}
         Owner::Later(found) => {
             return Err(MemoryError::Newer {
                 path: path.to_path_buf(),

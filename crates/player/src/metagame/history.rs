@@ -3,7 +3,7 @@
 //! Facts, moves and roles within notes are strings made by [`term`]. They are stored in canonical
 //! names, so that the same game is found under other names.
 //!
-//! Never knows: what notes mean, files.
+//! Never uses: what notes mean, files.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 

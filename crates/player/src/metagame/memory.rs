@@ -6,7 +6,7 @@
 //! [`MatchMemory::history`] waits [`READING_TIME`] from START at most; nothing else waits for the
 //! disk.
 //!
-//! Never knows: what notes mean.
+//! Never uses: what notes mean.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};

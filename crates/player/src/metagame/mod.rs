@@ -7,7 +7,7 @@
 //! Invariants: a study ends in time, and what it has found by then counts. It changes the speed and
 //! strength of the search, never legal moves or proven values.
 //!
-//! Never knows: messages, match threads, settings files.
+//! Never uses: messages, match threads, settings files.
 
 mod move_order;
 mod parameters;

@@ -6,7 +6,7 @@
 //!
 //! Invariant: weights and sums of gradients come back equal up to the third decimal.
 //!
-//! Never knows: files.
+//! Never uses: files.
 
 use std::collections::HashMap;
 use std::sync::Arc;

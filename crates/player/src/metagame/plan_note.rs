@@ -2,7 +2,7 @@
 //!
 //! Moves are terms, so that the note is stored in canonical names.
 //!
-//! Never knows: machines, whether the moves are legal.
+//! Never uses: machines, whether the moves are legal.
 
 use serde_json::{Value, json};
 

@@ -3,7 +3,7 @@
 //! Invariant: all of it holds in every game that can be played. What was not found in time is
 //! `None`.
 //!
-//! Never knows: playouts.
+//! Never uses: playouts.
 
 use std::sync::Arc;
 

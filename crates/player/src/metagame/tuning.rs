@@ -7,7 +7,7 @@
 //!
 //! Invariants: both sides get the same time; tuning ends within one move of its deadline.
 //!
-//! Never knows: matches.
+//! Never uses: matches.
 
 use std::cmp::Ordering;
 use std::sync::Arc;

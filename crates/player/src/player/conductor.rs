@@ -125,7 +125,7 @@ impl Conductor {
             Message::Start(start) => self.start(start, reply, now),
             Message::Play(play) => self.play(play, reply, now),
             Message::Stop { match_id, moves } if self.is_running(&match_id) => {
-                self.judge(moves.as_deref());
+                self.compare_with_answer(moves.as_deref());
                 let ended = self.end(Order::Finish(moves), now);
                 reply(Answer::Done);
                 drop(ended);
@@ -348,7 +348,7 @@ impl Conductor {
         let game = self.game.as_ref();
         let is_repeat = game.is_some_and(|game| game.is_repeat(moves.as_deref(), play.received));
         if !is_repeat {
-            self.judge(moves.as_deref());
+            self.compare_with_answer(moves.as_deref());
         }
         let play_clock = self.game.as_ref().map(|game| game.play_clock);
         let deadlines = self.deadlines(play.received, play_clock.unwrap_or_default());
@@ -431,7 +431,7 @@ impl Conductor {
 
     /// Compares the last answer with the moves that were played, which show whether it came in
     /// time.
-    fn judge(&mut self, moves: Option<&[String]>) {
+    fn compare_with_answer(&mut self, moves: Option<&[String]>) {
         let (Some(moves), Some(game)) = (moves, &self.game) else {
             return;
         };

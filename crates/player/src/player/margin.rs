@@ -5,7 +5,7 @@
 //! at the setting. It shrinks by steps while the game manager confirms answers, by naming our move
 //! among those that were played, and is the setting again once an answer was delayed.
 //!
-//! Never knows: the time.
+//! Never uses: the time.
 
 use std::net::IpAddr;
 use std::time::Duration;

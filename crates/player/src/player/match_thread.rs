@@ -176,13 +176,13 @@ impl MatchThread {
         loop {
             match self.link.orders.try_recv() {
                 Ok(order) => {
-                    if !self.obey(order) {
+                    if !self.carry_out(order) {
                         return false;
                     }
                 }
                 Err(TryRecvError::Empty) => break,
                 // A panic has cost the last order.
-                Err(TryRecvError::Disconnected) => return self.is_left_alone(),
+                Err(TryRecvError::Disconnected) => return self.end_without_conductor(),
             }
         }
         while let Ok(result) = self.tasks.results.try_recv() {
@@ -207,13 +207,13 @@ impl MatchThread {
     }
 
     /// Ends the match, since the conductor is gone.
-    fn is_left_alone(&mut self) -> bool {
+    fn end_without_conductor(&mut self) -> bool {
         self.end("the player is gone", &[]);
         false
     }
 
     /// Runs an order; false at the end of the match.
-    fn obey(&mut self, order: Order) -> bool {
+    fn carry_out(&mut self, order: Order) -> bool {
         match order {
             Order::Advance(moves) => self.advance(moves),
             Order::Answered(position) => {
@@ -268,8 +268,8 @@ impl MatchThread {
         let timeout = after(until.saturating_duration_since(now));
         select! {
             recv(self.link.orders) -> order => match order {
-                Ok(order) => self.obey(order),
-                Err(_) => self.is_left_alone(),
+                Ok(order) => self.carry_out(order),
+                Err(_) => self.end_without_conductor(),
             },
             // The tasks hold a sender themselves, so this never fails.
             recv(self.tasks.results) -> result => {

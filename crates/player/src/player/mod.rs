@@ -20,7 +20,7 @@
 //! Invariants: at most one match at a time; every request is answered exactly once, PLAY never with
 //! an empty move.
 //!
-//! Never knows: sockets, HTTP, async.
+//! Never uses: sockets, HTTP, async.
 
 mod clock;
 mod margin;

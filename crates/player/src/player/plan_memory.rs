@@ -7,7 +7,7 @@
 //! Invariants: nothing is written before it is known what earlier matches have left; every plan
 //! that is written was replayed from the initial state.
 //!
-//! Never knows: files, other names of the game.
+//! Never uses: files, other names of the game.
 
 use std::cmp::Reverse;
 

@@ -7,7 +7,7 @@
 //! Invariants: only folders directly below the root are touched, whatever name is requested;
 //! everything read is bounded in size; a live match is never removed.
 //!
-//! Never knows: who reads, and the meaning of events beyond their kind.
+//! Never uses: who reads, and the meaning of events beyond their kind.
 
 mod prune;
 mod read;

@@ -25,7 +25,7 @@ impl Drop for Lock {
 pub(super) fn lock(events: &File) -> Option<Lock> {
     use rustix::fs::{FlockOperation, flock};
     let held = events.try_clone().ok()?;
-    // Whoever looks whether the match is live holds the lock for a moment.
+    // A process that asks whether the match is live holds the lock for a moment.
     for _ in 0..TRIES {
         if flock(&held, FlockOperation::NonBlockingLockExclusive).is_ok() {
             return Some(Lock(held));

@@ -8,7 +8,7 @@
 //! Invariants: no call waits for a disk, except those that open and close a log, and those of an
 //! [`Archive`]; a log that cannot be written never ends a match.
 //!
-//! Never knows: the meaning of a figure, or the state of a match.
+//! Never uses: the meaning of a figure, or the state of a match.
 
 /// The commit that the program was built from, where that was known; builds for testing know none.
 pub const COMMIT: Option<&str> = option_env!("PANZA_COMMIT");

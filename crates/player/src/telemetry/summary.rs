@@ -3,7 +3,7 @@
 //! The events of a match hold the same data, but a list of thousands of matches cannot read them
 //! all.
 //!
-//! Never knows: the game; names, moves and goals are texts and numbers.
+//! Never uses: the game; names, moves and goals are texts and numbers.
 
 use std::collections::BTreeMap;
 

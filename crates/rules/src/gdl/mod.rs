@@ -7,7 +7,7 @@
 //! Invariants: a span lies inside the text it was read from; in [`Rules`] every variable index is
 //! below its rule's variable count, and keywords are lower case.
 //!
-//! Never knows: propositions, gates, time, files, HTTP.
+//! Never uses: propositions, gates, time, files, HTTP.
 
 mod check;
 pub mod components;

@@ -10,7 +10,7 @@ use rustc_hash::FxHashMap;
 
 use super::index::{Indexes, hash_of_keys};
 use super::pattern::unbound;
-use super::plan::{Context, Plan, Step, plans_of};
+use super::plan::{Context, JoinPlan, Step, plans_of};
 use super::prepare::PreparedRules;
 use super::program::{AtomKind, BodyLiteral, GroundAtom, GroundProgram, GroundRule, Move};
 use super::relations::Relations;
@@ -29,8 +29,8 @@ const LONG: usize = 16;
 
 /// Candidates after which a rule is split.
 const SPLIT_ABOVE: u32 = 60_000;
-/// Candidates after which a helper that cannot be split is taken back.
-const TAKE_BACK_ABOVE: u32 = 64 * SPLIT_ABOVE;
+/// Candidates of a helper rule that cannot be split, above which the split is taken back.
+const MAX_SPLIT_WORK: u32 = 64 * SPLIT_ABOVE;
 
 /// Why an evaluation stopped early.
 pub(super) enum Stop {
@@ -136,8 +136,8 @@ impl<'a> Evaluation<'a> {
         is_growing: &dyn Fn(Signature) -> bool,
         seeds: &[TermId],
     ) -> Result<(), Stop> {
-        let mut at_start: Vec<Plan> = Vec::new();
-        let mut by_trigger: FxHashMap<Signature, Vec<Plan>> = FxHashMap::default();
+        let mut at_start: Vec<JoinPlan> = Vec::new();
+        let mut by_trigger: FxHashMap<Signature, Vec<JoinPlan>> = FxHashMap::default();
         let context = Context {
             is_growing,
             is_dynamic: &self.relations.is_dynamic,
@@ -271,14 +271,14 @@ impl<'a> Evaluation<'a> {
             if self.prepared.may_split(rule) {
                 return Err(Stop::Split(rule));
             }
-            if self.work_of[rule] == TAKE_BACK_ABOVE && self.prepared.may_take_back(rule) {
+            if self.work_of[rule] == MAX_SPLIT_WORK && self.prepared.may_take_back(rule) {
                 return Err(Stop::TakeBack(rule));
             }
         }
         self.charge()
     }
 
-    fn start(&mut self, plan: &Plan, trigger: Option<TermId>) -> Result<(), Stop> {
+    fn start(&mut self, plan: &JoinPlan, trigger: Option<TermId>) -> Result<(), Stop> {
         self.bindings.clear();
         self.bindings.resize(plan.n_variables, unbound());
         self.matched.clear();
@@ -293,7 +293,7 @@ impl<'a> Evaluation<'a> {
     }
 
     /// Runs the plan from step `at`.
-    fn extend(&mut self, plan: &Plan, at: usize) -> Result<(), Stop> {
+    fn extend(&mut self, plan: &JoinPlan, at: usize) -> Result<(), Stop> {
         let Some(step) = plan.steps.get(at) else {
             return self.emit(plan);
         };
@@ -370,7 +370,7 @@ impl<'a> Evaluation<'a> {
         }
     }
 
-    fn emit(&mut self, plan: &Plan) -> Result<(), Stop> {
+    fn emit(&mut self, plan: &JoinPlan) -> Result<(), Stop> {
         self.charge_rule(plan.rule)?;
         let head = plan.head.build(&mut self.terms, &self.bindings);
         if self.terms.depth(head) > MAX_DEPTH {

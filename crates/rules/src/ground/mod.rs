@@ -9,7 +9,7 @@
 //! Invariants of a `GroundProgram`: every atom index is below the atom count; bodies have no
 //! static atoms; an atom without rules that is neither base nor move never holds.
 //!
-//! Never knows: gates, playouts, the prover.
+//! Never uses: gates, playouts, the prover.
 
 mod components;
 mod evaluate;

@@ -36,7 +36,7 @@ pub enum Step {
 
 /// How to find the instances of one rule that a new atom completes.
 #[derive(Debug)]
-pub struct Plan {
+pub struct JoinPlan {
     pub rule: usize,
     /// The pattern of the new atom; nothing for a plan that runs once at the start.
     pub trigger: Option<Pattern>,
@@ -78,7 +78,7 @@ pub fn plans_of(
     context: &Context<'_>,
     indexes: &mut Indexes,
     terms: &mut TermTable,
-) -> Option<Vec<Plan>> {
+) -> Option<Vec<JoinPlan>> {
     let triggers: Vec<usize> = (0..rule.body.len())
         .filter(|&place| match &rule.body[place] {
             Literal::Positive(atom) => (context.is_growing)(atom.signature()),
@@ -108,7 +108,7 @@ fn plan(
     context: &Context<'_>,
     indexes: &mut Indexes,
     terms: &mut TermTable,
-) -> Option<Plan> {
+) -> Option<JoinPlan> {
     let mut is_bound = vec![false; rule.variables.len()];
     let mut waiting: Vec<usize> = (0..rule.body.len())
         .filter(|&place| Some(place) != trigger)
@@ -181,7 +181,7 @@ fn plan(
             _ => false,
         })
         .collect();
-    Some(Plan {
+    Some(JoinPlan {
         rule: number,
         trigger: trigger_pattern,
         trigger_place: trigger.unwrap_or(usize::MAX),

@@ -10,7 +10,7 @@ use super::dependency::{ComponentId, DOES, Dependencies, RelationId, Stage, TRUE
 use super::error::{Limits, ProverError};
 use super::estimate::Estimates;
 use super::evaluate::{Compiled, Evaluation};
-use super::first::{Clauses, Prove, STEPS, Search, Verdict};
+use super::first::{Clauses, Derivation, Prove, STEPS, Verdict};
 use super::names::Names;
 use super::prepare::{guard, has_unsafe_head, prepare};
 use super::state::State;
@@ -93,7 +93,7 @@ pub struct Engine {
     pub has_rules: HashSet<Signature>,
     /// `source`, for questions that one derivation answers.
     clauses: Clauses,
-    search: Search,
+    search: Derivation,
     source_dependencies: Dependencies,
     pub choice: Choice,
     /// `source`, rewritten and prepared.
@@ -159,7 +159,7 @@ impl Engine {
         let clauses = Clauses::new(&source, called.iter().copied(), &mut names, &mut terms);
         let mut engine = Self {
             clauses,
-            search: Search::default(),
+            search: Derivation::default(),
             names,
             store: Store::new(terms, std::iter::empty(), limits.clone()),
             estimates: Estimates::default(),

@@ -8,7 +8,7 @@
 use super::dependency::{ComponentId, Dependencies, RelationId};
 use super::estimate::Estimates;
 use super::join::Outcome;
-use super::plan::{Op, Plan, Planner, Scan};
+use super::plan::{Op, Planner, QueryPlan, Scan};
 use super::store::{Fault, Store};
 use crate::gdl::{Literal, Rule};
 use crate::ids::TermId;
@@ -16,7 +16,7 @@ use crate::ids::TermId;
 #[derive(Default)]
 pub struct Compiled {
     /// The rules without recursive literals.
-    start: Vec<Plan>,
+    start: Vec<QueryPlan>,
     /// For each recursive literal of each other rule, the plan that begins with it.
     deltas: Vec<Delta>,
     pub n_registers: usize,

@@ -259,7 +259,7 @@ enum Step {
 
 /// What is known about one state.
 #[derive(Default)]
-pub struct Search {
+pub struct Derivation {
     state: Option<State>,
     /// The facts of the state, by name and number of arguments.
     by_name: HashMap<Signature, Arc<[u32]>>,
@@ -280,10 +280,10 @@ pub struct Search {
 pub struct Prove<'a> {
     pub clauses: &'a Clauses,
     pub store: &'a mut Store,
-    pub search: &'a mut Search,
+    pub search: &'a mut Derivation,
 }
 
-impl Search {
+impl Derivation {
     /// Makes `state` the subject.
     fn stand_on(&mut self, state: &State, terms: &TermTable) {
         self.rewind(Mark::default());

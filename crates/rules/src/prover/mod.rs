@@ -24,7 +24,7 @@
 //! Invariants: a term keeps its number for the life of a prover, so states stay valid; equal states
 //! are equal values; every evaluation ends within [`Limits`] or with an error.
 //!
-//! Never knows: ground programs, networks, machines, time.
+//! Never uses: ground programs, networks, machines, time.
 
 mod demand;
 mod dependency;

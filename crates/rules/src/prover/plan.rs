@@ -48,7 +48,7 @@ pub enum Op {
 }
 
 #[derive(Clone, Debug)]
-pub struct Plan {
+pub struct QueryPlan {
     /// The steps; the last one derives.
     pub ops: Vec<Op>,
     pub n_registers: usize,
@@ -101,7 +101,7 @@ pub struct Planner<'a> {
 impl Planner<'_> {
     /// The plan of a rule; nothing when the rule can never derive anything. The literal `first`, if
     /// given, comes first.
-    pub fn plan(&mut self, rule: &Rule, first: Option<usize>) -> Option<Plan> {
+    pub fn plan(&mut self, rule: &Rule, first: Option<usize>) -> Option<QueryPlan> {
         let mut scope = Scope {
             is_bound: vec![false; rule.variables.len()],
             captured: Vec::new(),
@@ -125,7 +125,7 @@ impl Planner<'_> {
                 }
                 let head = self.check(&rule.head, head_relation, &scope);
                 ops.push(Op::Derive(head));
-                return Some(Plan {
+                return Some(QueryPlan {
                     ops,
                     n_registers: scope.n_registers as usize,
                 });

@@ -13,7 +13,7 @@
 //! Invariants: every plan was replayed on the machine; a plan is called best only if a solver that
 //! considers all plans has ended, or its goal reaches a proven bound.
 //!
-//! Never knows: clocks of a match, HTTP.
+//! Never uses: clocks of a match, HTTP.
 
 #![expect(
     clippy::disallowed_methods,

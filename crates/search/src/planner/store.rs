@@ -3,7 +3,7 @@
 //! Invariants: states are numbered in the order in which they were added; a state has a lower
 //! number than the states that were reached from it.
 //!
-//! Never knows: what is searched for.
+//! Never uses: what is searched for.
 
 use std::sync::Arc;
 

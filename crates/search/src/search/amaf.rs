@@ -9,7 +9,7 @@
 //!
 //! Invariant: the tables take at most [`MAX_BYTES`].
 //!
-//! Never knows: selection, threads.
+//! Never uses: selection, threads.
 
 use std::sync::Arc;
 

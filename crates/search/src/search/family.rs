@@ -8,7 +8,7 @@
 //! Invariants: the result depends on the requests alone; the untried moves of a family are in the
 //! order of rising static values.
 //!
-//! Never knows: the graph, playouts.
+//! Never uses: the graph, playouts.
 
 use std::sync::Arc;
 

@@ -24,12 +24,12 @@
 //! Invariants: a node that is not terminal is in the table once, unless two forced lines led to one
 //! state; `in_flight` counts the paths in flight through a node or edge.
 //!
-//! Never knows: selection, threads.
+//! Never uses: selection, threads.
 
 use std::sync::Arc;
 
 use super::config::SearchConfig;
-use super::pool::{Budget, Linked, MIN_RECORDS, Pool, PoolId, Strided};
+use super::pool::{ByteCount, Linked, MIN_RECORDS, Pool, PoolId, Strided};
 use super::record::{
     Bounds, EdgeBlock, EdgeBlockId, EdgeId, JointChild, JointChildId, LinkOnly, MoveBlock,
     MoveBlockId, Node, RoleMoves, RoleMovesId, RoleValue, StateId, UntriedMove,
@@ -79,7 +79,7 @@ pub(super) struct Graph {
     /// Heads of the hash chains of joint children; allocated on first use.
     pub(super) joint_child_buckets: Vec<JointChildId>,
     pub(super) n_joint_child_buckets: usize,
-    pub(super) budget: Budget,
+    pub(super) budget: ByteCount,
     /// The transposition table: heads of its hash chains as node index plus one; 0 is none.
     pub(super) table: Vec<u32>,
     /// Number of roots so far, modulo 2^16.
@@ -123,7 +123,7 @@ impl Graph {
             .min((config.max_bytes / 2 / node_bytes).max(MIN_RECORDS))
             .max(2);
         let n_buckets = max_nodes.next_power_of_two().max(MIN_RECORDS);
-        let mut budget = Budget::new(config.max_bytes);
+        let mut budget = ByteCount::new(config.max_bytes);
         budget.take(n_buckets * size_of::<u32>());
         Self {
             roles,

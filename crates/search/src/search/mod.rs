@@ -20,7 +20,7 @@
 //! allocates nothing per iteration once its buffers have grown; without rollout threads, a seed and
 //! limits in iterations reproduce a search exactly; only `timing` reads the clock.
 //!
-//! Never knows: GDL, HTTP, match ids.
+//! Never uses: GDL, HTTP, match ids.
 
 mod amaf;
 mod backpropagate;

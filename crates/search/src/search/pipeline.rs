@@ -35,7 +35,7 @@
 //! returns. All threads are joined, and then the rings are dropped with the boxes in them. None is
 //! pushed meanwhile, since the writer is here.
 //!
-//! Never knows: nodes, moves.
+//! Never uses: nodes, moves.
 
 use std::sync::Arc;
 use std::thread::JoinHandle;

@@ -8,12 +8,12 @@
 //! beside a pool in a [`Strided`] table with the same ids. Segments ask for huge pages, since a
 //! descent accesses them at random.
 //!
-//! Invariants: an id is valid from `allocate` to `release`; a record counts against the [`Budget`]
-//! from its creation until the pool is dropped; a segment that the system does not give is a record
-//! that cannot be allocated. Huge pages may exceed the counted bytes by one page (2 MiB on most
-//! machines) a segment.
+//! Invariants: an id is valid from `allocate` to `release`; a record counts against the
+//! [`ByteCount`] from its creation until the pool is dropped; a segment that the system does not
+//! give is a record that cannot be allocated. Huge pages may exceed the counted bytes by one page
+//! (2 MiB on most machines) a segment.
 //!
-//! Never knows: what the records mean.
+//! Never uses: what the records mean.
 
 use std::marker::PhantomData;
 use std::ops::{Index, IndexMut};
@@ -77,12 +77,12 @@ macro_rules! define_pool_ids {
 pub(super) use define_pool_ids;
 
 #[derive(Debug)]
-pub(super) struct Budget {
+pub(super) struct ByteCount {
     pub(super) limit: usize,
     pub(super) used: usize,
 }
 
-impl Budget {
+impl ByteCount {
     /// A bound of `limit` bytes.
     pub(super) fn new(limit: usize) -> Self {
         Self { limit, used: 0 }
@@ -149,7 +149,7 @@ impl<I: PoolId, T: Linked<I>> Pool<I, T> {
 
     /// A record with the contents of its last use; `None` when the limit or the budget is reached,
     /// or the system gives no memory.
-    pub(super) fn allocate(&mut self, budget: &mut Budget) -> Option<I> {
+    pub(super) fn allocate(&mut self, budget: &mut ByteCount) -> Option<I> {
         if self.free.is_some() {
             let id = self.free;
             self.free = *self[id].link();
@@ -307,7 +307,7 @@ mod tests {
 
     #[test]
     fn a_pool_stops_at_its_limit_and_reuses_released_records() {
-        let mut budget = Budget::new(1 << 20);
+        let mut budget = ByteCount::new(1 << 20);
         let mut pool = Pool::<RecordId, Record>::new(1500, 0);
         let ids: Vec<RecordId> = std::iter::from_fn(|| pool.allocate(&mut budget)).collect();
         assert_eq!(ids.len(), 1500);
@@ -326,7 +326,7 @@ mod tests {
     #[test]
     fn pools_share_the_budget_and_may_exceed_it_by_min_records() {
         let bytes = MIN_RECORDS * size_of::<Record>();
-        let mut budget = Budget::new(2 * bytes + 1);
+        let mut budget = ByteCount::new(2 * bytes + 1);
         let mut first = Pool::<RecordId, Record>::new(usize::MAX, 0);
         let taken = std::iter::from_fn(|| first.allocate(&mut budget)).count();
         assert_eq!((taken, budget.used), (2 * MIN_RECORDS, 2 * bytes));
@@ -337,7 +337,7 @@ mod tests {
 
     #[test]
     fn rows_of_a_strided_table_do_not_overlap() {
-        let mut budget = Budget::new(1 << 20);
+        let mut budget = ByteCount::new(1 << 20);
         let mut pool = Pool::<RecordId, Record>::new(2000, Strided::<RecordId, u8>::row_bytes(3));
         let mut rows = Strided::<RecordId, u8>::new(3);
         let ids: Vec<RecordId> = std::iter::from_fn(|| pool.allocate(&mut budget)).collect();

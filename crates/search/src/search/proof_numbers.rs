@@ -14,7 +14,7 @@
 //! Invariants: an answer follows from terminal positions alone, so it holds whatever the other role
 //! does; the same questions and limits give the same answers.
 //!
-//! Never knows: the graph of the search, clocks.
+//! Never uses: the graph of the search, clocks.
 
 use std::hash::Hasher;
 use std::sync::Arc;

@@ -8,7 +8,7 @@
 //! Invariants: answers only narrow bounds; expansions follow from the number of iterations, so that
 //! limits in iterations reproduce a search.
 //!
-//! Never knows: how questions are answered.
+//! Never uses: how questions are answered.
 
 use std::hash::Hasher;
 use std::sync::Arc;

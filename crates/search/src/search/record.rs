@@ -3,7 +3,7 @@
 //! Invariant: the sizes are asserted, since they decide the memory of a node and the cache lines
 //! that a descent loads.
 //!
-//! Never knows: where records are stored.
+//! Never uses: where records are stored.
 
 use super::pool::{Linked, PoolId, define_pool_ids};
 use super::slots::{EDGES_PER_BLOCK, Slots, each, greater, lesser};

@@ -1,6 +1,6 @@
 //! Requests from the writer to a worker, which come back as answers in the same allocation.
 //!
-//! Never knows: the graph. The path of a request is only carried along.
+//! Never uses: the graph. The path of a request is only carried along.
 
 use super::path::Path;
 use super::record::UntriedMove;

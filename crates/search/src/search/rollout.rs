@@ -4,7 +4,7 @@
 //!
 //! Invariant: the thread sleeps only while its worker is idle.
 //!
-//! Never knows: the graph.
+//! Never uses: the graph.
 
 use super::request::BoxedRequest;
 use super::worker::Worker;

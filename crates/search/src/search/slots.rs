@@ -4,7 +4,7 @@
 //! caller that is compiled for wide vectors (`machine::multiversion`) it becomes one or two
 //! instructions, as long as everything is inlined.
 //!
-//! Never knows: nodes, what the numbers mean.
+//! Never uses: nodes, what the numbers mean.
 
 use std::hint::black_box;
 

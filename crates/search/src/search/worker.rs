@@ -6,7 +6,7 @@
 //! Invariants: each request is handed back once, after its last playout; the answers depend on the
 //! requests and the seed alone, not on time.
 //!
-//! Never knows: the graph, threads.
+//! Never uses: the graph, threads.
 
 use std::collections::VecDeque;
 use std::sync::Arc;

@@ -9,7 +9,7 @@
 //! matches are shown, and messages of browsers taken, only under IP addresses, `localhost` and the
 //! names of the settings. Game managers send any Host with their messages and are not browsers.
 //!
-//! Never knows: what is on a page, what a message says.
+//! Never uses: what is on a page, what a message says.
 
 use std::net::{IpAddr, Ipv6Addr};
 

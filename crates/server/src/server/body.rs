@@ -8,7 +8,7 @@
 //! Invariant: the bytes of long bodies that are held, those that wait to be parsed included, are
 //! within the room.
 //!
-//! Never knows: what a body says.
+//! Never uses: what a body says.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -14,7 +14,7 @@
 //! for keep-alive; every answer to a GGP message has the CORS headers and is not empty; pages take
 //! no connections and no processor time from messages.
 //!
-//! Never knows: nodes, gates, the phases of a match.
+//! Never uses: nodes, gates, the phases of a match.
 
 mod access;
 mod body;

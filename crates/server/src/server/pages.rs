@@ -20,7 +20,7 @@
 //! Invariants: only logs and embedded files are served, whatever is requested; texts from outside
 //! are data in JSON, never parts of a page.
 //!
-//! Never knows: connections, the GGP protocol, the state of a match.
+//! Never uses: connections, the GGP protocol, the state of a match.
 
 mod asked;
 mod assets;

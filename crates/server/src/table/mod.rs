@@ -8,7 +8,7 @@
 //! sees a choice before all have chosen; while a match of a game manager runs, no table searches or
 //! holds a search; the number of tables, their memory and their idle time are bounded.
 //!
-//! Never knows: HTTP, pages, how a board is drawn.
+//! Never uses: HTTP, pages, how a board is drawn.
 
 mod course;
 mod view;

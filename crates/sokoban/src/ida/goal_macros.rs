@@ -28,7 +28,7 @@ const ALTERNATIVES: usize = 2;
 
 /// What to do next in a room.
 #[derive(Clone, Debug)]
-pub struct Plan {
+pub struct RoomPlan {
     /// Whether the other goals can be filled while the boxes on goals rest.
     pub is_safe: bool,
     /// By entrance: the next goals, best first.
@@ -38,7 +38,7 @@ pub struct Plan {
 /// A room with its plans.
 pub struct Planner {
     room: Room,
-    plans: HashMap<Filled, Rc<Plan>>,
+    plans: HashMap<Filled, Rc<RoomPlan>>,
     safe: HashMap<Filled, bool>,
     /// By entrance and goal: pushes with these goals filled.
     ways: HashMap<Filled, Rc<Vec<Vec<Option<u16>>>>>,
@@ -82,7 +82,7 @@ impl Planner {
     }
 
     /// The plan for a set of filled goals.
-    pub fn plan(&mut self, board: &Board, filled: Filled) -> Rc<Plan> {
+    pub fn plan(&mut self, board: &Board, filled: Filled) -> Rc<RoomPlan> {
         if let Some(plan) = self.plans.get(&filled) {
             return Rc::clone(plan);
         }
@@ -91,10 +91,10 @@ impl Planner {
         plan
     }
 
-    fn make(&mut self, board: &Board, filled: Filled) -> Plan {
+    fn make(&mut self, board: &Board, filled: Filled) -> RoomPlan {
         let entrances = self.room.entrances.len();
         if !self.is_safe(board, filled) {
-            return Plan {
+            return RoomPlan {
                 is_safe: false,
                 next: vec![Vec::new(); entrances],
             };
@@ -138,7 +138,7 @@ impl Planner {
                     .collect()
             })
             .collect();
-        Plan {
+        RoomPlan {
             is_safe: true,
             next,
         }

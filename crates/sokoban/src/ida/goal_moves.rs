@@ -5,7 +5,7 @@
 //!
 //! Invariants: [`Rooms::look`] was called for the state that the other functions are given.
 
-use super::goal_macros::{Plan, Planner};
+use super::goal_macros::{Planner, RoomPlan};
 use super::moves::{Move, Path, Step, Walker};
 use super::rooms::{Entrance, rooms};
 use super::state::State;
@@ -20,7 +20,7 @@ const NO_ROOM: u8 = u8::MAX;
 pub struct Rooms {
     planners: Vec<Planner>,
     room_of: Vec<u8>,
-    plans: Vec<Rc<Plan>>,
+    plans: Vec<Rc<RoomPlan>>,
     outer: Walker,
     inner: Walker,
 }

@@ -157,7 +157,7 @@ impl Parts {
 /// Searches for a solution.
 pub fn solve(board: &Board, parts: &Parts, seed: u64, limits: &Limits) -> Outcome {
     let distances = Distances::new(board);
-    let mut search = search::Search::new(board, &distances, *parts, seed, limits);
+    let mut search = search::DeepeningSearch::new(board, &distances, *parts, seed, limits);
     let (found, exhausted) = search.run();
     let nodes = search.nodes();
     let mut push_optimal = false;

@@ -8,7 +8,7 @@ use super::pairs::Pairs;
 use super::pattern_search::PatternSearch;
 use super::relevance::Relevance;
 use super::state::{State, mix};
-use super::table::{Known, Table};
+use super::table::{Known, Transpositions};
 use crate::board::{Board, Direction, NO_SQUARE, Push};
 use crate::deadlock::pi_corral::PiCorrals;
 use crate::distances::Distances;
@@ -33,13 +33,13 @@ const STEP: u32 = 5;
 /// Pushes above the least estimate, in percent of the first estimate, by turn.
 const SLACKS: [u32; 4] = [0, 5, 15, 60];
 
-pub struct Search<'a> {
+pub struct DeepeningSearch<'a> {
     board: &'a Board,
     distances: &'a Distances,
     parts: Parts,
     limits: &'a Limits,
     state: State<'a>,
-    table: Option<Table>,
+    table: Option<Transpositions>,
     rooms: Option<Rooms>,
     pattern_search: Option<PatternSearch>,
     areas: Option<Areas>,
@@ -69,7 +69,7 @@ pub struct Search<'a> {
     random: u64,
 }
 
-impl<'a> Search<'a> {
+impl<'a> DeepeningSearch<'a> {
     pub fn new(
         board: &'a Board,
         distances: &'a Distances,
@@ -104,7 +104,7 @@ impl<'a> Search<'a> {
             state: State::new(board, distances, board.start()),
             table: parts.table.then(|| {
                 let wanted = usize::try_from(limits.nodes).unwrap_or(usize::MAX);
-                Table::new(
+                Transpositions::new(
                     (limits.memory / 2)
                         .min(wanted.saturating_mul(16))
                         .min(1 << 27),

@@ -23,12 +23,12 @@ pub struct Known {
     pub tested: bool,
 }
 
-pub struct Table {
+pub struct Transpositions {
     slots: Vec<Slot>,
     mask: usize,
 }
 
-impl Table {
+impl Transpositions {
     /// A table of at most this many bytes.
     pub fn new(bytes: usize) -> Self {
         let slots = (bytes / size_of::<Slot>()).max(BUCKET);

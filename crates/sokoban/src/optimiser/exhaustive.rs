@@ -27,7 +27,7 @@ pub fn cheapest(
     limits: &Limits,
 ) -> Best {
     match over_all(board, measure, bound, threads, limits) {
-        Found::Plan(pushes) => Best::Proven(pushes),
+        Found::PushPlan(pushes) => Best::Proven(pushes),
         Found::Nothing => Best::Nothing,
         Found::Spent => Best::Unknown,
     }
@@ -40,7 +40,7 @@ pub(super) fn improve(run: &mut Run) -> bool {
         measure, threads, ..
     } = *run.options;
     match over_all(run.board, measure, bound, threads, run.limits) {
-        Found::Plan(pushes) => {
+        Found::PushPlan(pushes) => {
             run.offer(pushes);
             true
         }

@@ -31,7 +31,7 @@ pub use plan::Cost;
 use super::board::{Board, Push};
 use super::distances::Distances;
 use super::limits::Limits;
-use plan::Plan;
+use plan::PushPlan;
 use std::collections::HashSet;
 use std::fmt;
 use std::str::FromStr;
@@ -169,7 +169,7 @@ impl Default for Options {
 /// Moves and pushes of a solution with shortest walks between pushes. Nothing if the pushes do not
 /// solve the board.
 pub fn cost(board: &Board, solution: &[Push]) -> Option<Cost> {
-    Plan::new(board, solution.to_vec()).map(|plan| plan.cost())
+    PushPlan::new(board, solution.to_vec()).map(|plan| plan.cost())
 }
 
 /// Makes a solution cheaper and returns the best one found, which is the given one if nothing
@@ -181,7 +181,7 @@ pub fn optimise(
     limits: &Limits,
     gain: &mut dyn FnMut(&[Push]),
 ) -> Vec<Push> {
-    let Some(plan) = Plan::new(board, solution.to_vec()) else {
+    let Some(plan) = PushPlan::new(board, solution.to_vec()) else {
         return solution.to_vec();
     };
     let distances = Distances::new(board);
@@ -205,7 +205,7 @@ struct Run<'a> {
     distances: &'a Distances,
     options: &'a Options,
     limits: &'a Limits,
-    plan: Plan,
+    plan: PushPlan,
     /// Hashes of the segments that a search could not improve.
     tried: HashSet<u64>,
     /// Whether beam search may be wide, which takes long and gains little.
@@ -256,7 +256,7 @@ impl Run<'_> {
     /// Takes over a plan if it is cheaper; whether it was.
     fn offer(&mut self, pushes: Vec<Push>) -> bool {
         let measure = self.options.measure;
-        match Plan::new(self.board, pushes) {
+        match PushPlan::new(self.board, pushes) {
             Some(plan) if plan.cost().key(measure) < self.key() => {
                 self.plan = plan;
                 (self.gain)(self.plan.pushes());

@@ -7,7 +7,7 @@
 //! Since the set of pushes stays the same, so does their number: an order is judged by its moves.
 
 use super::super::board::{Board, Push, Square};
-use super::plan::{Plan, StepField};
+use super::plan::{PushPlan, StepField};
 use super::{Run, beam};
 use std::ops::RangeInclusive;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -91,7 +91,7 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// A better plan in which a run of pushes from `start` on has another place.
 fn better(
     board: &Board,
-    plan: &Plan,
+    plan: &PushPlan,
     start: usize,
     ends: RangeInclusive<usize>,
 ) -> Option<Vec<Push>> {
@@ -116,14 +116,14 @@ fn better(
 /// Exchanges of two neighbouring ranges of pushes, the first of which begins at a fixed push.
 pub(super) struct Exchange<'a> {
     board: &'a Board,
-    plan: &'a Plan,
+    plan: &'a PushPlan,
     field: StepField<'a>,
     first: usize,
     made: Vec<Push>,
 }
 
 impl<'a> Exchange<'a> {
-    pub(super) fn new(board: &'a Board, plan: &'a Plan, first: usize) -> Self {
+    pub(super) fn new(board: &'a Board, plan: &'a PushPlan, first: usize) -> Self {
         let mut field = StepField::new(board, &board.start().boxes);
         for &push in &plan.pushes()[..first] {
             field.place(push);

@@ -3,7 +3,7 @@
 //! Between two pushes the player takes a shortest path, so that the pushes alone determine the
 //! moves.
 //!
-//! Invariants: moves count steps and pushes; a [`Plan`] was replayed and solves its board.
+//! Invariants: moves count steps and pushes; a [`PushPlan`] was replayed and solves its board.
 
 use super::super::board::{Board, NO_SQUARE, Push, Square};
 use super::Measure;
@@ -171,14 +171,14 @@ impl<'a> StepField<'a> {
 
 /// A solution with the moves up to each push.
 #[derive(Clone, Debug)]
-pub(super) struct Plan {
+pub(super) struct PushPlan {
     pushes: Vec<Push>,
     /// `before[n]` are the moves made when the player stands behind the box of push `n`. The last
     /// entry are all moves.
     before: Vec<u32>,
 }
 
-impl Plan {
+impl PushPlan {
     /// Replays pushes from the start. Nothing if one is impossible or the last leaves the board
     /// unsolved.
     pub(super) fn new(board: &Board, pushes: Vec<Push>) -> Option<Self> {

@@ -19,7 +19,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Found {
     /// The cheapest plan over the admitted configurations.
-    Plan(Vec<Push>),
+    PushPlan(Vec<Push>),
     /// Proven: no plan within the bound.
     Nothing,
     /// Time or memory ended first.
@@ -102,7 +102,7 @@ impl Search<'_> {
     fn run(&mut self) -> Result<Found, Spent> {
         let (bound, _) = self.query.bound.key(self.query.measure);
         if self.have_met() {
-            return Ok(Found::Plan(Vec::new()));
+            return Ok(Found::PushPlan(Vec::new()));
         }
         loop {
             let done = self.forward.rows() + self.backward.rows();
@@ -176,6 +176,6 @@ impl Search<'_> {
         let mut pushes = self.forward.pushes_to(push);
         pushes.reverse();
         pushes.extend(self.backward.pushes_to(pull));
-        Some(Found::Plan(pushes))
+        Some(Found::PushPlan(pushes))
     }
 }

@@ -8,7 +8,7 @@
 use super::super::board::{Push, Square};
 use super::super::limits::Limits;
 use super::Run;
-use super::plan::{Plan, StepField};
+use super::plan::{PushPlan, StepField};
 use super::query::{Admitted, Query, Target};
 use super::search::{Found, Spare, search};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -82,7 +82,7 @@ pub(super) fn improve<'a>(
         drop(sender);
         for (index, found) in receiver {
             match found {
-                Found::Plan(pushes) => {
+                Found::PushPlan(pushes) => {
                     results[index] = Some(pushes);
                     if !run.offer(replaced(&plan, &segments, &results)) {
                         results[index] = None;
@@ -110,7 +110,7 @@ pub(super) fn improve<'a>(
 /// The searches for ranges of pushes, in order.
 fn segments<'a>(
     run: &Run<'a>,
-    plan: &Plan,
+    plan: &PushPlan,
     ranges: &[Range<usize>],
     kind: &[usize],
 ) -> Vec<Segment<'a>> {
@@ -155,7 +155,7 @@ fn segments<'a>(
 }
 
 /// The plan with new pushes in some segments.
-fn replaced(plan: &Plan, segments: &[Segment], results: &[Option<Vec<Push>>]) -> Vec<Push> {
+fn replaced(plan: &PushPlan, segments: &[Segment], results: &[Option<Vec<Push>>]) -> Vec<Push> {
     let mut pushes = Vec::with_capacity(plan.pushes().len());
     let mut at = 0;
     for (segment, result) in segments.iter().zip(results) {

@@ -2,7 +2,7 @@ use super::super::board::{Board, Position, Push, Square};
 use super::super::level::Level;
 use super::super::limits::Limits;
 use super::configurations::{Configurations, bits, squares};
-use super::plan::Plan;
+use super::plan::PushPlan;
 use super::states::State;
 use super::{Best, Cost, Measure, Method, Options, cheapest, cost, optimise};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
@@ -364,7 +364,7 @@ fn bounds_end_an_exhaustive_search() {
 #[test]
 fn a_plan_counts_moves_up_to_each_push() {
     let board = board(&STEP);
-    let plan = Plan::new(&board, poor(&board, 1)).expect("a solution");
+    let plan = PushPlan::new(&board, poor(&board, 1)).expect("a solution");
     let (all, middle) = (plan.pushes().len(), plan.pushes().len() / 2);
     let (first, second) = (plan.part(0, middle), plan.part(middle, all));
     assert_eq!(first.moves + second.moves, plan.cost().moves);

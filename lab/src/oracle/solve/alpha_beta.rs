@@ -25,7 +25,7 @@ const MAX_KEPT: usize = 3_000_000;
 /// Why a state was not solved.
 #[derive(Debug)]
 enum Stop {
-    Budget,
+    NodeLimit,
     /// The game is none that can be solved.
     Unsuitable(String),
 }
@@ -96,7 +96,7 @@ impl AlphaBeta {
         }
         self.nodes += 1;
         if self.nodes > self.max_nodes {
-            return Err(Stop::Budget);
+            return Err(Stop::NodeLimit);
         }
         if depth > MAX_DEPTH {
             return Err(Stop::Unsuitable("the game does not end".to_string()));
@@ -216,7 +216,7 @@ impl Solver for AlphaBeta {
         }
         match self.rows(state, role) {
             Ok(rows) => Ok(Some(ValueTable::new(self.machine.info(), rows))),
-            Err(Stop::Budget) => Ok(None),
+            Err(Stop::NodeLimit) => Ok(None),
             Err(Stop::Unsuitable(why)) => bail!(why),
         }
     }

@@ -14,7 +14,7 @@ use anyhow::bail;
 use panza_machine::machine::{GameInfo, Machine};
 use panza_rules::ids::{Id, RoleId};
 
-use super::{Budget, Solver, Spent, ValueTable, control, in_cells};
+use super::{NodeLimit, Solver, Spent, ValueTable, control, in_cells};
 
 const COLUMNS: u32 = 8;
 const ROWS: u32 = 6;
@@ -84,7 +84,7 @@ pub struct ConnectFour {
     machine: Arc<dyn Machine>,
     /// Keys shifted by four bits over the bounds of the result, each plus one in two bits.
     table: Vec<u64>,
-    budget: Budget,
+    budget: NodeLimit,
 }
 
 impl ConnectFour {
@@ -93,7 +93,7 @@ impl ConnectFour {
         Self {
             machine: Arc::clone(machine),
             table: vec![0; 1 << TABLE_BITS],
-            budget: Budget::new(nodes),
+            budget: NodeLimit::new(nodes),
         }
     }
 

@@ -102,12 +102,12 @@ impl ValueTable {
 struct Spent;
 
 /// Positions that may be visited to solve one.
-struct Budget {
+struct NodeLimit {
     all: u64,
     left: u64,
 }
 
-impl Budget {
+impl NodeLimit {
     fn new(nodes: u64) -> Self {
         Self {
             all: nodes,

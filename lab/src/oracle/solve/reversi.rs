@@ -13,7 +13,7 @@ use anyhow::bail;
 use panza_machine::machine::{GameInfo, Machine};
 use panza_rules::ids::{Id, RoleId};
 
-use super::{Budget, Solver, Spent, ValueTable, control, in_cells};
+use super::{NodeLimit, Solver, Spent, ValueTable, control, in_cells};
 
 const SIZE: u32 = 8;
 const FIRST_COLUMN: u64 = 0x0101_0101_0101_0101;
@@ -133,7 +133,7 @@ struct Entry {
 pub struct Reversi {
     machine: Arc<dyn Machine>,
     table: Vec<Entry>,
-    budget: Budget,
+    budget: NodeLimit,
 }
 
 impl Reversi {
@@ -142,7 +142,7 @@ impl Reversi {
         Self {
             machine: Arc::clone(machine),
             table: vec![Entry::default(); 1 << TABLE_BITS],
-            budget: Budget::new(nodes),
+            budget: NodeLimit::new(nodes),
         }
     }
 

@@ -4,8 +4,8 @@ const PLAYERS: &str = "[[players]]\nname = 'a'\nbuiltin = 'legal'\n\
     [[players]]\nname = 'b'\nbuiltin = 'random'\n\
     [[players]]\nname = 'c'\nbuiltin = 'random'\n";
 
-fn plan(head: &str) -> Plan {
-    Plan::parse(&format!("{head}\n{PLAYERS}"), "t.toml").unwrap()
+fn plan(head: &str) -> Schedule {
+    Schedule::parse(&format!("{head}\n{PLAYERS}"), "t.toml").unwrap()
 }
 
 #[test]
@@ -38,7 +38,7 @@ fn each_match_has_a_key_and_a_seed_of_its_own_that_stay() {
     let fixtures = one.fixtures();
     let keys: std::collections::BTreeSet<Key> = fixtures.iter().map(|f| one.key(f)).collect();
     assert_eq!(keys.len(), fixtures.len());
-    let seeds = |plan: &Plan| -> std::collections::BTreeMap<Key, u64> {
+    let seeds = |plan: &Schedule| -> std::collections::BTreeMap<Key, u64> {
         let fixtures = plan.fixtures();
         fixtures
             .iter()

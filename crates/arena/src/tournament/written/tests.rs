@@ -6,7 +6,7 @@ const B: &str = "[[players]]\nname = 'b'\nbuiltin = 'random'\n";
 
 /// The message for a file that cannot be played.
 fn fault(text: &str) -> String {
-    format!("{:#}", Plan::parse(text, "t.toml").unwrap_err())
+    format!("{:#}", Schedule::parse(text, "t.toml").unwrap_err())
 }
 
 fn player(spec: PlayerSpec, set: &[&str]) -> Entry {
@@ -19,7 +19,7 @@ fn player(spec: PlayerSpec, set: &[&str]) -> Entry {
 
 #[test]
 fn the_least_file_has_the_defaults() {
-    let plan = Plan::parse(&format!("{GAMES}{A}{B}"), "t.toml").unwrap();
+    let plan = Schedule::parse(&format!("{GAMES}{A}{B}"), "t.toml").unwrap();
     let event = &plan.events[0];
     assert_eq!((event.start_clock, event.play_clock), (10, 5));
     assert_eq!((event.games_a_side, event.n_roles), (1, 2));
@@ -30,7 +30,7 @@ fn the_least_file_has_the_defaults() {
 
 #[test]
 fn all_keys_are_read() {
-    let plan = Plan::parse(
+    let plan = Schedule::parse(
         "games = ['ticTacToe', { game = 'hex', start_clock = 20, play_clock = 2, games_a_side = 5 }]\n\
          games_a_side = 3\nstart_clock = 7\nplay_clock = 1\nseed = 9\nparallel = 2\ncores = [3, 1, 0, 2]\n\
          log_folder = 'logs'\npairs = [['b', 'a']]\n\
@@ -69,7 +69,7 @@ fn all_keys_are_read() {
 #[test]
 fn the_example_explains_what_can_be_read() {
     let text = include_str!("../../../../../config/example-tournament.toml");
-    let plan = Plan::parse(text, "example").unwrap();
+    let plan = Schedule::parse(text, "example").unwrap();
     assert_eq!(
         (plan.players.len(), plan.pairs.len(), plan.events.len()),
         (3, 2, 2)

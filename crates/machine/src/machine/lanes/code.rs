@@ -1,6 +1,6 @@
 //! Programs compiled for one processor at one width.
 //!
-//! Never knows: what the programs compute.
+//! Never uses: what the programs compute.
 
 use super::compile::{FixpointLoop, ProgramSection};
 use super::interpret::{Features, Interpreted};

@@ -7,7 +7,7 @@
 //! Invariants: between calls no slot of a move is on in any lane. Lanes do not influence each
 //! other.
 //!
-//! Never knows: trees, threads, networks.
+//! Never uses: trees, threads, networks.
 
 mod run;
 

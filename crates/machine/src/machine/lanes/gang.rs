@@ -8,7 +8,7 @@
 //! evaluated before the lane's next. The states of all live lanes belong to the gang's current
 //! phase. The same seed, width and requests give the same playouts on every processor.
 //!
-//! Never knows: trees, threads.
+//! Never uses: trees, threads.
 
 use std::collections::VecDeque;
 use std::sync::Arc;

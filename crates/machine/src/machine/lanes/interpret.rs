@@ -5,7 +5,7 @@
 //! the same source give the same bits.
 //!
 //! Invariants: an operation reads locations written before it; temporaries lie above the slots that
-//! the program names. Never knows: machine code.
+//! the program names. Never uses: machine code.
 
 use super::memory::{Memory, Side, Vector};
 use super::program::{Input, Location, Program, Value, apply, permuted};

@@ -8,7 +8,7 @@
 //! numbers. A reasoner makes the same playout as the counter machine's for the same state, seed and
 //! limit.
 //!
-//! Never knows: trees, GDL text.
+//! Never uses: trees, GDL text.
 
 #![expect(
     clippy::disallowed_methods,

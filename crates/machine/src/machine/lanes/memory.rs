@@ -4,7 +4,7 @@
 //! instead of copying.
 //!
 //! Invariants: vectors are `N` words long and aligned to their size, up to 64 bytes.
-//! Never knows: programs.
+//! Never uses: programs.
 
 /// 64 bytes, aligned to 64.
 #[derive(Clone, Copy, Debug, Default, bytemuck::Pod, bytemuck::Zeroable)]

@@ -5,7 +5,7 @@
 //! [`gang`] plays with them, an [`expand`]er evaluates positions, and [`machine`] implements the
 //! traits of all engines with both.
 //!
-//! Never knows: trees, threads, GDL text.
+//! Never uses: trees, threads, GDL text.
 
 mod code;
 pub mod compile;

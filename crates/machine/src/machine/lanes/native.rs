@@ -6,7 +6,7 @@
 //! a few two-input ones (AVX2).
 //!
 //! Invariants: the code is immutable once it is executable; it accesses only locations counted when
-//! it was made, and each run checks that the memory has them. Never knows: games.
+//! it was made, and each run checks that the memory has them. Never uses: games.
 
 mod allocate;
 mod decompose;

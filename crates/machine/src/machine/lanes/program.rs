@@ -10,7 +10,7 @@
 //! and stored, and none is loaded or stored twice; every operation depends on all its inputs, and
 //! those are distinct.
 //!
-//! Never knows: games, networks, the width of a vector.
+//! Never uses: games, networks, the width of a vector.
 
 use std::fmt;
 

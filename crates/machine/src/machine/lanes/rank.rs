@@ -5,7 +5,7 @@
 //! (Blackman and Vigna, 2018), one generator per 64 lanes: a fixed algorithm, so that a seed and a
 //! width give the same playouts in every version.
 //!
-//! Never knows: what is counted.
+//! Never uses: what is counted.
 
 use super::memory::{Vector, combine};
 use crate::machine::random::Random;

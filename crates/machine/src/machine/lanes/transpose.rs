@@ -3,7 +3,7 @@
 //! For 64 by 64 bits, six rounds swap blocks of 32, 16, .. 1 rows (Warren, Hacker's Delight, 7-3).
 //! Where only 8 lanes are used, 8 rows suffice.
 //!
-//! Never knows: the meaning of the bits.
+//! Never uses: the meaning of the bits.
 
 /// Transposes: bit `column` of word `row` goes to bit `row` of word `column`.
 #[inline(always)]

@@ -4,7 +4,7 @@
 //! `values` updates one thread's bytes, `run` plays with them, and `work` estimates the cost of a
 //! layout. States without a phase and illegal joint moves are left to [`super::counter`].
 //!
-//! Never knows: blocks, how a game was specialised, what a base or move means.
+//! Never uses: blocks, how a game was specialised, what a base or move means.
 
 mod bits;
 mod layout;

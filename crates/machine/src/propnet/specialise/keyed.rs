@@ -1,4 +1,4 @@
-//! KeyedUpdate updates: rare changes of the next state as lists instead of gates.
+//! Keyed updates: rare changes of the next state as lists instead of gates.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 

@@ -10,7 +10,7 @@
 //! Thinking costs processor time, so it is for clients of this machine, and for those who show the
 //! secret. Commands need the header `panza-page`, which no page of another origin may send.
 //!
-//! Never knows: how a game is played.
+//! Never uses: how a game is played.
 
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};

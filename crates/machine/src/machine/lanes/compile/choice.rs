@@ -8,7 +8,7 @@
 //! Invariants: in a lane whose rank is below its count exactly one move is chosen, the n-th legal
 //! one in the given order for rank n. In other lanes any moves may be chosen.
 //!
-//! Never knows: how ranks are drawn.
+//! Never uses: how ranks are drawn.
 
 use super::circuit::{Circuit, Literal};
 

@@ -8,7 +8,7 @@
 //! not depend on. Every operation's result is off when all its inputs are (else its inverse is
 //! built), so a function and its inverse share a value.
 //!
-//! Never knows: networks, moves.
+//! Never uses: networks, moves.
 
 use rustc_hash::FxHashMap;
 

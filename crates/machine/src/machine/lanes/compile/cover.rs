@@ -7,7 +7,7 @@
 //! Invariants: a literal is on in a lane exactly when its signal is on in that lane's state under
 //! that lane's moves, once the loops of all blocks below it have reached their fixpoints.
 //!
-//! Never knows: how a move is chosen.
+//! Never uses: how a move is chosen.
 
 use super::super::program::Location;
 use super::FixpointLoop;

@@ -3,7 +3,7 @@
 //! Nodes are emitted depth first, output by output, so that a value is used soon after it is
 //! computed. The inverses that outputs need are operations of their own, each emitted once.
 //!
-//! Invariant: a node is emitted after its inputs. Never knows: the meaning of the nodes.
+//! Invariant: a node is emitted after its inputs. Never uses: the meaning of the nodes.
 
 use rustc_hash::FxHashMap;
 

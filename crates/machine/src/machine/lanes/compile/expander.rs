@@ -5,7 +5,7 @@
 //! Every result has a slot too, even if it is constant.
 //!
 //! Invariants: all programs are of the whole game, so they hold for every state and every joint
-//! move, reachable and legal or not. Only the caller writes the slots of moves. Never knows: how
+//! move, reachable and legal or not. Only the caller writes the slots of moves. Never uses: how
 //! lanes are filled and read.
 
 use super::circuit::{Circuit, Literal};

@@ -9,7 +9,7 @@
 //! whatever is played. Other games run on the whole game's network.
 //!
 //! Invariants: the programs run in the order look, step (and end, on the next state); values passed
-//! between them are in slots of the phase. Never knows: processors, widths.
+//! between them are in slots of the phase. Never uses: processors, widths.
 
 mod choice;
 mod circuit;

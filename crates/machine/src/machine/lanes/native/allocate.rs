@@ -1,11 +1,13 @@
-//! Register allocation for straight-op code.
+//! Register allocation for straight-line code.
 //!
 //! The value with the farthest next use loses its register: Belady's rule (1966). Values that are
 //! in memory anyway are dropped without a store. An operand that is not worth a register is folded
 //! into the instruction that reads it, one memory operand per instruction.
 //!
-//! Invariants: a op reads only registers and locations written before it; spill slots lie above the
-//! slots that the program names. Never knows: the encoding of a op.
+//! Invariants: an operation reads only registers and locations written before it; spill slots lie
+//! above the slots that the program names.
+//!
+//! Never uses: the encoding of an operation.
 
 use super::super::program::{Input, Location, Operation, Program, permuted};
 use super::order::ScheduleStep;

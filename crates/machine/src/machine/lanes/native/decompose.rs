@@ -5,7 +5,7 @@
 //! inverted.
 //!
 //! Invariants: the result stores the same bits; its operations have two inputs and one of four
-//! tables. Never knows: registers.
+//! tables. Never uses: registers.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;

@@ -24,7 +24,7 @@ pub(super) fn tells_of_damage(error: &rusqlite::Error) -> bool {
 
 /// Renames the file at `path` and SQLite's files beside it, if it is broken; returns the new path.
 /// Nothing if it is not broken, since another program may have renamed it meanwhile.
-pub(super) fn put_aside(path: &Path) -> io::Result<Option<PathBuf>> {
+pub(super) fn quarantine(path: &Path) -> io::Result<Option<PathBuf>> {
     let file = match File::open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
