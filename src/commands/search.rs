@@ -81,7 +81,41 @@ pub fn run(arguments: &SearchArguments, output: Output) -> anyhow::Result<Outcom
     let cpu = cpu.map(|(now, before)| now.saturating_sub(before));
     search.settle();
     progress.finish_and_clear();
+    let measured = Measured {
+        game: &game.sheet.name,
+        role,
+        seconds,
+        cpu,
+    };
+    show(arguments, &machine, &mut search, &measured, output)?;
+    Ok(match stop.load(Ordering::Relaxed) {
+        true => Outcome::Interrupted,
+        false => Outcome::Holds,
+    })
+}
 
+/// What is known of a search beside what it holds.
+struct Measured<'a> {
+    game: &'a str,
+    role: RoleId,
+    seconds: f64,
+    /// Processor time of the thread of the graph.
+    cpu: Option<Duration>,
+}
+
+fn show(
+    arguments: &SearchArguments,
+    machine: &Arc<dyn Machine>,
+    search: &mut Search,
+    measured: &Measured<'_>,
+    output: Output,
+) -> anyhow::Result<()> {
+    let &Measured {
+        game,
+        role,
+        seconds,
+        cpu,
+    } = measured;
     let info = machine.info();
     let best = search.best_move().map(|mv| info.move_text(mv));
     let root = search.root();
@@ -103,7 +137,7 @@ pub fn run(arguments: &SearchArguments, output: Output) -> anyhow::Result<Outcom
         object
     });
     output.object(&json!({
-        "game": game.sheet.name,
+        "game": game,
         "machine": machine.kind(),
         "role": info.role_name(role),
         "move": best,
@@ -130,7 +164,7 @@ pub fn run(arguments: &SearchArguments, output: Output) -> anyhow::Result<Outcom
     output.line(format_args!(
         "{} ({}), {}: {}, value {}, proven {}\n\
          {} iterations ({} per second), {} playouts, {} nodes, {} MiB, depth {}, {seconds:.2} s",
-        game.sheet.name,
+        game,
         machine.kind(),
         info.role_name(role),
         best.as_deref().unwrap_or("no legal move"),
@@ -167,10 +201,7 @@ pub fn run(arguments: &SearchArguments, output: Output) -> anyhow::Result<Outcom
     });
     let table = table(&columns, &rows.collect::<Vec<_>>());
     output.line(format_args!("\n{table}"))?;
-    Ok(match stop.load(Ordering::Relaxed) {
-        true => Outcome::Interrupted,
-        false => Outcome::Holds,
-    })
+    Ok(())
 }
 
 /// The number with the digits that single precision needs.

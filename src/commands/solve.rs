@@ -13,7 +13,8 @@ use panza_arena::game_source::Game;
 use panza_arena::outcome::Outcome;
 use panza_arena::output::{Output, grouped, spinner};
 use panza_machine::build::{self, BuildBudget};
-use panza_search::planner::{Improvement, Planner, PlannerConfig, PlanningGame, SOLVERS};
+use panza_machine::machine::Machine;
+use panza_search::planner::{Findings, Improvement, Planner, PlannerConfig, PlanningGame, SOLVERS};
 
 /// Time to build a game; after that it is solved with the prover.
 const BUILD_TIME: Duration = Duration::from_secs(120);
@@ -115,7 +116,37 @@ pub fn run(arguments: &SolveArguments, output: Output) -> anyhow::Result<Outcome
     }
     let seconds = started.elapsed().as_secs_f64();
     progress.finish_and_clear();
+    let solved = Solved {
+        found,
+        n_moves_found,
+        is_shortest,
+        seconds,
+    };
+    show(arguments, name, machine, &solved, output)
+}
 
+/// What was found in a game.
+struct Solved {
+    found: Findings,
+    /// The moves of the plan before it was improved.
+    n_moves_found: Option<usize>,
+    is_shortest: bool,
+    seconds: f64,
+}
+
+fn show(
+    arguments: &SolveArguments,
+    name: &str,
+    machine: &Arc<dyn Machine>,
+    solved: &Solved,
+    output: Output,
+) -> anyhow::Result<Outcome> {
+    let &Solved {
+        ref found,
+        n_moves_found,
+        is_shortest,
+        seconds,
+    } = solved;
     let plan = found.plan.as_ref();
     let info = machine.info();
     let moves = plan.map(|plan| plan.moves.iter().map(|&mv| info.move_text(mv)));

@@ -173,9 +173,8 @@ impl Part {
             }
             Part::Nesting => writeln!(out, "(init (deep {}z{}))", "(f ".repeat(n), ")".repeat(n)),
             Part::Chain => {
-                let _ = repeat(&mut out, 0..n, |at| {
-                    format!("(<= (link{at} ?x) (link{} ?x))", at + 1)
-                });
+                let link = |at| format!("(<= (link{at} ?x) (link{} ?x))", at + 1);
+                let _ = repeat(&mut out, 0..n, link);
                 writeln!(out, "(link{n} a)\n(<= (next (end ?x)) (link0 ?x))")
             }
             Part::Closure => {
@@ -219,12 +218,9 @@ impl Part {
                 });
                 writeln!(out, "(<= (next (either y)) {body})")
             }
-            Part::Goals => {
-                const GOALS: [&str; 5] = ["400", "-3", "word", "(f 1)", "99999999999999999999"];
-                repeat(&mut out, 0..n, |at| {
-                    format!("(<= (goal ?r {}) (role ?r))", GOALS[at % GOALS.len()])
-                })
-            }
+            Part::Goals => repeat(&mut out, 0..n, |at| {
+                format!("(<= (goal ?r {}) (role ?r))", GOALS[at % GOALS.len()])
+            }),
             Part::Negation => repeat(&mut out, 0..n, |at| {
                 let after = (at + 1) % n;
                 format!(
@@ -247,6 +243,9 @@ impl Part {
         (out, size)
     }
 }
+
+/// Goals that are none.
+const GOALS: [&str; 5] = ["400", "-3", "word", "(f 1)", "99999999999999999999"];
 
 /// Statements, each on a line.
 fn repeat(

@@ -137,40 +137,16 @@ pub fn storm(address: SocketAddr, seed: u64, left: &AtomicU64, busy: &Busy) -> A
         }
         if is_kept {
             let bodies: Vec<Vec<u8>> = (0..count).map(|_| body(&mut random)).collect();
-            let what = if count > 1 {
-                "a pipelined message"
-            } else {
-                "a message"
-            };
-            let connection = match kept.take() {
-                Some(connection) => Ok(connection),
-                None => Connection::new(address),
-            };
-            let mut connection = match connection {
-                Ok(connection) => connection,
+            let connection = kept.take().map_or_else(|| Connection::new(address), Ok);
+            kept = match connection {
+                Ok(connection) => pipelined(connection, &bodies, &mut answers),
                 Err(error) => {
                     answers.fault(&error, "a connection", b"");
-                    continue;
+                    None
                 }
             };
-            let requests: Vec<u8> = bodies.iter().flat_map(|body| post(body, true)).collect();
-            let begin = Instant::now();
-            let written = connection.write(&requests);
-            let mut is_whole = written.is_ok();
-            for body in &bodies {
-                match connection.answer() {
-                    Ok(status) => answers.note(begin, status, what, body),
-                    Err(error) => {
-                        answers.fault(&error, what, body);
-                        is_whole = false;
-                        break;
-                    }
-                }
-            }
             // A kept connection is closed now and then.
-            if is_whole && below(&mut random, 50) > 0 {
-                kept = Some(connection);
-            }
+            kept = kept.filter(|_| below(&mut random, 50) > 0);
             continue;
         }
         let outcome = match choice {
@@ -216,6 +192,31 @@ pub fn storm(address: SocketAddr, seed: u64, left: &AtomicU64, busy: &Busy) -> A
             answers.fault(&error, "a connection", b"");
         }
     }
+}
+
+/// Messages over one connection, sent at once; the connection unless it broke.
+fn pipelined(
+    mut connection: Connection,
+    bodies: &[Vec<u8>],
+    answers: &mut Answers,
+) -> Option<Connection> {
+    let what = match bodies {
+        [_] => "a message",
+        _ => "a pipelined message",
+    };
+    let requests: Vec<u8> = bodies.iter().flat_map(|body| post(body, true)).collect();
+    let begin = Instant::now();
+    let is_written = connection.write(&requests).is_ok();
+    for body in bodies {
+        match connection.answer() {
+            Ok(status) => answers.note(begin, status, what, body),
+            Err(error) => {
+                answers.fault(&error, what, body);
+                return None;
+            }
+        }
+    }
+    is_written.then_some(connection)
 }
 
 /// One request that has to be answered, on a connection of its own.

@@ -23,6 +23,10 @@ use super::{GameInfo, Machine, PlayoutEnd, Reasoner};
 use panza_rules::ids::{BaseId, Id, MoveId, RoleId};
 use whole::Counters;
 
+/// Games with more moves have shorter playouts: steps times moves are at most this.
+const MANY_MOVES: usize = 10_000;
+const MAX_PLAYOUT_MOVES: usize = 30_000_000;
+
 /// A game run by counters.
 ///
 /// A game with a mutex group has a layout per phase, chosen by the current state. Each keeps
@@ -378,6 +382,12 @@ impl Reasoner for CounterReasoner {
     }
 
     fn playout(&mut self, random: &mut Random, max_steps: u32, goals: &mut [u8]) -> PlayoutEnd {
+        // A step takes time in proportion to the moves, and nothing stops a playout.
+        let n_moves = self.machine.layouts[0].info.moves.len();
+        let max_steps = match n_moves > MANY_MOVES {
+            true => max_steps.min((MAX_PLAYOUT_MOVES / n_moves) as u32).max(1),
+            false => max_steps,
+        };
         let mut steps = 0;
         let end = loop {
             if self.specialised_phase.is_some() {

@@ -54,6 +54,36 @@ struct Instances {
     literals: Vec<u32>,
 }
 
+impl Instances {
+    /// The rules over atoms by their numbers, and the literals of their bodies.
+    fn rules(&self, atom_of: &[u32]) -> (Vec<GroundRule>, Vec<BodyLiteral>) {
+        let mut rules = Vec::with_capacity(self.heads.len());
+        let mut bodies = Vec::with_capacity(self.literals.len());
+        let mut from = 0;
+        for (head, &end) in self.heads.iter().zip(&self.ends) {
+            let literals = &self.literals[from..end as usize];
+            from = end as usize;
+            let start = bodies.len() as u32;
+            for literal in literals {
+                let atom = atom_of[(literal >> 1) as usize];
+                // What was never found never holds: its negation says nothing.
+                if atom != UNKNOWN {
+                    bodies.push(BodyLiteral::new(AtomId(atom), literal & 1 == 1));
+                }
+            }
+            let head = atom_of[head.index()];
+            if head != UNKNOWN {
+                rules.push(GroundRule {
+                    head: AtomId(head),
+                    start,
+                    end: bodies.len() as u32,
+                });
+            }
+        }
+        (rules, bodies)
+    }
+}
+
 pub(super) struct Evaluation<'a> {
     prepared: &'a PreparedRules,
     symbols: Symbols,
@@ -479,29 +509,7 @@ impl<'a> Evaluation<'a> {
                 atoms[atom].kind = AtomKind::Does(id);
             }
         }
-        let mut rules = Vec::with_capacity(self.instances.heads.len());
-        let mut bodies = Vec::with_capacity(self.instances.literals.len());
-        let mut from = 0;
-        for (head, &end) in self.instances.heads.iter().zip(&self.instances.ends) {
-            let literals = &self.instances.literals[from..end as usize];
-            from = end as usize;
-            let start = bodies.len() as u32;
-            for literal in literals {
-                let atom = atom_of[(literal >> 1) as usize];
-                // What was never found never holds: its negation says nothing.
-                if atom != UNKNOWN {
-                    bodies.push(BodyLiteral::new(AtomId(atom), literal & 1 == 1));
-                }
-            }
-            let head = atom_of[head.index()];
-            if head != UNKNOWN {
-                rules.push(GroundRule {
-                    head: AtomId(head),
-                    start,
-                    end: bodies.len() as u32,
-                });
-            }
-        }
+        let (rules, bodies) = self.instances.rules(&atom_of);
         GroundProgram {
             symbols: self.symbols,
             terms: self.terms,

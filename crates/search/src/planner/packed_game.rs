@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use super::compiled::compiled;
+use super::compiled::{compiled, may_derive};
 use super::packing::Packing;
 use panza_machine::machine::Expander;
 use panza_machine::machine::lanes::expand::{ExpanderLayout, GoalScope};
@@ -15,8 +15,6 @@ use panza_sync::budget::{Budget, after};
 
 /// Time to build the network.
 const BUILD_TIME: Duration = Duration::from_secs(1);
-/// Games of more gates have no packed network.
-const MAX_GATES: usize = 1 << 17;
 
 pub(super) struct PackedGame {
     layout: Arc<ExpanderLayout>,
@@ -29,7 +27,7 @@ impl PackedGame {
     /// The game over states packed in this way; `None` where it is too large.
     pub fn new(network: &Network, packing: &Arc<Packing>) -> Option<Self> {
         let overflow = packing.free_bit()?;
-        if network.gates.len() > MAX_GATES {
+        if !may_derive(network) {
             return None;
         }
         let n_bits = packing.n_words().max(overflow / 64 + 1) * 64;

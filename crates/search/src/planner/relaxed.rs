@@ -5,15 +5,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::compiled::compiled;
+use super::compiled::{compiled, may_derive};
 use panza_machine::machine::lanes::expand::{ExpanderLayout, Runner};
 use panza_machine::propnet::{self, Network, Signal};
 use panza_sync::budget::{Budget, after};
 
 /// Time to build the network.
 const BUILD_TIME: Duration = Duration::from_secs(1);
-/// Games of more gates are not relaxed.
-const MAX_GATES: usize = 1 << 17;
 
 /// The relaxation of a game towards one goal.
 pub(super) struct Relaxed {
@@ -24,7 +22,7 @@ pub(super) struct Relaxed {
 impl Relaxed {
     /// The relaxation towards final states with this goal; `None` where it is too large.
     pub fn new(network: &Network, goal: Signal) -> Option<Self> {
-        if network.gates.len() > MAX_GATES {
+        if !may_derive(network) {
             return None;
         }
         let limits = Budget::generous().until(Some(after(BUILD_TIME)));

@@ -97,8 +97,8 @@ impl Sampling {
         }
     }
 
-    /// Plays once with the policy of the lowest level.
-    fn play(&mut self) -> Option<u8> {
+    /// Plays once with the policy of the lowest level; to no end once `stop` is set.
+    fn play(&mut self, stop: &AtomicBool) -> Option<u8> {
         self.playout.clear();
         self.state.clear();
         self.state.extend_from_slice(&self.start);
@@ -118,7 +118,7 @@ impl Sampling {
             let legal = self.reasoner.legal_moves(PLAYER);
             let is_long = self.playout.moves.len() >= MAX_STEPS
                 || self.playout.legal.len() >= MAX_LEGAL_MOVES;
-            if legal.is_empty() || is_long {
+            if legal.is_empty() || is_long || stop.load(Ordering::Relaxed) {
                 return None;
             }
             let weights = &self.levels.last()?.weights;
@@ -181,7 +181,7 @@ impl Solver for Sampling {
                 let weights = above.unwrap_or_default();
                 self.levels.push(self.level(weights));
             }
-            if let Some(goal) = self.play() {
+            if let Some(goal) = self.play(stop) {
                 report.found(&self.playout.moves, goal);
                 if report.is_best_possible() {
                     return Status::GaveUp;

@@ -188,56 +188,7 @@ impl Game {
             let left: usize = (node.boxes[..count].iter())
                 .map(|&sided| usize::from(self.distance(sided)))
                 .sum();
-            let last = match node.from {
-                NO_SQUARE => NO_SQUARE,
-                from => board.next(from, node.direction),
-            };
-            for index in 0..count {
-                let square = node.boxes[index] / 4;
-                for direction in Direction::ALL {
-                    let behind = board.next(square, direction.opposite());
-                    let ahead = board.next(square, direction);
-                    if behind == NO_SQUARE
-                        || ahead == NO_SQUARE
-                        || !self.reach.contains(board.cell(behind))
-                        || node.boxes[..count].iter().any(|&other| other / 4 == ahead)
-                    {
-                        continue;
-                    }
-                    let sided = self.sided(ahead, direction.opposite());
-                    if self.distance(sided) == UNREACHABLE {
-                        continue;
-                    }
-                    let has_box = |one: Square| {
-                        one == ahead
-                            || one != square
-                                && node.boxes[..count].iter().any(|&other| other / 4 == one)
-                    };
-                    if patterns.is_dead(board, ahead, square, has_box) {
-                        continue;
-                    }
-                    let mut child = node;
-                    child.pushes += 1;
-                    child.player = square;
-                    child.parent = number;
-                    child.from = square;
-                    child.direction = direction;
-                    child.crossed += u16::from(in_way(ahead));
-                    child.boxes[index] = if board.is_goal(ahead) {
-                        NO_SIDED
-                    } else {
-                        sided
-                    };
-                    child.boxes.sort_unstable();
-                    let estimate = usize::from(child.pushes) + left
-                        - usize::from(self.distance(node.boxes[index]))
-                        + usize::from(self.distance(sided));
-                    let is_other = last != square;
-                    (self.children).push(((child.crossed, is_other), estimate - start, child));
-                }
-            }
-            self.children
-                .sort_by_key(|&(order, _, _)| std::cmp::Reverse(order));
+            self.find_children(board, number, patterns, &in_way, left, start);
             let mut children = std::mem::take(&mut self.children);
             for (_, rank, child) in children.drain(..) {
                 let new = self.nodes.len() as u32;
@@ -251,6 +202,73 @@ impl Game {
             }
         }
         Relaxed::Dead
+    }
+
+    /// Writes the positions after each push in a node to `children`, the best last. `left` is the
+    /// estimate of its boxes, `start` that of the root.
+    fn find_children(
+        &mut self,
+        board: &Board,
+        number: u32,
+        patterns: &Patterns,
+        in_way: &impl Fn(Square) -> bool,
+        left: usize,
+        start: usize,
+    ) {
+        let node = self.nodes[number as usize];
+        let count = (node.boxes.iter())
+            .take_while(|&&one| one != NO_SIDED)
+            .count();
+        let last = match node.from {
+            NO_SQUARE => NO_SQUARE,
+            from => board.next(from, node.direction),
+        };
+        for index in 0..count {
+            let square = node.boxes[index] / 4;
+            for direction in Direction::ALL {
+                let behind = board.next(square, direction.opposite());
+                let ahead = board.next(square, direction);
+                if behind == NO_SQUARE
+                    || ahead == NO_SQUARE
+                    || !self.reach.contains(board.cell(behind))
+                    || node.boxes[..count].iter().any(|&other| other / 4 == ahead)
+                {
+                    continue;
+                }
+                let sided = self.sided(ahead, direction.opposite());
+                if self.distance(sided) == UNREACHABLE {
+                    continue;
+                }
+                let has_box = |one: Square| {
+                    one == ahead
+                        || one != square
+                            && node.boxes[..count].iter().any(|&other| other / 4 == one)
+                };
+                if patterns.is_dead(board, ahead, square, has_box) {
+                    continue;
+                }
+                let mut child = node;
+                child.pushes += 1;
+                child.player = square;
+                child.parent = number;
+                child.from = square;
+                child.direction = direction;
+                child.crossed += u16::from(in_way(ahead));
+                child.boxes[index] = if board.is_goal(ahead) {
+                    NO_SIDED
+                } else {
+                    sided
+                };
+                child.boxes.sort_unstable();
+                let estimate = usize::from(child.pushes) + left
+                    - usize::from(self.distance(node.boxes[index]))
+                    + usize::from(self.distance(sided));
+                let is_other = last != square;
+                (self.children).push(((child.crossed, is_other), estimate - start, child));
+            }
+        }
+        self.children
+            .sort_by_key(|&(order, _, _)| std::cmp::Reverse(order));
     }
 
     fn open_at(&mut self, rank: usize) -> &mut Vec<u32> {

@@ -101,6 +101,7 @@ fn the_example_explains_what_can_be_read() {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "it is a table of faults")]
 fn faults_are_told_with_their_line() {
     let file = |head: &str, players: &str| format!("{head}\n{players}");
     let player = |keys: &str| format!("{GAMES}{A}[[players]]\n{keys}\n");

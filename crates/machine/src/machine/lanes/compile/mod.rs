@@ -266,6 +266,23 @@ fn phase(
     phases.find(is_worth_it).unwrap_or(uniform)
 }
 
+/// The slots of counts and ranks of each role's possible moves, from `n_slots` on, which grows.
+fn slots_of_roles(
+    network: &Network,
+    possible: &[MoveId],
+    n_slots: &mut u32,
+) -> Vec<(RoleId, Vec<MoveId>, u32)> {
+    let of_role = |role: RoleId| {
+        let moves = possible.iter().copied();
+        let moves: Vec<MoveId> = moves.filter(|&mv| network.moves[mv].0 == role).collect();
+        let n_digits = usize::BITS - moves.len().leading_zeros();
+        let first = *n_slots;
+        *n_slots += 2 * n_digits;
+        (role, moves, first)
+    };
+    network.roles.ids().map(of_role).collect()
+}
+
 fn phase_with(
     network: &Network,
     decisive: Option<DecisiveMoves<'_>>,
@@ -282,17 +299,7 @@ fn phase_with(
     let legal: Vec<Signal> = possible.iter().map(|&mv| network.legal[mv]).collect();
     let mut n_slots = FIRST_FREE;
     // The slots of counts and ranks come first.
-    let mut locations: Vec<(RoleId, Vec<MoveId>, u32)> = Vec::new();
-    for role in network.roles.ids() {
-        let moves: Vec<MoveId> = possible
-            .iter()
-            .copied()
-            .filter(|&mv| network.moves[mv].0 == role)
-            .collect();
-        let n_digits = usize::BITS - moves.len().leading_zeros();
-        locations.push((role, moves, n_slots));
-        n_slots += 2 * n_digits;
-    }
+    let locations = slots_of_roles(network, &possible, &mut n_slots);
     let mut in_look = legal.clone();
     if is_end_in_look {
         in_look.push(network.terminal);
@@ -323,23 +330,8 @@ fn phase_with(
                 over = circuit.or(over, !legal);
             }
             _ => {
-                if let Some(decisive) = decisive
-                    && let Some(mover) = Mover::of(network)
-                    && let Some(replier) = decisive.after.and_then(Mover::of)
-                {
-                    let turn = DecisiveTurn {
-                        whole: decisive.whole,
-                        mover,
-                        replier,
-                        scope: decisive.scope,
-                        max_nodes: 2 * decisive.max_operations,
-                    };
-                    let mut tried = circuit.clone();
-                    let preferred = wins::preferred(&turn, &bases, &legal, &mut tried);
-                    if let Some(preferred) = preferred {
-                        legal = preferred;
-                        circuit = tried;
-                    }
+                if let Some(decisive) = decisive {
+                    prefer_decisive(network, decisive, &bases, &mut legal, &mut circuit);
                 }
                 let choice = Choice::count(&mut circuit, legal);
                 let n_digits = choice.total().len() as u32;
@@ -393,17 +385,47 @@ fn phase_with(
         n_slots,
     };
     if !is_end_in_look && network.terminal != Signal::FALSE {
-        let mut circuit = Circuit::new();
-        let bases = current_bases(network, &mut circuit);
-        let mut cover = LutCover::new(network, bases, &[network.terminal], n_slots);
-        let loops = cover.make(&mut circuit, &[network.terminal]);
-        let outputs = vec![(cover.literal(network.terminal), Location::Slot(ENDED))];
-        let (pieces, n_slots) =
-            sectioned_programs(&circuit, vec![(loops, outputs)], cover.n_slots());
-        phase.end = pieces.into_iter().next();
-        phase.n_slots = n_slots;
+        add_end(network, &mut phase);
     }
     phase
+}
+
+/// Leaves only the moves that are preferred as decisive ones, where that is no circuit too large.
+fn prefer_decisive(
+    network: &Network,
+    decisive: DecisiveMoves<'_>,
+    bases: &IdVec<BaseId, Literal>,
+    legal: &mut Vec<Literal>,
+    circuit: &mut Circuit,
+) {
+    let movers = Mover::of(network).zip(decisive.after.and_then(Mover::of));
+    let Some((mover, replier)) = movers else {
+        return;
+    };
+    let turn = DecisiveTurn {
+        whole: decisive.whole,
+        mover,
+        replier,
+        scope: decisive.scope,
+        max_nodes: 2 * decisive.max_operations,
+    };
+    let mut tried = circuit.clone();
+    if let Some(preferred) = wins::preferred(&turn, bases, legal, &mut tried) {
+        *legal = preferred;
+        *circuit = tried;
+    }
+}
+
+/// Adds the program that computes which lanes are terminal.
+fn add_end(network: &Network, phase: &mut PhasePrograms) {
+    let mut circuit = Circuit::new();
+    let bases = current_bases(network, &mut circuit);
+    let mut cover = LutCover::new(network, bases, &[network.terminal], phase.n_slots);
+    let loops = cover.make(&mut circuit, &[network.terminal]);
+    let outputs = vec![(cover.literal(network.terminal), Location::Slot(ENDED))];
+    let (pieces, n_slots) = sectioned_programs(&circuit, vec![(loops, outputs)], cover.n_slots());
+    phase.end = pieces.into_iter().next();
+    phase.n_slots = n_slots;
 }
 
 /// The literals of the bases in the current state.
