@@ -173,8 +173,9 @@ fn no_live_state_of_the_projects_puzzles_is_called_dead() {
 }
 
 #[test]
+#[ignore = "needs the published games, see CONTRIBUTING.md"]
 fn no_live_state_of_published_puzzles_is_called_dead() {
-    let Some(corpus) = corpus() else { return };
+    let corpus = corpus();
     let mut totals = [0; 3];
     let mut n_compared = 0;
     for name in corpus.keys() {
