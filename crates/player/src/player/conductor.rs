@@ -31,7 +31,7 @@ use super::clock::{Deadlines, build_until, deadlines, give_up_at};
 use super::link::{Link, Order};
 use super::margin::Margin;
 use super::pending::PendingAnswer;
-use super::record::Record;
+use super::record::{Basis, Record};
 use super::running::RunningMatch;
 use super::start_rules::place_of;
 use super::{Answer, Message, PlayRequest, Reply, StartRequest, Status};
@@ -158,7 +158,7 @@ impl Conductor {
         };
         let is_due = match &game.turn {
             Turn::Starting(pending) => {
-                let is_proven = advice.as_ref().is_some_and(|advice| advice.is_proven);
+                let is_proven = advice.as_ref().is_some_and(|advice| advice.basis.is_proven);
                 is_proven || pending.is_due(advice.is_some(), now)
             }
             Turn::Open(pending) => match advice {
@@ -421,8 +421,9 @@ impl Conductor {
                         format!("no legal move is known, {move_text} is answered as a guess");
                     game.record.error(&text);
                 }
+                let basis = advice.map_or(Basis::default(), |advice| advice.basis);
                 game.record
-                    .answered(game.position, &move_text, advice.as_ref(), (took, due));
+                    .answered(game.position, &move_text, basis, (took, due));
                 game.link.order(Order::Answered(game.position));
             }
             turn => game.turn = turn,

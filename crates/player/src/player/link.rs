@@ -11,6 +11,8 @@ use std::time::Duration;
 
 use crossbeam::channel::{Receiver, Sender, unbounded};
 
+use super::record::Basis;
+
 /// An order for the match thread.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Order {
@@ -31,14 +33,8 @@ pub struct Advice {
     pub position: usize,
     /// The move as canonical text; never empty.
     pub text: String,
-    /// Our expected goal, 0 to 100, after some search.
-    pub value: Option<f64>,
-    /// The move's visits.
-    pub visits: u64,
-    /// Whether further search cannot change the move.
-    pub is_proven: bool,
-    /// Whether it is the only legal move.
-    pub is_only: bool,
+    /// What it rests on.
+    pub basis: Basis,
     /// Whether the joint move that led here could be played again here.
     pub repeat_is_legal: bool,
 }
@@ -49,17 +45,14 @@ impl Advice {
         Self {
             position,
             text,
-            value: None,
-            visits: 0,
-            is_proven: false,
-            is_only: false,
+            basis: Basis::default(),
             repeat_is_legal: true,
         }
     }
 
     /// Whether further search cannot improve it.
     pub fn is_settled(&self) -> bool {
-        self.is_proven || self.is_only
+        self.basis.is_proven || self.basis.is_only
     }
 }
 

@@ -19,6 +19,7 @@ use super::builds::Builds;
 use super::engines::Engines;
 use super::link::{Advice, Order, WorkerLink};
 use super::plan_memory::PlanMemory;
+use super::record::Basis;
 use super::searcher::PlanStatus;
 use super::tasks::{STACK_BYTES, TaskResult, Tasks};
 use super::time_shares::TimeShares;
@@ -416,10 +417,12 @@ impl MatchThread {
             (!text.is_empty()).then(|| Advice {
                 position,
                 text,
-                value: best.and_then(|best| best.value),
-                visits: best.map_or(0, |best| best.visits),
-                is_proven: best.is_some_and(|best| best.is_proven),
-                is_only: status.n_legal == 1,
+                basis: Basis {
+                    value: best.and_then(|best| best.value),
+                    visits: best.map_or(0, |best| best.visits),
+                    is_proven: best.is_some_and(|best| best.is_proven),
+                    is_only: status.n_legal == 1,
+                },
                 repeat_is_legal: status.repeat_is_legal,
             })
         });
@@ -431,10 +434,10 @@ impl MatchThread {
         };
         let wakes = !status.was_advised
             || (advice.is_settled() && !status.was_settled)
-            || (advice.is_proven && !status.was_proven);
+            || (advice.basis.is_proven && !status.was_proven);
         self.status.was_advised = true;
         self.status.was_settled |= advice.is_settled();
-        self.status.was_proven = advice.is_proven;
+        self.status.was_proven = advice.basis.is_proven;
         self.link.publish(Some(advice));
         if wakes {
             (self.assignment.wake)();

@@ -55,9 +55,8 @@ use std::time::{Duration, Instant};
 
 pub use engines::preferred_search;
 pub use handle::Player;
-pub use link::Advice;
 pub use panza_machine::build::GameBuilders;
-pub use record::Record;
+pub use record::{Basis, Record};
 pub use searcher::{BestMove, PlanStatus, Searcher};
 pub use start_rules::StartRules;
 pub use tree_search::search_config;

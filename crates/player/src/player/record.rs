@@ -8,7 +8,6 @@ use serde_json::json;
 use tracing::Level;
 
 use super::StartRequest;
-use super::link::Advice;
 use super::searcher::PlanStatus;
 use crate::config::Settings;
 use crate::telemetry::{COMMIT, Count, MatchLog, RootMove, SearchSample, count, rounded, searched};
@@ -19,6 +18,19 @@ use panza_rules::ids::MoveId;
 const FEW_VISITS: u64 = 500;
 /// An event names at most this many moves of a plan.
 const MAX_PLAN_MOVES: usize = 200;
+
+/// What an answer rests on; by default nothing is known.
+#[derive(Clone, Copy, PartialEq, Default, Debug)]
+pub struct Basis {
+    /// Our expected goal, 0 to 100, after some search.
+    pub value: Option<f64>,
+    /// The move's visits.
+    pub visits: u64,
+    /// Whether further search cannot change the move.
+    pub is_proven: bool,
+    /// Whether it is the only legal move.
+    pub is_only: bool,
+}
 
 /// The record of one match; clones write to the same log.
 ///
@@ -232,14 +244,16 @@ impl Record {
         &self,
         position: usize,
         answer: &str,
-        advice: Option<&Advice>,
+        basis: Basis,
         (took, due): (Duration, Duration),
     ) {
         let seconds = took.as_secs_f64();
-        let value = advice.and_then(|advice| advice.value);
-        let visits = advice.map_or(0, |advice| advice.visits);
-        let is_proven = advice.is_some_and(|advice| advice.is_proven);
-        let is_only = advice.is_some_and(|advice| advice.is_only);
+        let Basis {
+            value,
+            visits,
+            is_proven,
+            is_only,
+        } = basis;
         let shown_value = value.map_or("unknown".to_string(), |value| format!("{value:.1}"));
         let reason = match (is_proven, is_only) {
             (true, _) => ", proven",

@@ -20,7 +20,7 @@ use panza_machine::machine::random::Random;
 use panza_machine::structure::board::{self, BoardPainter};
 use panza_player::config::Settings;
 use panza_player::player::{
-    Advice, Manager, Record, Searcher, StartRequest, StartRules, preferred_search, search_config,
+    Basis, Manager, Record, Searcher, StartRequest, StartRules, preferred_search, search_config,
 };
 use panza_player::telemetry::panic_text;
 use panza_rules::ids::{Id, MoveId, RoleId};
@@ -410,16 +410,13 @@ impl Host {
             return;
         }
         if let Some(record) = &game.record {
-            let advice = Advice {
-                position: found.turn,
-                text: found.text.clone(),
+            let basis = Basis {
                 value: found.value,
                 visits: found.visits,
                 is_proven,
                 is_only: false,
-                repeat_is_legal: false,
             };
-            record.answered(found.turn, &found.text, Some(&advice), (took, took));
+            record.answered(found.turn, &found.text, basis, (took, took));
             let sample = game.searches[role].as_mut().map(|search| search.sample());
             if let Some(sample) = sample {
                 record.root_moves(found.turn, &sample.root_moves);

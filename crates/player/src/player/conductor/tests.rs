@@ -4,6 +4,7 @@ use std::sync::mpsc::{Receiver, TryRecvError, channel};
 
 use super::super::link::{Advice, WorkerLink};
 use super::super::pending::MAX_WAITING;
+use super::super::record::Basis;
 use super::*;
 use crate::player::StartRules;
 use panza_rules::gdl::sexpr;
@@ -111,10 +112,11 @@ impl Stage {
         let mut advice = Advice {
             position,
             text: text.into(),
-            value: Some(50.0),
-            visits: 1,
-            is_proven: false,
-            is_only: false,
+            basis: Basis {
+                value: Some(50.0),
+                visits: 1,
+                ..Basis::default()
+            },
             repeat_is_legal: true,
         };
         change(&mut advice);
@@ -166,7 +168,7 @@ fn ready_is_answered_as_late_as_the_clock_allows() {
     let ready = stage.start();
     assert!(stage.is_busy());
     assert_eq!(stage.alarm(), Some(18.0));
-    stage.publish(0, "go", |advice| advice.is_only = true);
+    stage.publish(0, "go", |advice| advice.basis.is_only = true);
     stage.at(17.9);
     assert!(waits(&ready));
     stage.at(18.0);
@@ -178,7 +180,7 @@ fn ready_is_answered_as_late_as_the_clock_allows() {
 fn ready_is_answered_early_when_the_game_is_proven() {
     let mut stage = Stage::new();
     let ready = stage.start();
-    stage.publish(0, "go", |advice| advice.is_proven = true);
+    stage.publish(0, "go", |advice| advice.basis.is_proven = true);
     stage.at(0.5);
     assert_eq!(ready.try_recv(), Ok(Answer::Ready));
 }
@@ -201,8 +203,8 @@ fn a_move_leaves_with_the_latest_advice_before_the_clock_ends() {
 #[test]
 fn settled_moves_leave_at_once() {
     for settle in [
-        |advice: &mut Advice| advice.is_only = true,
-        |advice: &mut Advice| advice.is_proven = true,
+        |advice: &mut Advice| advice.basis.is_only = true,
+        |advice: &mut Advice| advice.basis.is_proven = true,
     ] {
         let mut stage = Stage::started();
         let answer = stage.play("x y");
@@ -267,7 +269,7 @@ fn a_play_before_ready_answers_both() {
 #[test]
 fn the_moves_of_a_play_are_followed_whatever_we_answered() {
     let mut stage = Stage::started();
-    stage.publish(0, "go", |advice| advice.is_only = true);
+    stage.publish(0, "go", |advice| advice.basis.is_only = true);
     assert_eq!(stage.play("").try_recv(), moved("go"));
     let _answer = stage.play("other (move 1)");
     assert_eq!(stage.orders(), [advance(&["other", "(move 1)"])]);
@@ -298,7 +300,7 @@ fn an_answered_play_is_repeated_by_moves_that_cannot_follow_it() {
         let mut stage = Stage::started();
         let first = stage.play("x y");
         stage.publish(1, ours, |advice| {
-            advice.is_proven = true;
+            advice.basis.is_proven = true;
             advice.repeat_is_legal = repeat_is_legal;
         });
         stage.at(18.1);
@@ -353,7 +355,7 @@ fn a_replaced_answer_makes_the_same_moves_a_new_play() {
 fn nil_after_moves_follows_nothing() {
     let mut stage = Stage::started();
     let first = stage.play("x y");
-    stage.publish(1, "z", |advice| advice.is_only = true);
+    stage.publish(1, "z", |advice| advice.basis.is_only = true);
     stage.at(18.1);
     assert_eq!(first.try_recv(), moved("z"));
     assert_eq!(stage.play("").try_recv(), moved("z"));
@@ -409,7 +411,7 @@ fn settled_answers_say_nothing_about_the_margin() {
     let mut moves = String::new();
     for position in 0..10 {
         let answer = stage.play(&moves);
-        stage.publish(position, "go", |advice| advice.is_only = true);
+        stage.publish(position, "go", |advice| advice.basis.is_only = true);
         let begin = (stage.now - stage.begin).as_secs_f64();
         assert_eq!(
             stage.alarm(),
@@ -590,7 +592,7 @@ fn silence_beyond_the_clocks_ends_the_match() {
     assert_eq!(stage.alarm(), Some(80.0));
     stage.at(79.0);
     assert!(stage.is_busy());
-    stage.publish(0, "go", |advice| advice.is_only = true);
+    stage.publish(0, "go", |advice| advice.basis.is_only = true);
     let answer = stage.play("");
     assert_eq!(answer.try_recv(), moved("go"));
     // Since the play clock ended at 89.

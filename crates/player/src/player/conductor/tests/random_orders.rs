@@ -348,10 +348,11 @@ fn advice(position: usize, is_only: bool, is_proven: bool) -> Advice {
     Advice {
         position,
         text: legal(position),
-        value: None,
-        visits: 0,
-        is_proven,
-        is_only,
+        basis: Basis {
+            is_proven,
+            is_only,
+            ..Basis::default()
+        },
         repeat_is_legal: position.is_multiple_of(2),
     }
 }
