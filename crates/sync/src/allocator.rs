@@ -4,9 +4,9 @@
 //! there. From match to match all heaps grow to the most that any thread has used.
 //!
 //! It gives back the pages of freed blocks, but keeps the end of each heap up to a limit that it
-//! raises to twice the largest block that was ever freed. Fixed limits keep that small. The end of a
-//! heap is given back only as blocks are freed that touch it. Small blocks that are put off in fast
-//! bins are merged later, and then nothing is given back, so there are none of these bins.
+//! raises to twice the largest block that was ever freed. Fixed limits keep that small. The end of
+//! a heap is given back only as blocks are freed that touch it. Small blocks that are put off in
+//! fast bins are merged later, and then nothing is given back, so there are none of these bins.
 //!
 //! Never uses: what was freed.
 

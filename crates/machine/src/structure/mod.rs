@@ -1,7 +1,8 @@
-//! Analysis of games: properties proven from the network, statistics of random games, and the
-//! evaluation with its training.
+//! What is found in the rules and the network of a game: facts that last, ranges of goals,
+//! symmetries, independent parts, boards.
 //!
-//! Each file derives one property of a game from its rules, network or machine, as plain data.
+//! Each file derives one property, as plain data. Most are proven from the network; mutex groups,
+//! the variables of tuples and boards are found in random games and may be wrong elsewhere.
 //!
 //! Invariants: results from random games are marked as not proven. The same game, seed and budget
 //! in steps or games give the same result.

@@ -1,7 +1,7 @@
 //! AMAF: the results of playouts in which a move was made at any time (all moves as first; Brügmann
 //! 1993), as in GRAVE (Cazenave 2015).
 //!
-//! Where moves make lasting facts true (`analysis::placements`), the final states of playouts show
+//! Where moves make lasting facts true (`structure::placements`), the final states of playouts show
 //! which moves were made. A node with enough visits has a table: for each fact the playouts that
 //! ended with it, and their goals. Below it, moves without results of their own are valued by the
 //! table of the nearest node above that has one. Values are relative to the mean of all playouts of
