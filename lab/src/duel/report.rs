@@ -127,7 +127,12 @@ pub(super) fn write(
                     .map(|(low, high)| format!("{:.1} to {:.1} %", 100.0 * low, 100.0 * high)),
             ),
             elo_text(tally),
-            format!("{:+.2}", tally.llr(hypotheses)),
+            // The ratio of pairs that are all alike says nothing.
+            or_dash(
+                tally
+                    .interval()
+                    .map(|_| format!("{:+.2}", tally.llr(hypotheses))),
+            ),
             tally.verdict(hypotheses).name().to_string(),
             or_dash(length.map(|length| format!("{length:.1}"))),
         ]
@@ -257,6 +262,10 @@ fn elo_text(tally: &PairTally) -> String {
     };
     match tally.interval() {
         Some((low, high)) => format!("{:+.0} ({:+.0} to {:+.0})", elo(score), elo(low), elo(high)),
-        None => format!("{:+.0}", elo(score)),
+        None => or_dash(
+            Some(elo(score))
+                .filter(|elo| elo.is_finite())
+                .map(|elo| format!("{elo:+.0}")),
+        ),
     }
 }

@@ -94,13 +94,17 @@ impl PairTally {
         (pairs > 0).then(|| self.sum / f64::from(pairs))
     }
 
-    /// The 95 % interval of the score, from the variance of the pairs. `None` for less than two.
+    /// The 95 % interval of the score, from the variance of the pairs. `None` for less than two, and
+    /// where all are alike, since the variance is unknown then.
     pub fn interval(&self) -> Option<(f64, f64)> {
         let (pairs, score) = (f64::from(self.pairs()), self.score()?);
         if pairs < 2.0 {
             return None;
         }
-        let variance = (self.squares - pairs * score * score).max(0.0) / (pairs - 1.0);
+        let variance = (self.squares - pairs * score * score) / (pairs - 1.0);
+        if variance <= 1e-9 {
+            return None;
+        }
         let half = Z * (variance / pairs).sqrt();
         Some(((score - half).max(0.0), (score + half).min(1.0)))
     }
