@@ -94,8 +94,8 @@ impl PairTally {
         (pairs > 0).then(|| self.sum / f64::from(pairs))
     }
 
-    /// The 95 % interval of the score, from the variance of the pairs. `None` for less than two, and
-    /// where all are alike, since the variance is unknown then.
+    /// The 95 % interval of the score, from the variance of the pairs. `None` for less than two
+    /// pairs, and where all are alike, since the variance is unknown then.
     pub fn interval(&self) -> Option<(f64, f64)> {
         let (pairs, score) = (f64::from(self.pairs()), self.score()?);
         if pairs < 2.0 {
