@@ -2,8 +2,8 @@
 // already read; an answer ends with a whole line, so that it can be decoded on its own.
 
 /**
- * Every how many times a file is asked for. Events come first; figures can wait, and the readable log repeats the events.
- * Requests take processor time from the player.
+ * Every how many times a file is asked for. Events come first; figures can wait, and the readable
+ * log repeats the events. Requests take processor time from the player.
  */
 const EVERY = { events: 1, series: 2, log: 4 };
 

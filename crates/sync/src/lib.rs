@@ -1,5 +1,5 @@
-//! Primitives shared by the threads of a search: a lock-free ring, core pinning, and a
-//! way to stop and to wait.
+//! Threads, memory and the cost of work: a lock-free ring, core pinning, a way to stop and to wait,
+//! mappings, and budgets.
 //!
 //! One thread writes the game graph and several run playouts. They communicate over
 //! [`ring`]s, one pair per rollout thread, so a playout never takes a lock. [`stop`]
@@ -11,12 +11,11 @@
 //! Invariants: every end of a ring is held by exactly one thread at a time
 //! (the types enforce it), and every wait ends when the stop flag is set.
 //!
-//! This module never knows what its rings carry: no game notion, no
-//! deadline, no setting.
+//! Never uses: games, settings. Only [`budget`] compares the time with a deadline.
 //!
 //! # Models
 //!
-//! Everything here reaches atomics, cells and parking through `primitives`,
+//! Rings and stopping reach atomics, cells and parking through `primitives`,
 //! which exports loom's when the crate is built with `--cfg panza_loom`. The
 //! models in `loom_models` then run every interleaving there is:
 //!

@@ -55,6 +55,8 @@ fn too_many_roles(rules: &Rules) -> Option<Diagnostic> {
 /// Variables of a rule that are compared, at most, and the lengths of names that are, with the `?`.
 const MAX_SINGLES: usize = 16;
 const MIN_SINGLE: usize = 5;
+/// Variables of a rulesheet that are compared with the others of their rule, at most.
+const MAX_COMPARED: usize = 10_000;
 const MAX_SINGLE: usize = 40;
 
 struct Checker<'a> {
@@ -142,6 +144,7 @@ impl Checker<'_> {
 
     /// Variables that occur once in a rule, where another one has almost the same name.
     fn single_variables(&mut self) {
+        let mut n_left = MAX_COMPARED;
         // Of a statement with an `or`, every rule has a part of the variables.
         let statements = self
             .rules
@@ -157,6 +160,10 @@ impl Checker<'_> {
             let names = rule.variables.iter().zip(&counts);
             let singles = names.clone().filter(|&(_, &count)| count == 1);
             for (name, _) in singles.take(MAX_SINGLES) {
+                if n_left == 0 {
+                    return;
+                }
+                n_left -= 1;
                 // Such as `?x1` and `?x2` are no misprints of each other.
                 let is_similar = |other: &str| {
                     let has_digit = |name: &str| name.bytes().any(|it| it.is_ascii_digit());

@@ -292,9 +292,11 @@ impl Exchange {
             true => Arc::clone(&self.long_parses).acquire_owned().await.ok(),
             false => None,
         };
+        let player = self.player.clone();
         let parsed = tokio::task::spawn_blocking(move || {
             let parsed = parse();
-            if is_long {
+            // Other threads may have to wait for it, and a match gives back all at its end.
+            if is_long && player.info() == Status::Available {
                 allocator::give_back();
             }
             drop(place);
