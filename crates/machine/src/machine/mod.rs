@@ -120,7 +120,8 @@ pub trait Reasoner: Send {
     fn set_urgent(&mut self) {}
 
     /// Plays uniformly random legal moves until the game ends or `max_steps` joint moves were made
-    /// (fewer in games of tens of thousands of moves, whose steps take long), and writes the final goals (0 where undefined). The last state becomes the current one.
+    /// (fewer in games of tens of thousands of moves, whose steps take long), and writes the final
+    /// goals (0 where undefined). The last state becomes the current one.
     fn playout(&mut self, random: &mut Random, max_steps: u32, goals: &mut [u8]) -> PlayoutEnd;
 }
 
