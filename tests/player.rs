@@ -13,7 +13,8 @@ use panza::gdl::{self, sexpr};
 use panza::memory::Store;
 use panza::planner::SOLVERS;
 use panza::player::{
-    Answer, GameBuilders, Message, PlayRequest, Player, Reply, StartRequest, StartRules, Status,
+    Answer, GameBuilders, Message, PlayRequest, Player, Reply, SentMoves, StartRequest, StartRules,
+    Status,
 };
 use panza::structure::signature;
 use serde_json::json;
@@ -147,7 +148,7 @@ fn with_last_resort(main: Mischief) -> GameBuilders {
 }
 
 /// The texts of moves.
-fn texts(moves: &str) -> Vec<String> {
+fn texts(moves: &str) -> SentMoves {
     let moves = sexpr::parse(moves).0;
     moves.iter().map(ToString::to_string).collect()
 }

@@ -145,7 +145,7 @@ fn play(player: &Player, n_moves: usize) -> Vec<String> {
     let mut moves: Vec<String> = Vec::new();
     for _ in 0..n_moves {
         let (reply, answer) = reply();
-        let last = moves.last().map(|last| vec![last.clone()]);
+        let last = moves.last().map(|last| vec![last.clone()].into());
         let request = PlayRequest {
             match_id: "m".into(),
             moves: last,

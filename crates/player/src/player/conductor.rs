@@ -33,6 +33,7 @@ use super::margin::Margin;
 use super::pending::PendingAnswer;
 use super::record::{Basis, Record};
 use super::running::RunningMatch;
+use super::sent_moves::SentMoves;
 use super::start_rules::place_of;
 use super::{Answer, Message, PlayRequest, Reply, StartRequest, Status};
 use crate::config::Settings;
@@ -61,7 +62,7 @@ struct Match {
     clock_end: Instant,
     /// Joint moves made, and the last one.
     position: usize,
-    last_moves: Option<Vec<String>>,
+    last_moves: Option<SentMoves>,
     turn: Turn,
 }
 

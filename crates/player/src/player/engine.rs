@@ -1,12 +1,14 @@
-//! The position of a match and a search of it.
+//! The position of a match and a search of it for our role.
 
-use super::position::Position;
+use super::position::{Position, role_of};
 use super::searcher::Searcher;
+use super::sent_moves::SentMoves;
 use panza_machine::build::BuiltGame;
-use panza_rules::ids::RoleId;
+use panza_rules::ids::{MoveId, RoleId};
 
 /// A position and its search.
 pub(super) struct Engine {
+    pub role: RoleId,
     pub position: Position,
     pub searcher: Box<dyn Searcher>,
 }
@@ -19,13 +21,23 @@ impl Engine {
         role: (&str, usize),
         searcher: impl FnOnce(RoleId, &[u64]) -> Box<dyn Searcher>,
     ) -> Self {
-        let position = Position::new(&game.machine, role);
-        let searcher = searcher(position.role(), position.state());
-        Self { position, searcher }
+        let role = role_of(game.machine.info(), role);
+        let position = Position::new(&game.machine);
+        let searcher = searcher(role, position.state());
+        Self {
+            role,
+            position,
+            searcher,
+        }
     }
 
-    /// Follows the moves that were played, in role order, and returns what is wrong with them.
-    pub fn advance(&mut self, moves: &[String]) -> Vec<String> {
+    /// A legal move of our role here.
+    pub fn first_legal(&mut self) -> Option<MoveId> {
+        self.position.first_legal(self.role)
+    }
+
+    /// Follows the moves that were played, and returns what is wrong with them.
+    pub fn advance(&mut self, moves: &SentMoves) -> Vec<String> {
         let step = self.position.advance(moves);
         let state = self.position.state();
         match step.made {

@@ -15,6 +15,7 @@ use super::flat_search::FlatSearch;
 use super::plan_search::PlanSearch;
 use super::record::Record;
 use super::searcher::Searcher;
+use super::sent_moves::SentMoves;
 use super::tasks::drop_elsewhere;
 use super::tree_search::TreeSearch;
 use crate::telemetry::panic_text;
@@ -102,8 +103,8 @@ pub(super) struct Engines {
     /// The searches in order of preference.
     searches: &'static [SearchKind],
     config: SearchConfig,
-    /// All joint moves that were played, as received.
-    moves: Vec<Vec<String>>,
+    /// All joint moves that were played.
+    moves: Vec<SentMoves>,
     current: Option<(EngineRank, Engine)>,
     /// Whether `current` was replaced since the last check.
     is_new: bool,
@@ -137,7 +138,7 @@ impl Engines {
     }
 
     /// The moves played so far.
-    pub fn moves(&self) -> &[Vec<String>] {
+    pub fn moves(&self) -> &[SentMoves] {
         &self.moves
     }
 
@@ -186,7 +187,7 @@ impl Engines {
     }
 
     /// Follows played moves and returns what is wrong with them.
-    pub fn advance(&mut self, moves: Vec<String>) -> Vec<String> {
+    pub fn advance(&mut self, moves: SentMoves) -> Vec<String> {
         // First into the list: should the engine fail, its successor replays the list.
         self.moves.push(moves.clone());
         let faults = self.attempt(|engine| engine.advance(&moves));

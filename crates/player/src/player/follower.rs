@@ -14,16 +14,17 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use super::link::{Advice, FollowerLink};
-use super::position::Position;
+use super::position::{Position, role_of};
 use crate::telemetry::panic_text;
 use panza_machine::build::BuiltGame;
-use panza_rules::ids::MoveId;
+use panza_rules::ids::{MoveId, RoleId};
 
 /// The time that the follower of the fallback gives that of the machine.
 const PATIENCE: Duration = Duration::from_millis(50);
 
 /// The follower of a build.
 pub(super) struct Follower<'a> {
+    role: RoleId,
     position: Position,
     /// A move that is legal in every position.
     unconditional: Option<MoveId>,
@@ -48,10 +49,12 @@ impl<'a> Follower<'a> {
         wake: &'a dyn Fn(),
     ) -> Result<Self, String> {
         catching(|| {
-            let mut position = Position::new(&game.machine, (name, *place));
+            let role = role_of(game.machine.info(), (name, *place));
+            let mut position = Position::new(&game.machine);
             position.set_urgent();
-            let unconditional = position.unconditional_move();
+            let unconditional = position.unconditional_move(role);
             let mut follower = Self {
+                role,
                 position,
                 unconditional,
                 link,
@@ -104,7 +107,7 @@ impl<'a> Follower<'a> {
 
     /// Publishes a legal move of the position with this number.
     fn publish(&mut self, number: usize) -> Option<Advice> {
-        let first = self.position.first_legal()?;
+        let first = self.position.first_legal(self.role)?;
         self.publish_move(number, first)
     }
 

@@ -12,16 +12,17 @@ use std::time::Duration;
 use crossbeam::channel::{Receiver, Sender, unbounded};
 
 use super::record::Basis;
+use super::sent_moves::SentMoves;
 
 /// An order for the match thread.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Order {
     /// These moves were played.
-    Advance(Vec<String>),
+    Advance(SentMoves),
     /// The PLAY at the position with this number was answered.
     Answered(usize),
     /// The match is over, after these last moves.
-    Finish(Option<Vec<String>>),
+    Finish(Option<SentMoves>),
     /// The match is over, and why.
     Abandon(&'static str),
 }
@@ -98,7 +99,7 @@ enum Source {
 /// The moves of a match.
 #[derive(Default)]
 struct Course {
-    moves: Vec<Vec<String>>,
+    moves: Vec<SentMoves>,
     is_over: bool,
 }
 
@@ -252,7 +253,7 @@ impl FollowerLink {
     /// Waits until the position is another than the one after `n_made` moves, and returns the moves
     /// to it; `None` once the match is over. The fallback's follower skips positions that the
     /// machine's knows within its `patience`.
-    pub fn next_moves(&self, n_made: usize, patience: Duration) -> Option<Vec<Vec<String>>> {
+    pub fn next_moves(&self, n_made: usize, patience: Duration) -> Option<Vec<SentMoves>> {
         let Shared {
             course, changed, ..
         } = &*self.shared;

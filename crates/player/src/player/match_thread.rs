@@ -21,6 +21,7 @@ use super::link::{Advice, Order, WorkerLink};
 use super::plan_memory::PlanMemory;
 use super::record::Basis;
 use super::searcher::PlanStatus;
+use super::sent_moves::SentMoves;
 use super::tasks::{STACK_BYTES, TaskResult, Tasks};
 use super::time_shares::TimeShares;
 use crate::metagame::Study;
@@ -233,10 +234,10 @@ impl MatchThread {
                     self.advance(moves);
                 }
                 let goals = self.engines.attempt(|engine| {
-                    engine
-                        .position
-                        .is_terminal()
-                        .then(|| engine.position.goals())
+                    let position = &mut engine.position;
+                    let goals = position.is_terminal().then(|| position.goals())?;
+                    let named = position.info().roles().into_iter().zip(goals);
+                    Some(named.collect::<Vec<_>>())
                 });
                 self.end("stopped", &goals.flatten().unwrap_or_default());
                 return false;
@@ -318,7 +319,7 @@ impl MatchThread {
     }
 
     /// Follows the moves that were played.
-    fn advance(&mut self, moves: Vec<String>) {
+    fn advance(&mut self, moves: SentMoves) {
         let record = self.assignment.start.record.clone();
         let (position, played) = (self.position(), moves.clone());
         let faults = self.engines.advance(moves);
@@ -344,11 +345,11 @@ impl MatchThread {
         let last = self.engines.moves().last().cloned();
         let status = self.engines.attempt(|engine| {
             let is_terminal = engine.position.is_terminal();
-            let n_legal = engine.position.legal_moves().len();
+            let n_legal = engine.position.legal_moves(engine.role).len();
             PositionStatus {
                 is_terminal,
                 n_legal,
-                is_stuck: n_legal == 0 && engine.position.first_legal().is_none(),
+                is_stuck: n_legal == 0 && engine.first_legal().is_none(),
                 repeat_is_legal: !is_terminal
                     && last.is_some_and(|last| engine.position.is_legal(&last)),
                 ..PositionStatus::default()
@@ -392,7 +393,7 @@ impl MatchThread {
         let position = self.position();
         let advice = self.engines.attempt(|engine| {
             let best = engine.searcher.best_move().map(|best| best.mv);
-            let mv = best.or_else(|| engine.position.first_legal())?;
+            let mv = best.or_else(|| engine.first_legal())?;
             let text = engine.position.info().move_text(mv);
             (!text.is_empty()).then_some(Advice::of_legal(position, text))
         });
@@ -410,19 +411,12 @@ impl MatchThread {
         let advice = self.engines.attempt(|engine| {
             let best = engine.searcher.best_move();
             // In a broken game or a finished one, any legal move.
-            let mv = best
-                .map(|best| best.mv)
-                .or_else(|| engine.position.first_legal())?;
+            let mv = best.map(|best| best.mv).or_else(|| engine.first_legal())?;
             let text = engine.position.info().move_text(mv);
             (!text.is_empty()).then(|| Advice {
                 position,
                 text,
-                basis: Basis {
-                    value: best.and_then(|best| best.value),
-                    visits: best.map_or(0, |best| best.visits),
-                    is_proven: best.is_some_and(|best| best.is_proven),
-                    is_only: status.n_legal == 1,
-                },
+                basis: Basis::of(best, status.n_legal == 1),
                 repeat_is_legal: status.repeat_is_legal,
             })
         });

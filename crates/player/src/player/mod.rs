@@ -45,6 +45,7 @@ mod assignment;
 mod match_thread;
 
 mod pending;
+mod sent_moves;
 mod start_rules;
 mod running;
 mod conductor;
@@ -56,8 +57,10 @@ use std::time::{Duration, Instant};
 pub use engines::preferred_search;
 pub use handle::Player;
 pub use panza_machine::build::GameBuilders;
+pub use position::Position;
 pub use record::{Basis, Record};
 pub use searcher::{BestMove, PlanStatus, Searcher};
+pub use sent_moves::SentMoves;
 pub use start_rules::StartRules;
 pub use tree_search::search_config;
 
@@ -92,8 +95,8 @@ pub enum Message {
     Stop {
         /// The match.
         match_id: String,
-        /// The last joint move, as canonical texts.
-        moves: Option<Vec<String>>,
+        /// The last joint move.
+        moves: Option<SentMoves>,
     },
     /// Ends a match at once.
     Abort {
@@ -159,8 +162,8 @@ pub struct Manager {
 pub struct PlayRequest {
     /// The match's name.
     pub match_id: String,
-    /// The last joint move as canonical texts in role order; `None` for NIL.
-    pub moves: Option<Vec<String>>,
+    /// The last joint move; `None` for NIL.
+    pub moves: Option<SentMoves>,
     /// When the message began to arrive.
     pub received: Instant,
 }

@@ -1,28 +1,32 @@
-//! The position of a match: a machine, the state in it, and our role.
+//! A position of a game that is played: a machine and a state in it.
 //!
-//! Moves arrive as text and may be unknown or illegal here. They are followed as far as they make
-//! sense, and what is wrong with them is returned. Threads that follow the same moves on positions
-//! of their own reach the same state.
+//! Matches and tables make their moves on one. Moves from a game manager arrive as text and may be
+//! unknown or illegal here. They are followed as far as they make sense, and what is wrong with
+//! them is returned. Threads that follow the same moves on positions of their own reach the same
+//! state.
+//!
+//! Never uses: searches, clocks, logs.
 
 use std::sync::Arc;
 
+use super::sent_moves::SentMoves;
 use panza_machine::machine::{GameInfo, Machine, Reasoner};
 use panza_rules::ids::{Id, MoveId, RoleId};
 use panza_search::planner::Plan;
 
-/// The role of this name, or at this place in the rulesheet; the first one without either.
-fn role_of(info: &dyn GameInfo, name: &str, place: usize) -> RoleId {
+/// The role of this name, or at this place in the rulesheet. Without either it is the first role,
+/// which is wrong but yields moves.
+pub(super) fn role_of(info: &dyn GameInfo, (name, place): (&str, usize)) -> RoleId {
     let roles = info.roles();
     let named = roles.iter().position(|role| role == name);
     let place = named.or_else(|| (place < roles.len()).then_some(place));
     RoleId::from_index(place.unwrap_or(0))
 }
 
-/// The position of a match.
-pub(super) struct Position {
+/// A position of a game that is played.
+pub struct Position {
     machine: Arc<dyn Machine>,
     reasoner: Box<dyn Reasoner>,
-    role: RoleId,
     state: Vec<u64>,
 }
 
@@ -35,25 +39,28 @@ pub(super) struct Step {
 }
 
 impl Position {
-    /// The initial position. `role` is the role's name and its place in the rulesheet; without
-    /// either the first role is played, which is wrong but yields moves.
-    pub fn new(machine: &Arc<dyn Machine>, (name, place): (&str, usize)) -> Self {
-        let machine = Arc::clone(machine);
-        let role = role_of(machine.info(), name, place);
-        let state = machine.initial_state();
-        let mut reasoner = Arc::clone(&machine).reasoner();
-        reasoner.set_state(&state);
-        Self {
-            machine,
-            reasoner,
-            role,
-            state,
-        }
+    /// The initial position.
+    pub fn new(machine: &Arc<dyn Machine>) -> Self {
+        let mut position = Self {
+            machine: Arc::clone(machine),
+            reasoner: Arc::clone(machine).reasoner(),
+            state: Vec::new(),
+        };
+        position.go_to(machine.initial_state());
+        position
     }
 
-    /// Our role.
-    pub fn role(&self) -> RoleId {
-        self.role
+    /// Goes to a state of the machine.
+    pub fn go_to(&mut self, state: Vec<u64>) {
+        self.reasoner.set_state(&state);
+        self.state = state;
+    }
+
+    /// Makes a joint move, one of each role. A legal one leads to a state of the game.
+    pub fn make(&mut self, joint_move: &[MoveId]) {
+        let mut next = Vec::with_capacity(self.state.len());
+        self.reasoner.next_state(joint_move, &mut next);
+        self.go_to(next);
     }
 
     /// The state.
@@ -67,16 +74,16 @@ impl Position {
     }
 
     /// The kind of the machine.
-    pub fn kind(&self) -> &'static str {
+    pub(super) fn kind(&self) -> &'static str {
         self.machine.kind()
     }
 
-    /// Follows the moves that were played, in role order.
+    /// Follows the moves that were played.
     ///
     /// A known move that is not legal here is followed all the same: it was played, so our state
     /// must be wrong. An unknown or missing move is replaced by a legal one. Without any legal move
     /// for such a role the state stays.
-    pub fn advance(&mut self, moves: &[String]) -> Step {
+    pub(super) fn advance(&mut self, moves: &SentMoves) -> Step {
         let mut faults = Vec::new();
         let n_roles = self.info().n_roles();
         if moves.len() != n_roles {
@@ -98,10 +105,7 @@ impl Position {
                 }
             }
         }
-        let mut next = Vec::with_capacity(self.state.len());
-        self.reasoner.next_state(&joint_move, &mut next);
-        self.reasoner.set_state(&next);
-        self.state = next;
+        self.make(&joint_move);
         Step {
             faults,
             made: Some((joint_move, is_legal)),
@@ -143,7 +147,7 @@ impl Position {
     }
 
     /// Whether the joint move could be played again here.
-    pub fn is_legal(&mut self, moves: &[String]) -> bool {
+    pub(super) fn is_legal(&mut self, moves: &SentMoves) -> bool {
         let machine = Arc::clone(&self.machine);
         moves.len() == machine.info().n_roles()
             && moves.iter().enumerate().all(|(index, text)| {
@@ -153,11 +157,12 @@ impl Position {
             })
     }
 
-    /// A plan from here behind the moves that were played, replayed from the initial state. `None`
-    /// if it does not replay.
-    pub fn plan_from_start(&self, played: &[Vec<String>], plan: &[MoveId]) -> Option<Plan> {
+    /// A plan of the only role from here behind the moves that were played, replayed from the
+    /// initial state. `None` if it does not replay.
+    pub(super) fn plan_from_start(&self, played: &[SentMoves], plan: &[MoveId]) -> Option<Plan> {
+        let only = RoleId::from_index(0);
         let played = played.iter();
-        let moves = played.map(|moves| self.info().find_move(self.role, moves.first()?));
+        let moves = played.map(|moves| self.info().find_move(only, moves.first()?));
         let mut moves = moves.collect::<Option<Vec<MoveId>>>()?;
         moves.extend(plan);
         Plan::replay(&self.machine, &self.machine.initial_state(), &moves)
@@ -168,23 +173,23 @@ impl Position {
         self.info().state_facts(&self.state)
     }
 
-    /// Our legal moves here.
-    pub fn legal_moves(&mut self) -> &[MoveId] {
-        self.reasoner.legal_moves(self.role)
+    /// The legal moves of a role here.
+    pub fn legal_moves(&mut self, role: RoleId) -> &[MoveId] {
+        self.reasoner.legal_moves(role)
     }
 
-    /// One of our legal moves here, found before the others where they take long.
-    pub fn first_legal(&mut self) -> Option<MoveId> {
-        self.reasoner.first_legal(self.role)
+    /// A legal move of a role here, found before the others where they take long.
+    pub(super) fn first_legal(&mut self, role: RoleId) -> Option<MoveId> {
+        self.reasoner.first_legal(role)
     }
 
-    /// A move of ours that is legal in every position, if one is known.
-    pub fn unconditional_move(&self) -> Option<MoveId> {
-        self.machine.unconditional_move(self.role)
+    /// A move of a role that is legal in every position, if one is known.
+    pub(super) fn unconditional_move(&self, role: RoleId) -> Option<MoveId> {
+        self.machine.unconditional_move(role)
     }
 
     /// Puts the questions of this position before those of others to the same machine.
-    pub fn set_urgent(&mut self) {
+    pub(super) fn set_urgent(&mut self) {
         self.reasoner.set_urgent();
     }
 
@@ -193,10 +198,10 @@ impl Position {
         self.reasoner.is_terminal()
     }
 
-    /// Each role with its goal here.
-    pub fn goals(&mut self) -> Vec<(String, Option<u8>)> {
+    /// The goal of each role here.
+    pub fn goals(&mut self) -> Vec<Option<u8>> {
         let mut goals = vec![None; self.info().n_roles()];
         self.reasoner.goals(&mut goals);
-        self.info().roles().into_iter().zip(goals).collect()
+        goals
     }
 }

@@ -8,7 +8,7 @@ use serde_json::json;
 use tracing::Level;
 
 use super::StartRequest;
-use super::searcher::PlanStatus;
+use super::searcher::{BestMove, PlanStatus};
 use crate::config::Settings;
 use crate::telemetry::{COMMIT, Count, MatchLog, RootMove, SearchSample, count, rounded, searched};
 use panza_machine::structure::board::Layout;
@@ -30,6 +30,18 @@ pub struct Basis {
     pub is_proven: bool,
     /// Whether it is the only legal move.
     pub is_only: bool,
+}
+
+impl Basis {
+    /// That of the best move of a search, if it has one.
+    pub fn of(best: Option<BestMove>, is_only: bool) -> Self {
+        Self {
+            value: best.and_then(|best| best.value),
+            visits: best.map_or(0, |best| best.visits),
+            is_proven: best.is_some_and(|best| best.is_proven),
+            is_only,
+        }
+    }
 }
 
 /// The record of one match; clones write to the same log.

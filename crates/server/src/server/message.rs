@@ -9,7 +9,7 @@
 use std::borrow::Cow;
 use std::time::{Duration, Instant};
 
-use panza_player::player::{Manager, Message, PlayRequest, StartRequest, StartRules};
+use panza_player::player::{Manager, Message, PlayRequest, SentMoves, StartRequest, StartRules};
 use panza_rules::gdl::{Severity, Sexpr, sexpr};
 
 /// Longer clocks are cut to this.
@@ -172,7 +172,7 @@ fn match_id(item: Option<Sexpr>, form: &str) -> Result<String, String> {
 }
 
 /// The moves of a PLAY or STOP: nothing for NIL, an empty list, or no list.
-fn moves(item: Option<Sexpr>, form: &str) -> Result<Option<Vec<String>>, String> {
+fn moves(item: Option<Sexpr>, form: &str) -> Result<Option<SentMoves>, String> {
     match item {
         None => Ok(None),
         Some(Sexpr::Symbol(word, _)) if word.eq_ignore_ascii_case("nil") => Ok(None),
@@ -303,7 +303,7 @@ mod tests {
         let Ok(Message::Play(play)) = read("( PLAY m ( ( mark 1 2 ) noop ) )") else {
             panic!("no PLAY")
         };
-        assert_eq!(play.moves.unwrap(), ["(mark 1 2)", "noop"]);
+        assert_eq!(*play.moves.unwrap(), ["(mark 1 2)", "noop"]);
         let without = read("( PLAY m )");
         assert!(matches!(
             without,

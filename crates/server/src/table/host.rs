@@ -360,7 +360,7 @@ impl Host {
             preferred_search(
                 built,
                 RoleId::from_index(role),
-                course.state(),
+                course.position.state(),
                 config,
                 true,
             )
@@ -410,12 +410,7 @@ impl Host {
             return;
         }
         if let Some(record) = &game.record {
-            let basis = Basis {
-                value: found.value,
-                visits: found.visits,
-                is_proven,
-                is_only: false,
-            };
+            let basis = Basis::of(best, false);
             record.answered(found.turn, &found.text, basis, (took, took));
             let sample = game.searches[role].as_mut().map(|search| search.sample());
             if let Some(sample) = sample {
@@ -436,9 +431,9 @@ impl Host {
     /// Makes the joint move of all choices.
     fn make(&mut self, game: &mut Game, joint_move: Vec<MoveId>) {
         let turn = game.course.turn();
-        game.course.make(joint_move.clone());
-        let is_terminal = game.course.is_terminal();
-        let state = game.course.state();
+        game.course.make(&joint_move);
+        let is_terminal = game.course.position.is_terminal();
+        let state = game.course.position.state();
         for search in game.searches.iter_mut().flatten() {
             search.advance(&joint_move, state);
         }
@@ -446,7 +441,7 @@ impl Host {
         let texts: Vec<String> = joint_move.iter().map(text).collect();
         if let Some(record) = &game.record {
             record.played(turn, &texts);
-            record.position(turn + 1, &game.course.facts(), is_terminal);
+            record.position(turn + 1, &game.course.position.facts(), is_terminal);
         }
         self.view.moves.push(texts);
         if let Some(found) = game.found.take() {
@@ -462,12 +457,16 @@ impl Host {
         if game.course.turn() == 0
             && let Some(record) = &game.record
         {
-            record.position(0, &game.course.facts(), game.course.is_terminal());
+            record.position(
+                0,
+                &game.course.position.facts(),
+                game.course.position.is_terminal(),
+            );
         }
         self.view.phase = Phase::Playing;
         self.view.goals = None;
-        if game.course.is_terminal() {
-            let goals = game.course.goals();
+        if game.course.position.is_terminal() {
+            let goals = game.course.position.goals();
             if let Some(record) = game.record.take() {
                 let named = self.opened.roles.iter().cloned().zip(goals.iter().copied());
                 record.ended("stopped", &named.collect::<Vec<_>>());
@@ -498,7 +497,7 @@ impl Host {
     /// Writes the present state to the view.
     fn show(&mut self, game: &mut Game) {
         let n_roles = self.opened.roles.len();
-        self.view.facts = game.course.facts();
+        self.view.facts = game.course.position.facts();
         self.view.facts.truncate(MAX_SHOWN_FACTS);
         for role in 0..n_roles {
             let has_chosen = game.choices[role].is_some();
@@ -586,7 +585,7 @@ impl Host {
 /// Whether a game that is not over has had too many turns for its size.
 fn is_too_long(course: &Course, n_roles: usize) -> bool {
     let turn = course.turn();
-    let of_states = turn.saturating_mul(size_of_val(course.state()));
+    let of_states = turn.saturating_mul(size_of_val(course.position.state()));
     turn >= MAX_TURNS || of_states > MAX_STATE_BYTES || turn * n_roles > MAX_ROLE_MOVES
 }
 

@@ -148,7 +148,7 @@ fn advance(moves: &[&str]) -> Order {
 }
 
 /// The texts of moves.
-fn texts(moves: &str) -> Vec<String> {
+fn texts(moves: &str) -> SentMoves {
     let moves = sexpr::parse(moves).0;
     moves.iter().map(ToString::to_string).collect()
 }
@@ -525,7 +525,7 @@ fn stop_and_abort_end_the_match_at_once() {
     let abort = || Message::Abort {
         match_id: "m".into(),
     };
-    let finish = Order::Finish(Some(vec!["x".into(), "y".into()]));
+    let finish = Order::Finish(Some(texts("x y")));
     for (request, answer, order) in [
         (stop(), Answer::Done, finish),
         (abort(), Answer::Aborted, Order::Abandon("aborted")),
