@@ -174,7 +174,7 @@ enum Command {
     Shorten(shorten::ShortenArguments),
     /// Write a page with the results of tournaments.
     #[command(
-        after_help = "Example:\n  cargo lab strength spring.toml summer.toml --out docs/strength.md"
+        after_help = "Example:\n  cargo lab strength spring.toml summer.toml --out docs/matches.md"
     )]
     Strength(strength::StrengthArguments),
 }
