@@ -528,13 +528,20 @@ function openStored(page) {
   const problem = byId("opener-problem");
   byId("opener").hidden = false;
   page.charts.load();
+  let nOpened = 0;
   const tryTo = async (open) => {
+    nOpened += 1;
+    const place = nOpened;
     setText(problem, "");
     try {
-      page.open(await open());
+      const record = await open();
+      // What was chosen last is shown.
+      if (place !== nOpened) return;
+      page.open(record);
       byId("opener").classList.add("small");
     } catch (error) {
       if (!(error instanceof NotALog)) throw error;
+      if (place !== nOpened) return;
       byId("opener").hidden = false;
       setText(problem, `This cannot be shown: ${error.message}`);
     }

@@ -8,7 +8,7 @@ import { drawBoards } from "./drawing.js";
 import { spoken } from "./expressions.js";
 import { count, counted, goal, list } from "./format.js";
 import { byId, element, fill, setText, wordmark } from "./page.js";
-import { TableProblem, askGames, askTable, openTable, tellTable } from "./tables.js";
+import { Refused, askGames, askTable, openTable, tellTable } from "./server.js";
 
 const RETRY = 1000;
 /** Moves in the list, at most; the search finds the others. */
@@ -342,7 +342,7 @@ async function open(setting) {
     sessionStorage.setItem(`panza-table-${table}`, JSON.stringify(setting));
     location.hash = table;
   } catch (problem) {
-    if (!(problem instanceof TableProblem)) throw problem;
+    if (!(problem instanceof Refused)) throw problem;
     setText(byId("choose-problem"), problem.message);
     setText(byId("problem"), problem.message);
   }
@@ -365,7 +365,7 @@ async function follow(page) {
       version = view.version;
     } catch (problem) {
       if (own.page !== page) return;
-      if (problem instanceof TableProblem && problem.status === 404) {
+      if (problem instanceof Refused && problem.status === 404) {
         setText(byId("problem"), `${problem.message}; choose a game again`);
         return;
       }
