@@ -208,7 +208,7 @@ class TablePage {
       if (view.phase === "over") return `The game is over: ${this.result()}`;
       if (view.waits) return "Panza plays a match for a game manager; this game goes on after it.";
       if (role !== null) return chosen.length > 0 ? `${chosen.join(", ")} chose. ${role} is to move.` : `${role} is to move.`;
-      if (view.thinks_for !== null) return `Panza thinks for ${view.thinks_for} …`;
+      if (view.thinks_for !== null) return `Panza plays ${view.thinks_for} by search …`;
       return "";
     };
     setText(byId("says"), says());
