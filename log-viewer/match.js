@@ -478,7 +478,7 @@ async function follow(page, folder) {
   page.record.finish();
   for (const file of follower.leftOver(page.summary.files)) {
     const over = counted(page.summary.files[file] - follower.taken[file], "byte");
-    page.record.remarks.push(`${FILES[file]}: its last ${over} are no whole line and are left out`);
+    page.record.remarks.push(`${FILES[file]}: its end, ${over}, is no whole line and is left out`);
   }
   if (isShown) page.show();
   else page.open(page.record);

@@ -262,7 +262,7 @@ class TablePage {
           element("button", { type: "button", class: "plain", on: { click: () => this.play(text) } }, spoken(text)),
         ),
       left > 0 && element("p", { class: "quiet" }, `and ${count(left)} more: search for them`),
-      unlisted > 0 && element("p", { class: "quiet" }, `${count(unlisted)} further moves are not listed`),
+      unlisted > 0 && element("p", { class: "quiet" }, `${counted(unlisted, "further move")} not listed`),
     );
   }
 

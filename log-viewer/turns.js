@@ -3,7 +3,7 @@
 
 import { compare } from "./board.js";
 import { spoken } from "./expressions.js";
-import { count, counted, duration, goal, short } from "./format.js";
+import { counted, duration, goal, short } from "./format.js";
 import { element, fill } from "./page.js";
 
 const MOST_FACTS = 300;
@@ -76,7 +76,7 @@ export function rootTable(moves, answered) {
       ),
       element(
         "td",
-        { class: "bar", title: `${count(move.visits)} visits` },
+        { class: "bar", title: counted(move.visits, "visit") },
         bar(move.visits / most),
         element("span", null, short(move.visits)),
       ),
