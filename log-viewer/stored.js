@@ -29,9 +29,7 @@ export async function openFiles(files) {
       record.remarks.push(`${name}: this is no file of a match`);
     }
   }
-  if (used === 0) throw new NotALog(record.remarks.join("; ") || "there is nothing in it");
-  record.finish();
-  return record;
+  return finished(record, used);
 }
 
 /** The record of an object that another page handed over: Tiltyard's, a bundle, or either as a text. Throws `NotALog`. */
@@ -41,6 +39,10 @@ export async function openMessage(message) {
     typeof message === "string"
       ? await openText(record, message, "the message")
       : await openObject(record, message, "the message");
+  return finished(record, used);
+}
+
+function finished(record, used) {
   if (used === 0) throw new NotALog(record.remarks.join("; ") || "there is nothing in it");
   record.finish();
   return record;

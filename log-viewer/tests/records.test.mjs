@@ -1,13 +1,13 @@
 // A match put together from its files: whole, cut off, damaged, and opened from what was stored.
 
 import assert from "node:assert/strict";
-import { execFileSync, spawnSync } from "node:child_process";
+import { spawnSync } from "node:child_process";
 import { mock, test } from "node:test";
 import { FIGURES, onAxis, turnTimes } from "../figures.js";
 import { MatchRecord, outcome } from "../record.js";
 import { salvage } from "../salvage.js";
 import { NotALog, isForUs, openFiles, openMessage } from "../stored.js";
-import { makeMatch, makePuzzle } from "./samples.mjs";
+import { bundleOf, makeMatch, makePuzzle, packed, tiltyard } from "./samples.mjs";
 
 const { summary: _, ...sample } = makeMatch();
 
@@ -16,19 +16,6 @@ function recordOf(files) {
   for (const [file, text] of Object.entries(files)) record.push(file, text);
   record.finish();
   return record;
-}
-
-function bundleOf(files) {
-  return { version: 1, match_id: "sample", folder: "sample", ...files, notes: [] };
-}
-
-function packed(text) {
-  return execFileSync("bzip2", ["-c"], { input: text, maxBuffer: 1e9 });
-}
-
-function tiltyard(text) {
-  const statistics = [0, 1, 2].map((step) => ({ step, move: `(drop ${step})`, value: 50, visits: 10, seconds: 0.5 }));
-  return { version: 1, match_id: "sample", statistics, compressed_logs: packed(text).toString("base64") };
 }
 
 // Unpacks in the player's place.
@@ -224,7 +211,7 @@ test("what is no log is refused with a reason", async () => {
 });
 
 test("Tiltyard's object opens, as an object or a text, wrapped or not", async () => {
-  const object = tiltyard(JSON.stringify(bundleOf(sample)));
+  const object = tiltyard(sample, 3);
   for (const message of [
     object,
     JSON.stringify(object),
@@ -243,7 +230,7 @@ test("Tiltyard's object opens, as an object or a text, wrapped or not", async ()
 });
 
 test("without its log Tiltyard's object shows statistics, and says so", async () => {
-  const object = tiltyard(JSON.stringify(bundleOf(sample)));
+  const object = tiltyard(sample, 3);
   for (const compressed_logs of [undefined, "", "%%%", "aGVsbG8=", object.compressed_logs.slice(0, 400)]) {
     const record = await openMessage({ ...object, compressed_logs });
     assert.equal(record.turns.length, 3);
