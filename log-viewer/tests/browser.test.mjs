@@ -78,19 +78,22 @@ async function matches(search = "") {
   ).matches;
 }
 
+/** A match of this game that was played. Its log is closed a moment after its end. */
+async function playedMatch(game) {
+  for (let tries = 0; tries < 50; tries += 1) {
+    const found = (await matches(game)).find(({ live, host, folder }) => !live && host && folder.startsWith("panza"));
+    if (found !== undefined) return found;
+    await new Promise((done) => setTimeout(done, 100));
+  }
+  throw new Error("the match that was played is not listed");
+}
+
 describe("a match that is played", () => {
   let played;
 
   before(async () => {
     await play(server.address, { startClock: 2, playClock: 1, seed: 1 });
-    // Its log is closed a moment after the match.
-    for (let tries = 0; tries < 50 && played === undefined; tries += 1) {
-      played = (await matches("connectFour")).find(
-        (match) => !match.live && match.host !== null && match.folder.startsWith("panza"),
-      );
-      await new Promise((done) => setTimeout(done, 100));
-    }
-    assert.ok(played, "the match that was played is listed");
+    played = await playedMatch("connectFour");
   });
 
   test("is in the list with its result", () =>
@@ -324,7 +327,7 @@ test("a puzzle that is played shows the plan that the player followed", () =>
   withPage({}, async (page) => {
     // The tree search does not solve this one before the planner.
     await play(server.address, { game: "eightPuzzle", opponents: 0, startClock: 10, playClock: 2, seed: 4 });
-    const [{ folder: name }] = await matches("eightPuzzle");
+    const { folder: name } = await playedMatch("eightPuzzle");
     const log = await events(name);
     const plan = log.findLast(({ kind }) => kind === "plan").data;
     assert.ok(plan.proven && plan.moves.length === plan.n_moves, JSON.stringify(plan));
