@@ -3,7 +3,7 @@
 // values, so that findings of newer players are shown too.
 
 import { count, counted, duration, fraction, list, number, object, text, words } from "./format.js";
-import { element } from "./page.js";
+import { element, pairs, table } from "./page.js";
 
 const MOST_HEURISTICS = 40;
 const DEEPEST = 4;
@@ -27,14 +27,6 @@ export function analysisCards(record) {
 
 function card(title, ...children) {
   return element("section", { class: "card" }, element("h3", null, title), children);
-}
-
-function pairs(entries) {
-  return element(
-    "dl",
-    { class: "pairs" },
-    entries.map(([name, value]) => element("div", null, element("dt", null, name), element("dd", null, value))),
-  );
 }
 
 function machineCard(record) {
@@ -76,7 +68,7 @@ function partsCard(record) {
   const rows = record.parts
     .slice(0, 100)
     .map((part, place) => [String(place + 1), size(part?.bases), size(part?.moves)]);
-  return card("Factors", table(["Part", "Facts", "Moves"], rows));
+  return card("Factors", wideTable(["Part", "Facts", "Moves"], rows));
 }
 
 /** A number, or how many a list has. */
@@ -93,7 +85,7 @@ function trialsCard(study) {
     count(trial.games),
     fraction(trial.points),
   ]);
-  return card("Settings compared", table(["Tried", "Against", "Games", "Points"], rows));
+  return card("Settings compared", wideTable(["Tried", "Against", "Games", "Points"], rows));
 }
 
 function settingsText(settings) {
@@ -120,7 +112,7 @@ function heuristicsCard(record, study) {
   const more = found.length - sorted.length;
   return card(
     "Values of facts",
-    table(["Facts", "Count", ...roles, "Spread"], rows),
+    wideTable(["Facts", "Count", ...roles, "Spread"], rows),
     more > 0 && element("p", { class: "quiet" }, `and ${counted(more, "kind")} more of less weight`),
   );
 }
@@ -176,35 +168,9 @@ function foldedCard(title, content) {
   );
 }
 
-function table(names, rows) {
-  return element(
-    "div",
-    { class: "scroll-sideways" },
-    element(
-      "table",
-      null,
-      element(
-        "thead",
-        null,
-        element(
-          "tr",
-          null,
-          names.map((name) => element("th", { scope: "col" }, name)),
-        ),
-      ),
-      element(
-        "tbody",
-        null,
-        rows.map((row) =>
-          element(
-            "tr",
-            null,
-            row.map((cell) => element("td", null, cell)),
-          ),
-        ),
-      ),
-    ),
-  );
+function wideTable(names, rows) {
+  const shown = rows.map((cells) => element("tr", null, cells.map((cell) => element("td", null, cell))));
+  return element("div", { class: "scroll-sideways" }, table(null, names, element("tbody", null, shown)));
 }
 
 function plainValue(value) {

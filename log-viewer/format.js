@@ -1,7 +1,7 @@
 // Formats numbers, durations and times. Every function accepts what a damaged log may hold (null, a
 // text, not a number) and returns a dash for it.
 
-export const NOTHING = "–";
+const NOTHING = "–";
 
 // Made once: making one of these takes longer than using it.
 const COUNTS = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });

@@ -2,7 +2,7 @@
 // every few seconds; further ones are added on request. Only rows that change are updated.
 
 import { ago, count, counted, duration, goal, list, moment, number, object, text } from "./format.js";
-import { beat, byId, element, fill, setText, wordmark } from "./page.js";
+import { beat, byId, element, fill, setText, table, wordmark } from "./page.js";
 import { outcome } from "./record.js";
 import { askMatches } from "./server.js";
 
@@ -133,14 +133,9 @@ function showNone(total) {
 function showMatches() {
   if (state.table === null) {
     const names = ["Game", "Role", "Opponents", "Result", "Steps", "Length", "Began"];
-    const head = element(
-      "tr",
-      null,
-      names.map((name) => element("th", { scope: "col" }, name)),
-    );
     state.table = element("tbody");
     state.rows.clear();
-    fill(byId("matches"), element("table", { class: "match-list" }, element("thead", null, head), state.table));
+    fill(byId("matches"), table({ class: "match-list" }, names, state.table));
   }
   const wanted = new Set(state.matches.map((match) => match.folder));
   for (const [folder, { row }] of state.rows) {

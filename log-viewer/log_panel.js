@@ -2,7 +2,7 @@
 // limited number of lines is on the page, and more are added on request, so that a long log costs
 // no more than a short one.
 
-import { count } from "./format.js";
+import { count, counted } from "./format.js";
 import { LEVELS } from "./messages.js";
 import { element, fill, setText } from "./page.js";
 
@@ -42,10 +42,10 @@ export class LogPanel {
       this.said = "";
       this.counted = { entries: 0, levels: new Map() };
     }
-    const { counted } = this;
-    for (; counted.entries < messages.entries.length; counted.entries += 1) {
-      const level = messages.entries[counted.entries].level ?? "other";
-      counted.levels.set(level, (counted.levels.get(level) ?? 0) + 1);
+    const seen = this.counted;
+    for (; seen.entries < messages.entries.length; seen.entries += 1) {
+      const level = messages.entries[seen.entries].level ?? "other";
+      seen.levels.set(level, (seen.levels.get(level) ?? 0) + 1);
     }
     for (const level of [...LEVELS, "other"]) this.showFilter(level);
     this.draw();
@@ -76,9 +76,10 @@ export class LogPanel {
       ({ level, text }) => !this.hidden.has(level ?? "other") && (wanted === "" || text.toLowerCase().includes(wanted)),
     );
     const shown = found.slice(-this.most);
-    const all = found.length === entries.length ? "" : ` of ${count(entries.length)}`;
+    const all = counted(entries.length, "line");
+    const some = found.length === entries.length ? all : `${count(found.length)} of ${all}`;
     const last = shown.length < found.length ? `, the last ${count(shown.length)} of them shown` : "";
-    setText(this.summary, entries.length === 0 ? "The log is empty." : `${count(found.length)}${all} lines${last}`);
+    setText(this.summary, entries.length === 0 ? "The log is empty." : `${some}${last}`);
     this.more.hidden = shown.length === found.length;
     const said = `${found.length} ${shown.length} ${wanted} ${[...this.hidden]} ${shown.at(-1)?.text.length}`;
     if (said === this.said) return;

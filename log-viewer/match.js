@@ -9,7 +9,7 @@ import { Charts } from "./charts.js";
 import { drawBoards } from "./drawing.js";
 import { ago, bytes, clock, counted, duration, goal, list, moment, number, object, text } from "./format.js";
 import { LogPanel } from "./log_panel.js";
-import { beat, byId, drawn, element, fill, setText, wordmark } from "./page.js";
+import { beat, byId, drawn, element, fill, pairs, setText, wordmark } from "./page.js";
 import { showPlan } from "./plan.js";
 import { MatchRecord, outcome } from "./record.js";
 import { Follower, Refused } from "./server.js";
@@ -219,13 +219,7 @@ class MatchPage {
         this.follower !== null && this.downloads(),
       ),
       element("div", { class: "roles" }, this.roleChips(goals)),
-      element(
-        "dl",
-        { class: "match-facts" },
-        facts.map(([name, value, hint]) =>
-          element("div", { title: hint }, element("dt", null, name), element("dd", null, value)),
-        ),
-      ),
+      pairs(facts, "match-facts"),
     );
   }
 
@@ -388,17 +382,10 @@ class MatchPage {
   goalsReached() {
     const { record } = this;
     const goals = object(record.end?.goals ?? this.summary.goals);
-    return element(
-      "dl",
-      { class: "played" },
-      record.roles.map((role) =>
-        element(
-          "div",
-          null,
-          element("dt", null, role, role === record.role && element("small", null, "us")),
-          element("dd", null, goal(goals[role])),
-        ),
-      ),
+    const us = element("small", null, "us");
+    return pairs(
+      record.roles.map((role) => [[role, role === record.role && us], goal(goals[role])]),
+      "played",
     );
   }
 
@@ -478,7 +465,7 @@ async function follow(page, folder) {
   page.record.finish();
   for (const file of follower.leftOver(page.summary.files)) {
     const over = counted(page.summary.files[file] - follower.taken[file], "byte");
-    page.record.remarks.push(`${FILES[file]}: its last ${over} are no whole line and are left out`);
+    page.record.remarks.push(`${FILES[file]}: its end, ${over}, is no whole line and is left out`);
   }
   if (isShown) page.show();
   else page.open(page.record);
@@ -528,13 +515,20 @@ function openStored(page) {
   const problem = byId("opener-problem");
   byId("opener").hidden = false;
   page.charts.load();
+  let nOpened = 0;
   const tryTo = async (open) => {
+    nOpened += 1;
+    const place = nOpened;
     setText(problem, "");
     try {
-      page.open(await open());
+      const record = await open();
+      // What was chosen last is shown.
+      if (place !== nOpened) return;
+      page.open(record);
       byId("opener").classList.add("small");
     } catch (error) {
       if (!(error instanceof NotALog)) throw error;
+      if (place !== nOpened) return;
       byId("opener").hidden = false;
       setText(problem, `This cannot be shown: ${error.message}`);
     }

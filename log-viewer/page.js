@@ -37,6 +37,19 @@ function append(node, children) {
   }
 }
 
+/** A table with named columns and a body of rows. */
+export function table(attributes, names, body) {
+  const heads = names.map((name) => element("th", { scope: "col" }, name));
+  return element("table", attributes, element("thead", null, element("tr", null, heads)), body);
+}
+
+/** Names with their values, each `[name, value, hint]`. */
+export function pairs(entries, kind = "pairs") {
+  const pair = ([name, value, hint]) =>
+    element("div", { title: hint }, element("dt", null, name), element("dd", null, value));
+  return element("dl", { class: kind }, entries.map(pair));
+}
+
 /** Puts other children into an element. */
 export function fill(node, ...children) {
   node.replaceChildren();

@@ -3,7 +3,7 @@
 
 import { spoken } from "./expressions.js";
 import { count, counted, goal } from "./format.js";
-import { element, fill } from "./page.js";
+import { element, fill, pairs } from "./page.js";
 
 /** Shows in `place` what the planner had found by a turn of this step; null hides it. */
 export function showPlan(place, plan, step) {
@@ -23,11 +23,7 @@ export function showPlan(place, plan, step) {
   fill(
     place,
     element("h2", null, "Plan", plan.step < step && element("small", null, `as of turn ${plan.step}`)),
-    element(
-      "dl",
-      { class: "pairs" },
-      facts.map(([name, value]) => element("div", null, element("dt", null, name), element("dd", null, value))),
-    ),
+    pairs(facts),
     moves.length > 0 && list,
     more > 0 && element("p", { class: "quiet" }, `and ${counted(more, "more move")}`),
   );

@@ -8,7 +8,7 @@ import { drawBoards } from "./drawing.js";
 import { spoken } from "./expressions.js";
 import { count, counted, goal, list } from "./format.js";
 import { byId, element, fill, setText, wordmark } from "./page.js";
-import { TableProblem, askGames, askTable, openTable, tellTable } from "./tables.js";
+import { Refused, askGames, askTable, openTable, tellTable } from "./server.js";
 
 const RETRY = 1000;
 /** Moves in the list, at most; the search finds the others. */
@@ -43,10 +43,13 @@ class TablePage {
     byId("filter").addEventListener("input", () => this.showMoves());
   }
 
-  /** The role whose choice is wanted from a person, or null. */
+  /** The place of the role whose choice is wanted from a person, or -1. */
+  get place() {
+    return list(this.view?.legal).findIndex((moves) => moves.length > 0);
+  }
+
   get role() {
-    const place = list(this.view?.legal).findIndex((moves) => moves.length > 0);
-    return place < 0 ? null : this.view.roles[place];
+    return this.view?.roles[this.place] ?? null;
   }
 
   async tell(order) {
@@ -136,10 +139,9 @@ class TablePage {
     const isMoved = turn !== this.turnShown;
     this.turnShown = turn;
     this.shown = laid;
-    const place = list(view.legal).findIndex((moves) => moves.length > 0);
+    const { place } = this;
     this.choices = place < 0 ? [] : readChoices(view.legal[place], laid);
-    if (isMoved || place < 0) this.state = stateOf(this.choices, []);
-    else this.state = stateOf(this.choices, this.state.picked);
+    this.state = stateOf(this.choices, isMoved || place < 0 ? [] : this.state.picked);
     this.draw(laid);
     this.showSays();
     this.showFound();
@@ -208,7 +210,7 @@ class TablePage {
       if (view.phase === "over") return `The game is over: ${this.result()}`;
       if (view.waits) return "Panza plays a match for a game manager; this game goes on after it.";
       if (role !== null) return chosen.length > 0 ? `${chosen.join(", ")} chose. ${role} is to move.` : `${role} is to move.`;
-      if (view.thinks_for !== null) return `Panza thinks for ${view.thinks_for} …`;
+      if (view.thinks_for !== null) return `Panza plays ${view.thinks_for} by search …`;
       return "";
     };
     setText(byId("says"), says());
@@ -246,10 +248,9 @@ class TablePage {
   }
 
   showMoves() {
-    const { view, role } = this;
+    const { view, role, place } = this;
     const wanted = byId("filter").value.trim().toLowerCase();
     const found = this.choices.filter(({ text }) => wanted === "" || spoken(text).toLowerCase().includes(wanted));
-    const place = role === null ? -1 : view.roles.indexOf(role);
     const left = found.length - MOST_LISTED;
     const unlisted = place < 0 ? 0 : view.n_legal[place] - view.legal[place].length;
     fill(
@@ -262,7 +263,7 @@ class TablePage {
           element("button", { type: "button", class: "plain", on: { click: () => this.play(text) } }, spoken(text)),
         ),
       left > 0 && element("p", { class: "quiet" }, `and ${count(left)} more: search for them`),
-      unlisted > 0 && element("p", { class: "quiet" }, `${count(unlisted)} further moves are not listed`),
+      unlisted > 0 && element("p", { class: "quiet" }, `${counted(unlisted, "further move")} not listed`),
     );
   }
 
@@ -284,11 +285,8 @@ class TablePage {
     byId("undo").disabled = view.moves.length === 0 || !view.people.includes(true);
     byId("hint").disabled = !isPlaying || role === null;
     byId("resign").disabled = !isPlaying || role === null;
-    byId("undo").hidden = !view.people.includes(true);
-    byId("hint").hidden = byId("undo").hidden;
-    byId("resign").hidden = byId("undo").hidden;
-    const log = byId("leave").nextElementSibling;
-    log?.remove();
+    for (const id of ["undo", "hint", "resign"]) byId(id).hidden = !view.people.includes(true);
+    byId("leave").nextElementSibling?.remove();
     if (view.log !== null) {
       const address = `/matches/${encodeURIComponent(view.log)}`;
       byId("leave").after(element("a", { class: "button", href: address }, "Log"));
@@ -296,7 +294,7 @@ class TablePage {
   }
 }
 
-const own = { games: [], page: null, setting: null };
+const own = { games: [], page: null };
 
 function showGames() {
   const wanted = byId("find").value.trim().toLowerCase();
@@ -314,7 +312,7 @@ function showGames() {
           { type: "button", class: "card game", "data-game": game.name, on: { click: () => begin({ game: game.name }, game.roles) } },
           element("strong", null, game.title),
           element("span", { class: "quiet" }, game.about),
-          element("small", null, game.roles.length === 1 ? "a puzzle" : `${game.roles.join(", ")}`),
+          element("small", null, game.roles.length === 1 ? "a puzzle" : game.roles.join(", ")),
         ),
       ),
     ),
@@ -342,7 +340,7 @@ async function open(setting) {
     sessionStorage.setItem(`panza-table-${table}`, JSON.stringify(setting));
     location.hash = table;
   } catch (problem) {
-    if (!(problem instanceof TableProblem)) throw problem;
+    if (!(problem instanceof Refused)) throw problem;
     setText(byId("choose-problem"), problem.message);
     setText(byId("problem"), problem.message);
   }
@@ -365,7 +363,7 @@ async function follow(page) {
       version = view.version;
     } catch (problem) {
       if (own.page !== page) return;
-      if (problem instanceof TableProblem && problem.status === 404) {
+      if (problem instanceof Refused && problem.status === 404) {
         setText(byId("problem"), `${problem.message}; choose a game again`);
         return;
       }

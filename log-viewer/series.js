@@ -2,7 +2,7 @@
 // columns are found by name, so that logs with other columns open too. Numbers are kept by column;
 // the list of root moves, most of the file, is kept as text and parsed on demand.
 
-import { list, number, text } from "./format.js";
+import { counted, list, number, text } from "./format.js";
 import { Lines } from "./lines.js";
 
 const TEXTS = new Set(["best_move", "root_moves"]);
@@ -26,7 +26,7 @@ export class Series {
       return null;
     }
     if (cells.length !== this.names.length) {
-      return `${cells.length} cells where ${this.names.length} are named`;
+      return `${counted(cells.length, "cell")}, where ${this.names.length} are named`;
     }
     for (const [index, name] of this.names.entries()) {
       const cell = cells[index];

@@ -1,5 +1,6 @@
 // Requests to the player's server. A match's files are followed by requesting the bytes after those
-// already read; an answer ends with a whole line, so that it can be decoded on its own.
+// already read; an answer ends with a whole line, so that it can be decoded on its own. What is sent
+// carries a header that pages of other origins may not send.
 
 /**
  * Every how many times a file is asked for. Events come first; figures can wait, and the readable
@@ -9,18 +10,23 @@ const EVERY = { events: 1, series: 2, log: 4 };
 
 const FILES = Object.keys(EVERY);
 
-/** The server answered, with a status other than 200. */
+/** The server's word on a request that it does not follow. */
 export class Refused extends Error {
-  constructor(status) {
-    super(`the server answers with status ${status}`);
+  constructor(status, text) {
+    super(text);
     this.status = status;
   }
 }
 
-async function ask(address) {
-  const answer = await fetch(address, { cache: "no-store" });
-  if (!answer.ok) throw new Refused(answer.status);
+async function ask(address, options) {
+  const answer = await fetch(address, { cache: "no-store", ...options });
+  if (!answer.ok) throw new Refused(answer.status, (await answer.text()).trim());
   return answer;
+}
+
+async function post(address, body) {
+  const headers = { "Content-Type": "application/json", "panza-page": "1" };
+  return (await ask(address, { method: "POST", headers, body: JSON.stringify(body) })).json();
 }
 
 /** A page of the list of matches. */
@@ -80,4 +86,29 @@ export class Follower {
   leftOver(files) {
     return FILES.filter((file) => (files?.[file] ?? 0) > this.taken[file]);
   }
+}
+
+/** Unpacks a log that is packed with bzip2 and written in base64: `{ text, problem }`. */
+export function unpack(packed) {
+  return post("/api/unpack", packed);
+}
+
+/** The games inside the program. */
+export async function askGames() {
+  return (await (await ask("/api/games")).json()).games;
+}
+
+/** Opens a table, where people play, and gives its name. */
+export async function openTable(setting) {
+  return (await post("/api/tables", setting)).table;
+}
+
+/** What a table shows, once that is newer than a version; after a while also if it is not. */
+export async function askTable(table, after) {
+  return (await ask(`/api/tables/${encodeURIComponent(table)}?after=${after}`)).json();
+}
+
+/** Tells a table what a person does there. */
+export function tellTable(table, order) {
+  return post(`/api/tables/${encodeURIComponent(table)}`, order);
 }

@@ -1,12 +1,12 @@
 // Opens a stored match: the bundle that a match's page offers for download, the object that
 // Tiltyard keeps, or the files of a match's folder. The kind is detected by content, with names as
 // hints. Everything is read as far as possible, and missing or damaged parts become remarks of the
-// record.
+// record. A packed log is unpacked by the player's server.
 
 import { list, object, text } from "./format.js";
-import { bunzip2 } from "./bunzip2.js";
 import { MatchRecord } from "./record.js";
 import { salvage } from "./salvage.js";
+import { unpack } from "./server.js";
 
 /** The files of a match's folder, by what the server calls them. */
 export const FILES = { events: "events.jsonl", series: "series.csv", log: "match.log" };
@@ -15,7 +15,7 @@ export const FILES = { events: "events.jsonl", series: "series.csv", log: "match
 export class NotALog extends Error {}
 
 /** The record of files that somebody chose: `{ name, text }` each. Throws `NotALog`. */
-export function openFiles(files) {
+export async function openFiles(files) {
   const record = new MatchRecord();
   let used = 0;
   for (const { name, text: content } of files) {
@@ -24,21 +24,25 @@ export function openFiles(files) {
       record.push(file, content);
       used += 1;
     } else if (content.trimStart().startsWith("{") || content.trimStart().startsWith('"')) {
-      used += openText(record, content, name);
+      used += await openText(record, content, name);
     } else {
       record.remarks.push(`${name}: this is no file of a match`);
     }
   }
-  if (used === 0) throw new NotALog(record.remarks.join("; ") || "there is nothing in it");
-  record.finish();
-  return record;
+  return finished(record, used);
 }
 
 /** The record of an object that another page handed over: Tiltyard's, a bundle, or either as a text. Throws `NotALog`. */
-export function openMessage(message) {
+export async function openMessage(message) {
   const record = new MatchRecord();
   const used =
-    typeof message === "string" ? openText(record, message, "the message") : openObject(record, message, "the message");
+    typeof message === "string"
+      ? await openText(record, message, "the message")
+      : await openObject(record, message, "the message");
+  return finished(record, used);
+}
+
+function finished(record, used) {
   if (used === 0) throw new NotALog(record.remarks.join("; ") || "there is nothing in it");
   record.finish();
   return record;
@@ -55,7 +59,7 @@ function fileKind(name, content) {
   return null;
 }
 
-function openText(record, content, name) {
+async function openText(record, content, name) {
   const found = salvage(content);
   if (found.members !== null) {
     if (found.problem !== null)
@@ -74,7 +78,7 @@ function openText(record, content, name) {
 }
 
 /** Takes in an object of any of the forms; returns how many parts of it could be shown. */
-function openObject(record, candidate, name) {
+async function openObject(record, candidate, name) {
   const found = unwrapped(candidate);
   record.matchId ??= text(found.match_id);
   let used = 0;
@@ -84,7 +88,7 @@ function openObject(record, candidate, name) {
     used += 1;
   }
   for (const note of list(found.notes)) if (text(note) !== null) record.remarks.push(note);
-  if ("compressed_logs" in found || "statistics" in found) used += openTiltyard(record, found);
+  if ("compressed_logs" in found || "statistics" in found) used += await openTiltyard(record, found);
   if (used === 0) record.remarks.push(`${name}: it holds no match that is known here`);
   return used;
 }
@@ -103,7 +107,7 @@ function unwrapped(candidate) {
   return object(found);
 }
 
-function openTiltyard(record, found) {
+async function openTiltyard(record, found) {
   let used = 0;
   const packed = text(found.compressed_logs);
   if (packed === null || packed === "") {
@@ -111,40 +115,20 @@ function openTiltyard(record, found) {
       "The log itself is not there, only its statistics: turns without positions, charts or messages.",
     );
   } else {
-    used += openPacked(record, packed);
+    used += await openPacked(record, packed);
   }
   record.takeStatistics(found.statistics);
   return used + (list(found.statistics).length > 0 ? 1 : 0);
 }
 
-function openPacked(record, packed) {
-  let unpacked;
-  try {
-    unpacked = bunzip2(fromBase64(packed));
-  } catch (error) {
-    record.remarks.push(`The packed log cannot be read, only its statistics are shown: ${error.message}`);
-    return 0;
-  }
-  const { bytes, problem } = unpacked;
+async function openPacked(record, packed) {
+  const { text: content, problem } = await unpack(packed).catch(({ message }) => ({ text: "", problem: message }));
   if (problem !== null) {
     const what =
-      bytes.length > 0
-        ? `is shown up to where it is damaged: ${problem}`
-        : `cannot be read, only its statistics are shown: ${problem}`;
-    record.remarks.push(`The packed log ${what}`);
+      content === "" ? "cannot be read, only its statistics are shown" : "is shown up to where it is damaged";
+    record.remarks.push(`The packed log ${what}: ${problem}`);
   }
-  if (bytes.length === 0) return 0;
-  return openText(record, new TextDecoder().decode(bytes), "the packed log");
-}
-
-function fromBase64(packed) {
-  let raw;
-  try {
-    raw = atob(packed);
-  } catch {
-    throw new NotALog("it is not written in base64");
-  }
-  return Uint8Array.from(raw, (letter) => letter.charCodeAt(0));
+  return content === "" ? 0 : openText(record, content, "the packed log");
 }
 
 /** Whether a message looks as if it were meant for this page; others pass by without a word. */

@@ -3,8 +3,8 @@
 
 import { compare } from "./board.js";
 import { spoken } from "./expressions.js";
-import { count, counted, duration, goal, short } from "./format.js";
-import { element, fill } from "./page.js";
+import { counted, duration, goal, short } from "./format.js";
+import { element, fill, table } from "./page.js";
 
 const MOST_FACTS = 300;
 
@@ -49,7 +49,7 @@ export function playedMoves(record, turn) {
     rows.map(([role, move]) => {
       const isOurs = role === record.role;
       const replaced = isOurs && move !== null && own !== null && move !== own;
-      const shown = move ?? (isOurs && own !== null ? own : null);
+      const shown = move ?? (isOurs ? own : null);
       return element(
         "div",
         { class: isOurs ? "ours" : null },
@@ -76,19 +76,14 @@ export function rootTable(moves, answered) {
       ),
       element(
         "td",
-        { class: "bar", title: `${count(move.visits)} visits` },
+        { class: "bar", title: counted(move.visits, "visit") },
         bar(move.visits / most),
         element("span", null, short(move.visits)),
       ),
       element("td", { class: "figure" }, goal(move.value)),
     ),
   );
-  const head = element(
-    "tr",
-    null,
-    ["Move", "Visits", "Value"].map((name) => element("th", { scope: "col" }, name)),
-  );
-  return element("table", { class: "root" }, element("thead", null, head), element("tbody", null, rows));
+  return table({ class: "root" }, ["Move", "Visits", "Value"], element("tbody", null, rows));
 }
 
 function bar(share) {
@@ -106,13 +101,7 @@ export class TurnList {
     this.rows = new Map();
     this.chosen = null;
     this.body = element("tbody");
-    const names = ["Turn", "Moves", "Value", "Visits", "Time"];
-    const head = element(
-      "tr",
-      null,
-      names.map((name) => element("th", { scope: "col" }, name)),
-    );
-    fill(place, element("table", { class: "turn-list" }, element("thead", null, head), this.body));
+    fill(place, table({ class: "turn-list" }, ["Turn", "Moves", "Value", "Visits", "Time"], this.body));
     this.body.addEventListener("click", (event) => {
       const row = event.target.closest("tr");
       if (row !== null) choose(Number(row.dataset.step));

@@ -622,7 +622,7 @@ fn match_names_the_role_that_is_stuck_and_shows_states_without_a_board() {
     assert!(shown.contains("\n  (at 0) (color red)\n"), "{shown}");
     assert!(shown.contains("\n  (at 1) (color red)\n"), "{shown}");
     assert!(
-        shown.contains("stuck after 1 steps in 0.0 s: no legal move for a\n"),
+        shown.contains("stuck after 1 step in 0.0 s: no legal move for a\n"),
         "{shown}"
     );
     let object = objects(&arguments, 1).remove(0);

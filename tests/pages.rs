@@ -11,6 +11,9 @@ use crate::support::{settings, sound};
 use base64::Engine as _;
 use serde_json::Value;
 
+/// The header that only pages of the player send.
+const OWN: &str = "panza-page: 1\r\n";
+
 /// A server that logs into `folder`.
 fn server(folder: &Path) -> Running {
     let folder = format!("logs.folder={}", folder.display());
@@ -29,6 +32,21 @@ fn get_at(address: SocketAddr, target: &str, headers: &str) -> Answer {
         .unwrap();
     let request = format!("GET {target} HTTP/1.1\r\nHost: localhost\r\n{headers}\r\n");
     stream.write_all(request.as_bytes()).unwrap();
+    read_to_end(stream)
+}
+
+fn post(address: SocketAddr, target: &str, headers: &str, body: &str) -> Answer {
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream
+        .set_read_timeout(Some(Duration::from_secs(30)))
+        .unwrap();
+    let length = body.len();
+    let head = format!(
+        "POST {target} HTTP/1.1\r\nHost: localhost\r\n{headers}Content-Length: {length}\r\n\r\n"
+    );
+    stream.write_all(head.as_bytes()).unwrap();
+    // A body that is too long is not read to its end.
+    let _ = stream.write_all(body.as_bytes());
     read_to_end(stream)
 }
 
@@ -151,12 +169,19 @@ fn a_match_database_gets_one_json_object() {
     assert_eq!(rows.len(), 3);
     assert_eq!(rows[0]["move"], "(take 1)");
     let packed = object["compressed_logs"].as_str().unwrap();
+    // The viewer, which the database shows in a frame, has it unpacked there.
+    let answer = post(logs, "/api/unpack", OWN, &format!("\"{packed}\""));
+    assert_eq!(answer.code(), "200", "{answer:?}");
+    let answer: Value = serde_json::from_str(&answer.body).unwrap();
+    assert_eq!(answer["problem"], Value::Null);
+    let unpacked: Value = serde_json::from_str(answer["text"].as_str().unwrap()).unwrap();
     let packed = base64::engine::general_purpose::STANDARD
         .decode(packed)
         .unwrap();
     let bundle: Value =
         serde_json::from_reader(bzip2::read::BzDecoder::new(packed.as_slice())).unwrap();
     assert_eq!(bundle["match_id"], id);
+    assert_eq!(bundle, unpacked);
     // The player's own port takes no names for matches.
     assert_eq!(get(&server, target).code(), "404");
     assert_eq!(get_at(logs, "/unknown", "").code(), "404");
@@ -164,6 +189,54 @@ fn a_match_database_gets_one_json_object() {
     let mut stream = TcpStream::connect(logs).unwrap();
     stream.write_all(ggp_base("( INFO )").as_bytes()).unwrap();
     assert_eq!(read_to_end(stream).code(), "405");
+    server.assert_available();
+}
+
+#[test]
+fn logs_are_unpacked_for_the_viewer_alone() {
+    let root = tempfile::tempdir().unwrap();
+    let server = server(root.path());
+    let logs = server.logs.unwrap();
+    let mut encoder = bzip2::write::BzEncoder::new(Vec::new(), bzip2::Compression::best());
+    encoder.write_all(b"a log").unwrap();
+    let packed = encoder.finish().unwrap();
+    let body = |bytes: &[u8]| {
+        let text = base64::engine::general_purpose::STANDARD.encode(bytes);
+        format!("\"{text}\"")
+    };
+    let whole = body(&packed);
+    let elsewhere = "X-Forwarded-For: 192.0.2.1\r\n";
+    let own_elsewhere = format!("{OWN}{elsewhere}");
+    let foreign = format!("{OWN}Origin: http://elsewhere\r\n");
+    for (address, headers, code) in [
+        (server.address, OWN, "200"),
+        (logs, OWN, "200"),
+        (logs, own_elsewhere.as_str(), "200"),
+        (server.address, own_elsewhere.as_str(), "403"),
+        (server.address, foreign.as_str(), "403"),
+        (server.address, "", "403"),
+        (logs, "", "403"),
+    ] {
+        let answer = post(address, "/api/unpack", headers, &whole);
+        assert_eq!(answer.code(), code, "{headers}: {answer:?}");
+        assert_eq!(answer.body.contains("a log"), code == "200");
+    }
+    let long = format!("\"{}\"", "A".repeat(3 << 20));
+    for (body, code, reason) in [
+        (body(&packed[..20]).as_str(), "200", "ends in the middle"),
+        (
+            body(b"hello, world").as_str(),
+            "200",
+            "not packed with bzip2",
+        ),
+        ("hello", "400", "not understood"),
+        (long.as_str(), "413", "longer than 2097152 bytes"),
+    ] {
+        let answer = post(logs, "/api/unpack", OWN, body);
+        assert_eq!(answer.code(), code, "{answer:?}");
+        assert!(answer.body.contains(reason), "{}", answer.body);
+    }
+    assert_eq!(get(&server, "/api/unpack").code(), "404");
     server.assert_available();
 }
 

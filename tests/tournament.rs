@@ -267,7 +267,7 @@ fn a_player_that_does_not_start_is_reported_and_its_matches_stay_open() {
         "{message}"
     );
     assert!(
-        message.contains("3 matches could not be played and 3 were left out"),
+        message.contains("matches not played: 3, left out: 3"),
         "{message}"
     );
     assert_eq!(folder.results("t.results.jsonl").len(), 0);

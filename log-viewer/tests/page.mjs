@@ -1,4 +1,48 @@
-// What a page of the log viewer shows, asked in the browser.
+// Pages of the log viewer in a browser, and what they show.
+
+import assert from "node:assert/strict";
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import { chromium } from "playwright-core";
+
+const { SCREENSHOTS, CHROMIUM = "/usr/bin/chromium" } = process.env;
+
+let browser;
+
+export async function openBrowser() {
+  if (SCREENSHOTS) await mkdir(SCREENSHOTS, { recursive: true });
+  browser = await chromium.launch({ executablePath: CHROMIUM, args: ["--no-sandbox"] });
+}
+
+export async function closeBrowser() {
+  await browser?.close();
+}
+
+/** Opens a page, does something with it, and sees that no error was written to its console; `mayFail`, where loading something may. */
+export async function withPage({ mayFail = false, ...options }, act) {
+  const context = await browser.newContext({ viewport: { width: 1360, height: 900 }, ...options });
+  // A browser on busy cores can need longer than the library's 30 s.
+  context.setDefaultTimeout(120_000);
+  const page = await context.newPage();
+  const errors = [];
+  page.on("pageerror", (error) => errors.push(String(error.stack)));
+  page.on("dialog", (dialog) => errors.push(`a dialog says ${dialog.message()}`));
+  page.on("console", (message) => {
+    // The browser itself writes down what it could not load, which some tests ask for.
+    const isExpected = mayFail && message.text().startsWith("Failed to load resource");
+    if (["error", "warning"].includes(message.type()) && !isExpected) errors.push(message.text());
+  });
+  try {
+    await act(page);
+  } finally {
+    await context.close();
+  }
+  assert.deepEqual(errors, []);
+}
+
+export async function screenshot(page, name, fullPage = false) {
+  if (SCREENSHOTS) await page.screenshot({ path: join(SCREENSHOTS, `${name}.png`), fullPage });
+}
 
 /** Scrolls through the page, so that everything on it is drawn. */
 export async function scrollThrough(page) {

@@ -2,57 +2,32 @@
 
 import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
-import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { after, before, describe, test } from "node:test";
-import { chromium } from "playwright-core";
+import { closeBrowser, openBrowser, screenshot, withPage } from "./page.mjs";
 import { serve } from "./server.mjs";
 
-const SCREENSHOTS = process.env.SCREENSHOTS;
-const CHROMIUM = process.env.CHROMIUM ?? "/usr/bin/chromium";
 const CORPUS = fileURLToPath(new URL("../../../shared/corpus/games/", import.meta.url));
 /** Clicks after which a game counts as one that does not end. */
 const MOST_CLICKS = 400;
 
 let folder;
 let server;
-let browser;
 
 before(async () => {
   folder = await mkdtemp(join(tmpdir(), "panza-play-"));
-  if (SCREENSHOTS) await mkdir(SCREENSHOTS, { recursive: true });
   server = await serve(join(folder, "logs"));
-  browser = await chromium.launch({ executablePath: CHROMIUM, args: ["--no-sandbox"] });
+  await openBrowser();
 });
 
 after(async () => {
-  await browser?.close();
+  await closeBrowser();
   await server?.stop();
   if (folder !== undefined) await rm(folder, { recursive: true, force: true });
 });
-
-async function withPage(options, act) {
-  const context = await browser.newContext({ viewport: { width: 1360, height: 900 }, ...options });
-  context.setDefaultTimeout(120_000);
-  const page = await context.newPage();
-  const errors = [];
-  page.on("pageerror", (error) => errors.push(String(error.stack)));
-  page.on("console", (message) => {
-    if (["error", "warning"].includes(message.type())) errors.push(message.text());
-  });
-  try {
-    await act(page);
-  } finally {
-    await context.close();
-  }
-  assert.deepEqual(errors, []);
-}
-
-async function screenshot(page, name) {
-  if (SCREENSHOTS) await page.screenshot({ path: join(SCREENSHOTS, `${name}.png`), fullPage: true });
-}
 
 async function choose(page, game, { people = "first", effort = "i1" } = {}) {
   await page.goto(`${server.address}/play`);
@@ -105,10 +80,10 @@ describe("games are played to their end by clicks", () => {
       withPage({}, async (page) => {
         await choose(page, game);
         await turn(page);
-        await screenshot(page, `play-${game}`);
+        await screenshot(page, `play-${game}`, true);
         const says = await playOut(page, game);
         assert.match(says, /The game is over: \S+ \d+/);
-        await screenshot(page, `play-${game}-end`);
+        await screenshot(page, `play-${game}-end`, true);
       }),
     );
   }
@@ -124,7 +99,7 @@ describe("games are played to their end by clicks", () => {
         await page.fill("#own-rules", readFileSync(path, "utf8"));
         await page.click("#own-play");
         await playOut(page, name);
-        await screenshot(page, `play-${name}-end`);
+        await screenshot(page, `play-${name}-end`, true);
       }),
     );
   }
@@ -136,7 +111,7 @@ test("moves are taken back, hints are shown, and games resigned", () =>
     await turn(page);
     await page.click("#hint");
     await page.waitForSelector("#board .hinted");
-    await screenshot(page, "play-hint");
+    await screenshot(page, "play-hint", true);
     await page.locator("#board .hinted").first().click();
     await page.waitForFunction(() => document.querySelectorAll("#course li").length >= 2);
     await turn(page);
@@ -180,6 +155,6 @@ test("a narrow and dark screen is no wider than the page", () =>
   withPage({ viewport: { width: 390, height: 800 }, colorScheme: "dark" }, async (page) => {
     await choose(page, "checkers");
     await turn(page);
-    await screenshot(page, "play-narrow");
+    await screenshot(page, "play-narrow", true);
     assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= window.innerWidth));
   }));

@@ -1,11 +1,12 @@
 // Folders of matches as the player writes them, made up for tests: a game of discs dropped into columns, with every
 // kind of event, figures for each second and a readable log. The same numbers come every time.
 
+import { execFileSync } from "node:child_process";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
 /** Numbers from 0 to 1 that look random. */
-export function numbers(seed) {
+function numbers(seed) {
   let state = seed >>> 0;
   return () => {
     state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
@@ -254,6 +255,28 @@ export function makePuzzle() {
   event(PUZZLE_MOVES.length + 1, "end", { how: "stopped", goals: { robot: 100 } });
   const summary = { match_id: matchId, game: "towers", role: "robot", roles: ["robot"], goals: { robot: 100 } };
   return { events: `${events.join("\n")}\n`, series: "at_seconds,step\n", log: "", summary: JSON.stringify(summary) };
+}
+
+/** The object that a match's page offers for download. */
+export function bundleOf(files) {
+  return { version: 1, match_id: "sample", folder: "sample", ...files, notes: [] };
+}
+
+export function packed(text) {
+  return execFileSync("bzip2", ["-c"], { input: text, maxBuffer: 1e9 });
+}
+
+/** The object that Tiltyard keeps, with statistics of the first steps. */
+export function tiltyard(files, steps) {
+  const statistics = Array.from({ length: steps }, (_, step) => ({
+    step,
+    move: `(drop ${step})`,
+    value: 50,
+    visits: 10,
+    seconds: 0.5,
+  }));
+  const compressed_logs = packed(JSON.stringify(bundleOf(files))).toString("base64");
+  return { version: 1, match_id: "sample", statistics, compressed_logs };
 }
 
 /** Writes the files of a match into a folder of its own. */

@@ -55,7 +55,7 @@ test("a line of figures with other cells than columns is left out and told", () 
   series.lines.push("at_seconds,step\n1,0\n2\n3,0\nnot a number,0\n5,");
   series.lines.finish();
   assert.deepEqual(series.column("at_seconds"), [1, 3, null, 5]);
-  assert.deepEqual(series.lines.notes(), ["series.csv: line 3 is left out: 1 cells where 2 are named"]);
+  assert.deepEqual(series.lines.notes(), ["series.csv: line 3 is left out: 1 cell, where 2 are named"]);
   series.lines.push("6");
   series.lines.finish();
   assert.match(series.lines.notes()[1], /stops in line 7, which is not whole/);

@@ -10,7 +10,7 @@ use panza_arena::arguments::parse_seconds;
 use panza_arena::engine_choice::{self, EngineChoice};
 use panza_arena::game_source::Game;
 use panza_arena::outcome::Outcome;
-use panza_arena::output::{Output, grouped, show_seconds, spinner};
+use panza_arena::output::{Output, counted, grouped, show_seconds, spinner};
 use panza_arena::playouts::{self, Until};
 
 #[derive(Args, Debug)]
@@ -83,8 +83,8 @@ fn bench(name: &str, arguments: &BenchArguments, output: Output) -> anyhow::Resu
         length.map_or("none".to_string(), |mean| format!("{mean:.2}")),
     ))?;
     if figures.cut_off > 0 {
-        let (count, most) = (grouped(figures.cut_off), playouts::MAX_STEPS);
-        let text = format!("    {count} playouts were cut off after {most} joint moves");
+        let (count, most) = (counted(figures.cut_off, "playout"), playouts::MAX_STEPS);
+        let text = format!("    {count} cut off after {most} joint moves");
         output.line(text)?;
     }
     output.object(&json!({

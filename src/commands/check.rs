@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use panza_arena::game_source::Rulesheet;
 use panza_arena::outcome::Outcome;
-use panza_arena::output::Output;
+use panza_arena::output::{self, Output};
 use panza_rules::gdl::span::line_and_column;
 use panza_rules::gdl::{self, Diagnostic, Severity};
 
@@ -95,7 +95,6 @@ pub(super) fn shown<'a>(diagnostic: &'a Diagnostic, text: &str) -> ShownDiagnost
 fn counted(count: usize, what: &str) -> String {
     match count {
         0 => format!("no {what}s"),
-        1 => format!("1 {what}"),
-        _ => format!("{count} {what}s"),
+        _ => output::counted(count as u64, what),
     }
 }

@@ -22,7 +22,7 @@ use panza_arena::game_manager::{
 use panza_arena::game_source::Game;
 use panza_arena::interrupt;
 use panza_arena::outcome::Outcome;
-use panza_arena::output::{Output, countdown, wrapped};
+use panza_arena::output::{Output, countdown, counted, wrapped};
 use panza_arena::players::{Player, PlayerSpec};
 use panza_arena::scores::Scores;
 use panza_machine::build::ProverMachine;
@@ -71,9 +71,9 @@ pub fn run(arguments: &MatchArguments, output: Output) -> anyhow::Result<Outcome
     let roles = game.role_names();
     if arguments.player.len() != roles.len() {
         bail!(
-            "{} has {} roles ({}); expected --player once for each, found {}",
+            "{} has {} ({}); expected --player once for each, found {}",
             game.sheet.name,
-            roles.len(),
+            counted(roles.len() as u64, "role"),
             roles.join(", "),
             arguments.player.len()
         );
@@ -247,7 +247,7 @@ impl Series<'_> {
         let stuck = record.stuck.iter().map(|&role| self.roles[role].as_str());
         let stuck: Vec<&str> = stuck.collect();
         let steps = record.moves.len();
-        let length = format!("after {steps} steps in {seconds:.1} s");
+        let length = format!("after {} in {seconds:.1} s", counted(steps as u64, "step"));
         let without_move = stuck.join(", ");
         self.output.line(match record.ending {
             Ending::Terminal => format!("\nended {length}"),

@@ -14,7 +14,7 @@ use panza_arena::engine_choice::{build_prover, build_to_search};
 use panza_arena::game_source::Game;
 use panza_arena::interrupt;
 use panza_arena::outcome::Outcome;
-use panza_arena::output::{Column, Output, countdown, grouped, spinner, table};
+use panza_arena::output::{Column, Output, countdown, counted, grouped, spinner, table};
 use panza_arena::trace::canonical;
 use panza_machine::machine::Machine;
 use panza_rules::gdl::{Sexpr, sexpr};
@@ -163,17 +163,17 @@ fn show(
     let proven = |proven: Option<u8>| proven.map_or("-".to_string(), |goal| goal.to_string());
     output.line(format_args!(
         "{} ({}), {}: {}, value {}, proven {}\n\
-         {} iterations ({} per second), {} playouts, {} nodes, {} MiB, depth {}, {seconds:.2} s",
+         {} ({} per second), {}, {}, {} MiB, depth {}, {seconds:.2} s",
         game,
         machine.kind(),
         info.role_name(role),
         best.as_deref().unwrap_or("no legal move"),
         value(root.value),
         proven(root.proven),
-        grouped(root.iterations),
+        counted(root.iterations, "iteration"),
         grouped(rate(root.iterations).round() as u64),
-        grouped(root.playouts),
-        grouped(root.nodes.into()),
+        counted(root.playouts, "playout"),
+        counted(root.nodes.into(), "node"),
         bytes >> 20,
         root.max_depth,
     ))?;
@@ -247,8 +247,8 @@ fn read_facts(text: &str, origin: &str) -> anyhow::Result<Vec<String>> {
     }
     let [Sexpr::List(items, _)] = expressions.as_slice() else {
         bail!(
-            "{origin}: expected one list of facts, as in ((cell 1 1 x) (control o)), found {} expressions",
-            expressions.len()
+            "{origin}: expected one list of facts, as in ((cell 1 1 x) (control o)), found {}",
+            counted(expressions.len() as u64, "expression")
         );
     };
     let fact = |fact| canonical(&bare(fact).to_string());

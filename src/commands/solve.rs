@@ -11,7 +11,7 @@ use serde_json::json;
 use panza_arena::arguments::parse_seconds;
 use panza_arena::game_source::Game;
 use panza_arena::outcome::Outcome;
-use panza_arena::output::{Output, grouped, spinner};
+use panza_arena::output::{Output, counted, spinner};
 use panza_machine::build::{self, BuildBudget};
 use panza_machine::machine::Machine;
 use panza_search::planner::{Findings, Improvement, Planner, PlannerConfig, PlanningGame, SOLVERS};
@@ -83,11 +83,11 @@ pub fn run(arguments: &SolveArguments, output: Output) -> anyhow::Result<Outcome
         let found = planner.findings();
         let goal = found.plan.as_ref().map(|plan| plan.goal);
         progress.set_message(format!(
-            "{name}: {:.0} s, goal {} of at most {}, {} states",
+            "{name}: {:.0} s, goal {} of at most {}, {}",
             started.elapsed().as_secs_f64(),
             goal.map_or("-".to_string(), |goal| goal.to_string()),
             found.bound,
-            grouped(found.n_states),
+            counted(found.n_states, "state"),
         ));
     }
     let mut found = planner.findings().clone();
@@ -99,10 +99,10 @@ pub fn run(arguments: &SolveArguments, output: Output) -> anyhow::Result<Outcome
         while !improver.found().is_finished && Instant::now() < until {
             improver.step(until, &AtomicBool::new(false));
             progress.set_message(format!(
-                "{name}: {:.0} s, goal {} in {} moves",
+                "{name}: {:.0} s, goal {} in {}",
                 started.elapsed().as_secs_f64(),
                 improver.found().plan.goal,
-                improver.found().plan.moves.len(),
+                counted(improver.found().plan.moves.len() as u64, "move"),
             ));
         }
         let Improvement {
@@ -170,23 +170,23 @@ fn show(
     output.object(&object)?;
     let Some(plan) = plan else {
         output.line(format_args!(
-            "{name}: no plan in {seconds:.2} s and {} states",
-            grouped(found.n_states)
+            "{name}: no plan in {seconds:.2} s and {}",
+            counted(found.n_states, "state")
         ))?;
         return Ok(Outcome::DoesNotHold);
     };
     output.line(format_args!(
-        "{name}: goal {}{} in {} moves{}{}, found by the {} solver; {seconds:.2} s, {} states",
+        "{name}: goal {}{} in {}{}{}, found by the {} solver; {seconds:.2} s, {}",
         plan.goal,
         if found.is_best { ", proven best," } else { "" },
-        plan.moves.len(),
+        counted(plan.moves.len() as u64, "move"),
         if is_shortest { ", proven shortest" } else { "" },
         match n_moves_found {
             Some(n_moves) if n_moves > plan.moves.len() => format!(", shortened from {n_moves}"),
             _ => String::new(),
         },
         found.solver,
-        grouped(found.n_states),
+        counted(found.n_states, "state"),
     ))?;
     for (index, text) in moves.iter().enumerate() {
         output.line(format_args!("{:>4}  {text}", index + 1))?;

@@ -8,7 +8,7 @@ use serde_json::json;
 use panza_arena::engine_choice::{self, EngineChoice, EngineKind};
 use panza_arena::game_source::Game;
 use panza_arena::outcome::Outcome;
-use panza_arena::output::{Output, spinner};
+use panza_arena::output::{Output, counted, spinner};
 use panza_arena::replay::{Replay, replay_file};
 
 #[derive(Args, Debug)]
@@ -75,8 +75,9 @@ pub fn run(arguments: &VerifyArguments, output: Output) -> anyhow::Result<Outcom
             object["refused"] = reason.into();
         } else {
             output.line(format_args!(
-                "{title}: {} states, {} disagreements",
-                replay.states, replay.disagreements
+                "{title}: {}, {}",
+                counted(replay.states, "state"),
+                counted(replay.disagreements, "disagreement")
             ))?;
         }
         output.object(&object)?;

@@ -204,9 +204,26 @@ pub fn grouped(number: u64) -> String {
     out
 }
 
+/// A number of things with a regular plural, such as `1 move`, `1,234 moves` and `2 boxes`.
+pub fn counted(number: u64, thing: &str) -> String {
+    let ending = match number {
+        1 => "",
+        _ if thing.ends_with(['h', 'x']) => "es",
+        _ => "s",
+    };
+    format!("{} {thing}{ending}", grouped(number))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn one_thing_has_no_plural() {
+        let shown = [(0, "move"), (1, "move"), (1234, "push"), (2, "box")];
+        let shown = shown.map(|(number, thing)| counted(number, thing));
+        assert_eq!(shown, ["0 moves", "1 move", "1,234 pushes", "2 boxes"]);
+    }
 
     #[test]
     fn numbers_are_grouped_in_threes() {

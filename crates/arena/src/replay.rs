@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
+use super::output::counted;
 use super::trace::{TraceReader, TraceState, canonical};
 use panza_machine::machine::{Machine, Reasoner};
 use panza_rules::ids::{Id, MoveId, RoleId};
@@ -185,8 +186,8 @@ impl Comparison<'_> {
             if found != expected {
                 self.disagree_on_sets(recorded, "legal", Some(role), &expected, &found);
             } else if own.len() != found.len() {
-                let expected = format!("{} moves", found.len());
-                let found = format!("{} moves, some of them twice", own.len());
+                let expected = counted(found.len() as u64, "move");
+                let found = format!("{}, some of them twice", counted(own.len() as u64, "move"));
                 self.disagree(recorded, "legal", Some(role), expected, found);
             }
         }

@@ -3,11 +3,11 @@
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::levels::{LevelChoice, NumberedLevel};
+use super::levels::{LevelChoice, NumberedLevel, length};
 use panza_arena::outcome::Outcome;
-use panza_arena::output::Output;
+use panza_arena::output::{Output, counted};
 use panza_sokoban::board::Board;
-use panza_sokoban::solution::{Metrics, Solution, SolutionError};
+use panza_sokoban::solution::{Solution, SolutionError};
 
 #[derive(Args, Debug)]
 pub(super) struct CheckArguments {
@@ -43,10 +43,7 @@ pub(super) fn run(arguments: &CheckArguments, output: Output) -> anyhow::Result<
             "solution": best.map(ToString::to_string),
             "solutions": report.solutions.iter().map(shown).collect::<Vec<_>>(),
         }))?;
-        let boxes = match report.boxes {
-            1 => "1 box".to_string(),
-            boxes => format!("{boxes} boxes"),
-        };
+        let boxes = counted(report.boxes as u64, "box");
         output.line(format_args!("{}: {boxes}", level.name()))?;
         for fault in &report.faults {
             output.line(format_args!("    fault: {fault}"))?;
@@ -58,16 +55,9 @@ pub(super) fn run(arguments: &CheckArguments, output: Output) -> anyhow::Result<
             }
         }
     }
-    let count = |count: usize| {
-        if count == 1 {
-            "1 level".to_string()
-        } else {
-            format!("{count} levels")
-        }
-    };
     output.line(format_args!(
         "{}, {solved} with a solution, {faulty} with faults",
-        count(levels.len())
+        counted(levels.len() as u64, "level")
     ))?;
     Ok(Outcome::holds_if(faulty == 0))
 }
@@ -133,16 +123,13 @@ fn shown((name, solution): &(String, Result<Solution, SolutionError>)) -> Value 
 
 /// All metrics in words.
 fn listed(solution: &Solution) -> String {
-    let Metrics {
-        moves,
-        pushes,
-        box_lines,
-        box_changes,
-        pushing_sessions,
-        player_lines,
-    } = solution.metrics();
-    format!(
-        "{moves} moves, {pushes} pushes, {box_lines} box lines, {box_changes} box changes, \
-         {pushing_sessions} pushing sessions, {player_lines} player lines"
-    )
+    let metrics = solution.metrics();
+    let counts = [
+        (metrics.box_lines, "box line"),
+        (metrics.box_changes, "box change"),
+        (metrics.pushing_sessions, "pushing session"),
+        (metrics.player_lines, "player line"),
+    ]
+    .map(|(number, thing)| counted(number as u64, thing));
+    format!("{}, {}", length(&metrics), counts.join(", "))
 }

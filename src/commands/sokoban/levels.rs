@@ -7,9 +7,10 @@ use std::ops::RangeInclusive;
 use anyhow::{Context, bail};
 use clap::Args;
 
+use panza_arena::output::counted;
 use panza_sokoban::board::Board;
 use panza_sokoban::level::Level;
-use panza_sokoban::solution::Solution;
+use panza_sokoban::solution::{Metrics, Solution};
 use panza_sokoban::text::{Collection, Entry, MAX_BYTES};
 
 /// A file and some of its levels.
@@ -44,10 +45,10 @@ impl LevelChoice {
         }
         let range = self.level.clone().unwrap_or(1..=count);
         if *range.end() > count {
-            let noun = if count == 1 { "level" } else { "levels" };
             bail!(
-                "{} has {count} {noun}; --level names {}",
+                "{} has {}; --level names {}",
                 self.file,
+                counted(count as u64, "level"),
                 range.end()
             );
         }
@@ -123,6 +124,13 @@ pub(super) fn read(file: &str) -> anyhow::Result<Collection> {
 fn decoded(bytes: Vec<u8>) -> String {
     String::from_utf8(bytes)
         .unwrap_or_else(|error| error.as_bytes().iter().copied().map(char::from).collect())
+}
+
+/// The moves and pushes of a solution in words.
+pub(super) fn length(metrics: &Metrics) -> String {
+    let [moves, pushes] = [(metrics.moves, "move"), (metrics.pushes, "push")]
+        .map(|(number, thing)| counted(number as u64, thing));
+    format!("{moves}, {pushes}")
 }
 
 fn parse_range(text: &str) -> Result<RangeInclusive<usize>, String> {

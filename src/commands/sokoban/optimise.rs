@@ -9,7 +9,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use serde_json::json;
 
-use super::levels::{LevelChoice, NumberedLevel};
+use super::levels::{LevelChoice, NumberedLevel, length};
 use super::results::Results;
 use super::search::Bounds;
 use super::solve::{playable, show_fault};
@@ -112,8 +112,9 @@ pub(super) fn run(arguments: &OptimiseArguments, output: Output) -> anyhow::Resu
         String::new()
     };
     output.line(format_args!(
-        "{shorter} of {done} shorter{earlier}; {} moves, {} pushes became {} moves, {} pushes",
-        before.moves, before.pushes, after.moves, after.pushes
+        "{shorter} of {done} shorter{earlier}; {} became {}",
+        length(&before),
+        length(&after)
     ))?;
     if stop.load(Ordering::Relaxed) {
         return Ok(Outcome::Interrupted);
@@ -146,8 +147,7 @@ impl OptimiseArguments {
             Ok(solution) => {
                 let metrics = solution.metrics();
                 if self.by.key(metrics) < self.by.key(best.metrics()) {
-                    let (moves, pushes) = (metrics.moves, metrics.pushes);
-                    progress.set_message(format!("level {name}: {moves} moves, {pushes} pushes"));
+                    progress.set_message(format!("level {name}: {}", length(&metrics)));
                     best = solution;
                 }
             }
@@ -193,12 +193,10 @@ fn show(
         "solution": best.to_string(),
     }))?;
     output.line(format_args!(
-        "{}: {} moves, {} pushes became {} moves, {} pushes; {seconds:.2} s",
+        "{}: {} became {}; {seconds:.2} s",
         level.name(),
-        old.moves,
-        old.pushes,
-        new.moves,
-        new.pushes,
+        length(&old),
+        length(&new),
     ))?;
     if has_moves {
         output.line(format_args!("    {best}"))?;

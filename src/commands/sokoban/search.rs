@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::levels::NumberedLevel;
 use panza_arena::arguments::parse_seconds;
-use panza_arena::output::grouped;
+use panza_arena::output::counted;
 use panza_sokoban::Verdict;
 use panza_sokoban::board::Board;
 use panza_sokoban::limits::Limits;
@@ -115,8 +115,8 @@ impl SearchChoice {
         }
         progress.set_message(name.to_string());
         let show = |report: &solver::Progress| {
-            let nodes = grouped(report.nodes);
-            progress.set_message(format!("{name}: {}, {nodes} nodes", report.method));
+            let nodes = counted(report.nodes, "node");
+            progress.set_message(format!("{name}: {}, {nodes}", report.method));
         };
         let started = Instant::now();
         let outcome = solver::solve(board, &options, &self.bounds.limits(stop), &show);

@@ -8,12 +8,12 @@ use std::time::Instant;
 use clap::Args;
 use serde_json::json;
 
-use super::levels::{LevelChoice, NumberedLevel, Playable};
+use super::levels::{LevelChoice, NumberedLevel, Playable, length};
 use super::results::Results;
 use super::search::{Found, SearchChoice};
 use panza_arena::interrupt;
 use panza_arena::outcome::Outcome;
-use panza_arena::output::{Output, grouped, spinner};
+use panza_arena::output::{Output, counted, spinner};
 
 #[derive(Args, Debug)]
 pub(super) struct SolveArguments {
@@ -71,9 +71,9 @@ pub(super) fn run(arguments: &SolveArguments, output: Output) -> anyhow::Result<
         String::new()
     };
     output.line(format_args!(
-        "{solved} of {} solved{earlier}; {} nodes, {:.1} s",
+        "{solved} of {} solved{earlier}; {}, {:.1} s",
         levels.len(),
-        grouped(nodes),
+        counted(nodes, "node"),
         started.elapsed().as_secs_f64(),
     ))?;
     if stop.load(Ordering::Relaxed) {
@@ -119,12 +119,11 @@ fn show(
     let metrics = solution.map(|solution| solution.metrics());
     output.object(&found.object(level))?;
     let name = level.name();
-    let cost = format!("{} nodes, {:.2} s", grouped(found.nodes), found.seconds);
+    let cost = format!("{}, {:.2} s", counted(found.nodes, "node"), found.seconds);
     match metrics {
         Some(metrics) => output.line(format_args!(
-            "{name}: {} moves, {} pushes{} ({}); {cost}",
-            metrics.moves,
-            metrics.pushes,
+            "{name}: {}{} ({}); {cost}",
+            length(&metrics),
             if found.is_proven { ", the fewest" } else { "" },
             found.method,
         ))?,

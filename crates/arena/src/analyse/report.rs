@@ -6,7 +6,7 @@
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::output::{Column, grouped, table};
+use crate::output::{Column, counted, grouped, table};
 use panza_machine::build::BuiltGame;
 use panza_machine::structure::autonomous::Autonomous;
 use panza_machine::structure::symmetry::Symmetries;
@@ -167,7 +167,12 @@ impl Report {
         let study = &self.study;
         let roles = self.game.info().roles();
         let parts = [
-            format!("{}: {} roles, {}", self.name, roles.len(), roles.join(", ")),
+            format!(
+                "{}: {}, {}",
+                self.name,
+                counted(roles.len() as u64, "role"),
+                roles.join(", ")
+            ),
             labelled(&self.rows()),
             study
                 .sampled
@@ -212,10 +217,10 @@ impl Report {
         }
         if study.evaluation.is_some() {
             let correlations = format!(
-                "correlation with results {:.2}, that of playouts {:.2}; {} games of self-play",
+                "correlation with results {:.2}, that of playouts {:.2}; {} of self-play",
                 study.validation.evaluation,
                 study.validation.playouts,
-                grouped(study.games as u64)
+                counted(study.games as u64, "game")
             );
             let share = percent(study.parameters.evaluation_share.into());
             let exploration = study.parameters.exploration;
@@ -225,11 +230,11 @@ impl Report {
         }
         if let Some(sampled) = &study.sampled {
             let sample = format!(
-                "{} games with {} states, {} cut off; {} playouts; {:.2} s",
-                grouped(sampled.games.into()),
-                grouped(sampled.states),
+                "{} with {}, {} cut off; {}; {:.2} s",
+                counted(sampled.games.into(), "game"),
+                counted(sampled.states, "state"),
                 grouped((sampled.cut_off + sampled.unfinished).into()),
-                grouped(sampled.playouts),
+                counted(sampled.playouts, "playout"),
                 self.seconds
             );
             rows.push(("sample", sample));
@@ -246,12 +251,16 @@ impl Report {
             parts.push(format!("turn {}", listed(self.names(&found.turn), ", ")));
         }
         if !found.others.is_empty() {
-            let others = grouped(found.others.len() as u64);
-            parts.push(format!("{others} other facts"));
+            parts.push(counted(found.others.len() as u64, "other fact"));
         }
         match (found.horizon, proven_length(found)) {
-            (_, Some(length)) => parts.push(format!("every game has {length} joint moves")),
-            (Some(horizon), None) => parts.push(format!("at most {horizon} joint moves")),
+            (_, Some(length)) => parts.push(format!(
+                "every game has {}",
+                counted(length.into(), "joint move")
+            )),
+            (Some(horizon), None) => {
+                parts.push(format!("at most {}", counted(horizon.into(), "joint move")))
+            }
             (None, None) => {}
         }
         match parts.is_empty() {
@@ -263,10 +272,10 @@ impl Report {
     fn network(&self) -> String {
         let size = match (&self.game.network, &self.reason) {
             (Some(network), _) => format!(
-                "{} facts, {} moves, {} gates",
-                grouped(network.facts.len() as u64),
-                grouped(network.moves.len() as u64),
-                grouped(network.gates.len() as u64)
+                "{}, {}, {}",
+                counted(network.facts.len() as u64, "fact"),
+                counted(network.moves.len() as u64, "move"),
+                counted(network.gates.len() as u64, "gate")
             ),
             (None, Some(reason)) => return format!("none, run by the prover: {reason}"),
             (None, None) => "too large to analyse".to_string(),
@@ -288,7 +297,8 @@ fn factors(factors: &[FactorReport]) -> String {
             true => "",
             false => " (irrelevant)",
         };
-        format!("{} facts, {} moves{idle}", factor.bases, factor.moves)
+        let facts = counted(factor.bases as u64, "fact");
+        format!("{facts}, {}{idle}", counted(factor.moves as u64, "move"))
     });
     match factors.len() {
         0 | 1 => "1".to_string(),
@@ -303,9 +313,11 @@ fn latches(structure: &Structure) -> Option<String> {
         false => "; incomplete",
     };
     let bounds = structure.score_ranges.as_ref();
-    let bounds = bounds.map_or("unknown".to_string(), |it| grouped(it.len() as u64));
+    let bounds = bounds.map_or("unknown goal bounds".to_string(), |it| {
+        counted(it.len() as u64, "goal bound")
+    });
     Some(format!(
-        "{} positive, {} negative, {} conditional; {bounds} goal bounds{incomplete}",
+        "{} positive, {} negative, {} conditional; {bounds}{incomplete}",
         grouped(latches.positive.len() as u64),
         grouped(latches.negative.len() as u64),
         grouped(latches.conditional.len() as u64)
@@ -323,8 +335,8 @@ fn symmetries(found: &Symmetries) -> String {
         true => "",
         false => ", roles exchangeable",
     };
-    let n_generators = found.generators.len();
-    format!("{order}{at_start}, {n_generators} generators{swaps}")
+    let n_generators = counted(found.generators.len() as u64, "generator");
+    format!("{order}{at_start}, {n_generators}{swaps}")
 }
 
 fn turns(sampled: &Sampled) -> String {

@@ -19,6 +19,7 @@ use tokio::runtime::Handle;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
+use crate::output::counted;
 use panza_machine::machine::random::Random;
 use panza_rules::gdl::Rules;
 use panza_rules::ids::TermId;
@@ -208,7 +209,7 @@ pub enum MatchError {
     #[error(transparent)]
     Referee(#[from] ProverError),
     /// Not one player per role.
-    #[error("{found} players for {expected} roles")]
+    #[error("{} for {}", counted(*found as u64, "player"), counted(*expected as u64, "role"))]
     WrongNumberOfPlayers {
         /// Players given.
         found: usize,

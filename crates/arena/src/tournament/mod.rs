@@ -78,7 +78,7 @@ pub fn run(arguments: &TournamentArguments, output: Output) -> anyhow::Result<Ou
             all.extend(results);
             if played.failed + played.left_out > 0 {
                 output.complaint(format_args!(
-                    "{}: {} matches could not be played and {} were left out; \
+                    "{}: matches not played: {}, left out: {}; \
                      the same command tries them again",
                     file.display(),
                     played.failed,

@@ -10,6 +10,7 @@ use std::time::Duration;
 use super::plan::{Fixture, Schedule};
 use super::results::MatchResult;
 use super::tally::{VoidMatch, points};
+use crate::output::counted;
 
 #[derive(Debug)]
 pub struct Progress<'a> {
@@ -76,18 +77,17 @@ impl<'a> Progress<'a> {
         let goals: Vec<String> = result.goals.iter().map(shown).collect();
         let faults = match result.faults.len() {
             0 => String::new(),
-            1 => ", 1 fault".to_string(),
-            count => format!(", {count} faults"),
+            count => format!(", {}", counted(count as u64, "fault")),
         };
         let (a, _) = self.plan.pairs[fixture.pair];
         let name = &self.plan.players[a].name;
         let (matches, points) = self.scores.get(&fixture.pair).copied().unwrap_or_default();
         let share = 100.0 * points / f64::from(matches.max(1));
         format!(
-            "{}: {} in {} steps, {:.0} s{faults}; {name} has {points:.1} of {matches} ({share:.0} %); {}",
+            "{}: {} in {}, {:.0} s{faults}; {name} has {points:.1} of {matches} ({share:.0} %); {}",
             self.head(fixture),
             goals.join(" : "),
-            result.steps,
+            counted(result.steps as u64, "step"),
             result.seconds,
             self.left()
         )

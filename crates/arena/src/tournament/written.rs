@@ -16,6 +16,7 @@ use toml::Spanned;
 use super::plan::{Contestant, Entry, Event, PORT, Schedule};
 use crate::arguments::{SettingsChoice, read_limited};
 use crate::game_source::Game;
+use crate::output::counted;
 use crate::players::PlayerSpec;
 use panza_sync::pinning::CoreId;
 
@@ -235,8 +236,9 @@ impl Schedule {
         let needed = self.parallel * most_roles;
         if wanted.len() < needed {
             return Err(fault(format!(
-                "`cores` has {}; {needed} were expected: one for each of {most_roles} roles of {} at once",
+                "`cores` has {}; {needed} were expected: one for each of {} of {} at once",
                 wanted.len(),
+                counted(most_roles as u64, "role"),
                 self.parallel
             )));
         }

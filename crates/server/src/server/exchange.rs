@@ -27,7 +27,7 @@ use panza_sync::allocator;
 const LOGGED_BYTES: usize = 200;
 /// Limit on a PLAY and a STOP: the moves of ten thousand roles have some hundred kilobytes.
 const LONGEST_MOVES: usize = 1 << 20;
-/// Limit on what a page sends, which may hold a rulesheet.
+/// Limit on what a page sends, which may hold a rulesheet or a packed log.
 const LONGEST_FROM_PAGE: usize = 2 << 20;
 /// Long messages that are parsed at the same time.
 const LONG_PARSES: usize = 1;
@@ -155,7 +155,8 @@ impl Exchange {
         let target = target(&request).unwrap_or_default();
         let asked = Asked::new(&request, came, &self.access);
         let manager = manager(&request, peer);
-        let is_for_pages = self.has_pages && !came.at_log_service && Pages::takes_posts(&asked);
+        let has_pages = self.has_pages || came.at_log_service;
+        let is_for_pages = has_pages && method == "POST" && Pages::takes_posts(&asked);
         // The body is always read, so that a client that writes before it reads sees the answer.
         let deadline = received + self.read_timeout;
         let allow = |first: &[u8]| match is_for_pages {
@@ -170,12 +171,12 @@ impl Exchange {
         progress.answer();
         match method.as_str() {
             "OPTIONS" => Outcome::ggp(""),
+            "POST" if is_for_pages => self.show(asked, Some(body.bytes)).await,
             "POST" if came.at_log_service => {
                 let text =
                     "this is the log service, which takes no messages: expected GET /MATCH-ID";
                 Outcome::fault(StatusCode::METHOD_NOT_ALLOWED, text)
             }
-            "POST" if is_for_pages => self.show(asked, Some(body.bytes)).await,
             "POST" if body.bytes.is_empty() => {
                 let text = "the body is empty, expected a message such as ( INFO ), with its Content-Length";
                 Outcome::fault(StatusCode::BAD_REQUEST, text)

@@ -8,6 +8,7 @@
 //! - `/api/matches/FOLDER/log`, `/events`, `/series`, each `?from=BYTE`: the files, in whole lines
 //! - `/api/matches/FOLDER/bundle`: all of a match as one JSON object
 //! - `/api/matches/FOLDER/tiltyard`: the same in the form of match databases
+//! - `/api/unpack`, by POST: unpacks the log in an object of a match database, for `/viewer`
 //! - `/metrics`, `/healthz`: figures for Prometheus, liveness
 //! - `/MATCH-ID`, on the log service's port: as `/tiltyard`
 //!
@@ -27,6 +28,7 @@ mod assets;
 mod metrics;
 mod tables;
 mod tiltyard;
+mod unpack;
 
 use std::borrow::Cow;
 use std::io;
@@ -54,6 +56,8 @@ const MOST_MATCHES: usize = 1000;
 const USUAL_MATCHES: usize = 100;
 /// Limit on a search text, in characters.
 const LONGEST_SEARCH: usize = 200;
+/// Where packed logs are sent, in the only spelling that is taken.
+const UNPACK: &str = "/api/unpack";
 
 /// Pages load nothing from other servers; what may show them in a frame follows.
 const CONTENT_POLICY: &str = "default-src 'none'; script-src 'self'; \
@@ -169,7 +173,7 @@ impl Pages {
         if shows_matches && asked.names_unknown_host && !has_secret {
             return Page::text(StatusCode::FORBIDDEN, format!("{UNKNOWN_HOST}\n"));
         }
-        let sees_all = self.trusts(asked) || self.pages_for == PagesFor::All || has_secret;
+        let sees_all = self.sees_all(asked);
         // Nothing of any match is in these.
         let is_for_everyone =
             matches!(segments.as_slice(), ["metrics" | "healthz"] | ["assets", _]);
@@ -240,6 +244,12 @@ impl Pages {
         format!("{CONTENT_POLICY}'self'{origins}")
     }
 
+    /// Whether the client sees everything, live matches too.
+    fn sees_all(&self, asked: &Asked) -> bool {
+        let has_secret = asked.secret == Shown::InHeader;
+        self.trusts(asked) || self.pages_for == PagesFor::All || has_secret
+    }
+
     /// Whether the client may play here.
     fn may_play(&self, asked: &Asked) -> bool {
         !asked.at_log_service && (self.trusts(asked) || asked.secret == Shown::InHeader)
@@ -253,11 +263,19 @@ impl Pages {
 
     /// Whether a POST with this path is for the pages, not a message.
     pub fn takes_posts(asked: &Asked) -> bool {
-        asked.path.starts_with("/api/tables")
+        asked.path == UNPACK || (!asked.at_log_service && asked.path.starts_with("/api/tables"))
     }
 
     /// The answer to a POST.
     pub fn answer_post(&self, asked: &Asked, body: &[u8]) -> Page {
+        if asked.path == UNPACK {
+            // Whoever sees the viewer.
+            if asked.is_own_page && (asked.at_log_service || self.sees_all(asked)) {
+                return unpack::unpack(body);
+            }
+            let text = "logs are unpacked for the player's own log viewer\n";
+            return Page::text(StatusCode::FORBIDDEN, text);
+        }
         if !self.may_play(asked) || !asked.is_own_page {
             let text = "games are for browsers of this machine, or with server.pages_secret\n";
             return Page::text(StatusCode::FORBIDDEN, text);
@@ -282,12 +300,12 @@ impl Pages {
         }
     }
 
-    /// Whether the answer reads a whole match.
+    /// Whether the answer reads or unpacks a whole match.
     pub fn is_heavy(asked: &Asked) -> bool {
         let segments = segments(&asked.path).unwrap_or_default();
         let segments: Vec<&str> = segments.iter().map(AsRef::as_ref).collect();
         match segments.as_slice() {
-            ["api", "matches", _, "bundle" | "tiltyard"] => true,
+            ["api", "matches", _, "bundle" | "tiltyard"] | ["api", "unpack"] => true,
             ["" | "viewer" | "metrics" | "healthz" | "favicon.ico"] => false,
             [_] => asked.at_log_service,
             _ => false,
@@ -425,6 +443,13 @@ fn segments(path: &str) -> Option<Vec<Cow<'_, str>>> {
         .collect()
 }
 
+fn unreadable(fault: &serde_json::Error) -> Page {
+    Page::text(
+        StatusCode::BAD_REQUEST,
+        format!("not understood: {fault}\n"),
+    )
+}
+
 fn no_match() -> Page {
     Page::text(StatusCode::NOT_FOUND, "there is no match of this name\n")
 }
@@ -522,6 +547,7 @@ mod tests {
             "/api/matches/m/bundle",
             "/api/matches/m/bund%6ce",
             "/api/matches/m/tiltyard",
+            "/api/unpack",
         ] {
             assert!(is_heavy(path, false), "{path}");
         }

@@ -19,7 +19,7 @@ use hyper::StatusCode;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::{Page, number};
+use super::{Page, number, unreadable};
 use crate::games::EMBEDDED;
 use crate::table::{Command, Effort, People, Setting, TableError, Tables};
 use panza_rules::gdl;
@@ -161,13 +161,6 @@ pub(super) async fn wait(tables: &Tables, table: &str, query: &str) {
     while tables.version(table) == Some(after as u64) && Instant::now() < until {
         tokio::time::sleep(LOOK_EVERY).await;
     }
-}
-
-fn unreadable(fault: &serde_json::Error) -> Page {
-    Page::text(
-        StatusCode::BAD_REQUEST,
-        format!("not understood: {fault}\n"),
-    )
 }
 
 fn refused(error: &TableError) -> Page {
