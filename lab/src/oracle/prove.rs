@@ -21,14 +21,12 @@ use std::sync::Arc;
 use hashbrown::HashTable;
 use rustc_hash::FxBuildHasher;
 
-use super::file::in_order;
+use super::states::{Legal, States, all_legal, final_goal, in_order, joint_move, n_replies};
 use panza_machine::machine::{Machine, Reasoner};
 use panza_rules::ids::{Id, MoveId, RoleId};
 
 /// Depth of the graph, in nodes.
 const MAX_DEPTH: usize = 2_000;
-/// Joint moves of the other roles in a state; states with more have no answer.
-const MAX_REPLIES: usize = 4_096;
 /// Nodes kept between queries; a larger graph is dropped.
 const MAX_KEPT: usize = 6_000_000;
 /// The proof number of a disproven node.
@@ -41,6 +39,7 @@ pub enum MoveOrder {
     RoleLast,
 }
 
+/// The goal that a role can force in a state, and which of its moves keep it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Verdict {
     /// The highest goal that the role can force.
@@ -51,10 +50,15 @@ pub struct Verdict {
     pub bad: Vec<MoveId>,
 }
 
-pub(super) type Legal = Vec<Vec<MoveId>>;
+impl Verdict {
+    /// The number of the role's legal moves.
+    pub fn n_moves(&self) -> usize {
+        self.good.len() + self.bad.len()
+    }
+}
 
 pub struct GoalProver {
-    machine: Arc<dyn Machine>,
+    states: States,
     role: RoleId,
     graphs: HashMap<(u8, MoveOrder), ProofGraph>,
     /// Nodes that queries may still create.
@@ -64,7 +68,7 @@ pub struct GoalProver {
 impl GoalProver {
     pub fn new(machine: &Arc<dyn Machine>, role: RoleId) -> Self {
         Self {
-            machine: Arc::clone(machine),
+            states: States::new(machine),
             role,
             graphs: HashMap::new(),
             budget: 0,
@@ -97,9 +101,9 @@ impl GoalProver {
         if goal < 100 && self.can_force(state, goal + 1, MoveOrder::RoleLast)? {
             return None;
         }
-        let legal = legal_moves(&self.machine, state);
+        let legal = self.states.choices(state)?;
         let (mut good, mut bad) = (Vec::new(), Vec::new());
-        for mv in in_order(&self.machine, &legal[self.role.index()]) {
+        for mv in in_order(&self.states.machine, &legal[self.role.index()]) {
             if self.keeps(state, &legal, mv, goal, MoveOrder::RoleFirst)? {
                 good.push(mv);
             } else if !self.keeps(state, &legal, mv, goal, MoveOrder::RoleLast)? {
@@ -120,12 +124,10 @@ impl GoalProver {
         goal: u8,
         order: MoveOrder,
     ) -> Option<bool> {
-        let mut reasoner = Arc::clone(&self.machine).reasoner();
-        reasoner.set_state(state);
         let mut is_sure = true;
         for reply in 0..n_replies(legal, self.role)? {
-            let mut next = Vec::new();
-            reasoner.next_state(&joint_move(legal, self.role, mv, reply), &mut next);
+            let joint_move = joint_move(legal, self.role, mv, reply);
+            let next = self.states.after(state, &joint_move);
             match self.can_force(&next, goal, order) {
                 Some(true) => {}
                 Some(false) => return Some(false),
@@ -152,7 +154,7 @@ impl GoalProver {
     }
 
     fn query(&mut self, state: &[u64], goal: u8, order: MoveOrder) -> Option<bool> {
-        let (machine, role) = (&self.machine, self.role);
+        let (machine, role) = (&self.states.machine, self.role);
         let graph = self
             .graphs
             .entry((goal, order))
@@ -166,60 +168,6 @@ impl GoalProver {
         self.budget = self.budget.saturating_sub(graph.nodes.len() - before);
         answer
     }
-}
-
-pub(crate) fn legal_moves(machine: &Arc<dyn Machine>, state: &[u64]) -> Legal {
-    let mut reasoner = Arc::clone(machine).reasoner();
-    reasoner.set_state(state);
-    all_legal(reasoner.as_mut(), machine.info().n_roles())
-}
-
-/// Each role's legal moves in the reasoner's state, ascending.
-pub(crate) fn all_legal(reasoner: &mut dyn Reasoner, n_roles: usize) -> Legal {
-    (0..n_roles)
-        .map(|role| {
-            let mut legal = reasoner.legal_moves(RoleId::from_index(role)).to_vec();
-            legal.sort_unstable();
-            legal
-        })
-        .collect()
-}
-
-/// The role's goal in the reasoner's state; an undefined one counts 0.
-pub(crate) fn final_goal(reasoner: &mut dyn Reasoner, n_roles: usize, role: RoleId) -> u8 {
-    let mut goals = vec![None; n_roles];
-    reasoner.goals(&mut goals);
-    goals[role.index()].unwrap_or(0)
-}
-
-/// How many ways the other roles can choose; nothing when there are too many.
-pub(super) fn n_replies(legal: &Legal, role: RoleId) -> Option<usize> {
-    let others = legal
-        .iter()
-        .enumerate()
-        .filter(|(other, _)| *other != role.index());
-    others
-        .map(|(_, moves)| moves.len())
-        .try_fold(1usize, |count, n_moves| {
-            count
-                .checked_mul(n_moves)
-                .filter(|&count| count <= MAX_REPLIES)
-        })
-}
-
-/// The joint move of the role's move and one of the ways the others can choose, counted from 0.
-pub(super) fn joint_move(legal: &Legal, role: RoleId, mv: MoveId, reply: usize) -> Vec<MoveId> {
-    let mut rest = reply;
-    let mut joint_move = Vec::with_capacity(legal.len());
-    for (other, moves) in legal.iter().enumerate() {
-        if other == role.index() {
-            joint_move.push(mv);
-        } else {
-            joint_move.push(moves[rest % moves.len()]);
-            rest /= moves.len();
-        }
-    }
-    joint_move
 }
 
 /// A state, or a state and the move of the side that moves first.

@@ -1,4 +1,4 @@
-//! `cargo lab positions make`: finds deep and misleading positions of a game, and proves their good
+//! `cargo lab oracle find`: finds deep and misleading positions of a game, and proves their good
 //! moves.
 //!
 //! Short searches play games, with some random moves. Each game is then walked back from its end as
@@ -10,7 +10,7 @@
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -18,16 +18,17 @@ use anyhow::{Context, ensure};
 use clap::Args;
 use serde::Serialize;
 
-use super::file::{Line, Position, PositionFile, joint_move_text};
+use super::file::{Claims, Head, OracleFile, OraclePosition};
 use super::lookahead::lookahead;
-use super::prove::{GoalProver, Verdict, joint_move, legal_moves, n_replies};
+use super::prove::{GoalProver, Verdict};
+use super::states::{Line, States, draw};
 use panza_arena::engine_choice::build_machine;
 use panza_arena::game_source::Game;
 use panza_arena::outcome::Outcome;
 use panza_arena::output::{Output, progress_bar};
 use panza_arena::playouts::MAX_STEPS;
 use panza_machine::machine::random::Random;
-use panza_machine::machine::{Machine, PlayoutEnd, Reasoner};
+use panza_machine::machine::{Machine, PlayoutEnd};
 use panza_player::config::Settings;
 use panza_player::player::search_config;
 use panza_rules::ids::{Id, MoveId, RoleId};
@@ -49,7 +50,7 @@ const PER_GAME: usize = 2;
 const MIN_DISTANCE: usize = 4;
 
 #[derive(Args, Debug)]
-pub(super) struct MakeArguments {
+pub(super) struct FindArguments {
     /// Path to a rulesheet, or the name of a game.
     game: String,
     /// Positions wanted.
@@ -104,7 +105,7 @@ struct Candidate {
 }
 
 #[derive(Serialize)]
-struct MakeReport<'a> {
+struct FindReport<'a> {
     game: &'a str,
     role: &'a str,
     goal: u8,
@@ -114,20 +115,16 @@ struct MakeReport<'a> {
     lookahead_is_exact: bool,
     preferred_by_playouts: String,
     is_misleading: bool,
-    moves: &'a [String],
+    moves: &'a str,
 }
 
-pub(super) fn run(arguments: &MakeArguments, output: Output) -> anyhow::Result<Outcome> {
+pub(super) fn run(arguments: &FindArguments, output: Output) -> anyhow::Result<Outcome> {
     let game = Game::load(&arguments.game)?;
     let machine = build_machine(&game.rules)
         .with_context(|| format!("{}: positions are proven on a machine", game.sheet.origin))?;
     let mut generator = Generator::new(&machine, arguments)?;
-    let given = arguments
-        .lines
-        .as_deref()
-        .map(PositionFile::read)
-        .transpose()?;
-    let given = given.map(|file| generator.lines_of(&file)).transpose()?;
+    let given = arguments.lines.as_deref();
+    let given = given.map(|path| lines_of(&machine, path)).transpose()?;
     let n_games = given.as_ref().map_or(arguments.games as usize, Vec::len);
     let mut given = given.into_iter().flatten();
     let bar = progress_bar(n_games as u64, "games");
@@ -146,22 +143,16 @@ pub(super) fn run(arguments: &MakeArguments, output: Output) -> anyhow::Result<O
     let best = choose(&candidates, arguments.count as usize);
     let mut positions = Vec::new();
     for candidate in best {
-        let text = |mv: &MoveId| machine.info().move_text(*mv);
-        let joint_move = |joint_move: &Vec<MoveId>| joint_move_text(&machine, joint_move);
         let moves = &lines[candidate.game].joint_moves[..candidate.length];
-        let position = Position {
-            role: machine.info().role_name(candidate.role).to_string(),
-            goal: candidate.verdict.goal,
-            good: candidate.verdict.good.iter().map(text).collect(),
-            note: candidate.note(&machine),
-            moves: moves.iter().map(joint_move).collect(),
-        };
-        output.object(&MakeReport {
+        let claims = Claims::Forced(candidate.verdict.clone());
+        let mut position = OraclePosition::new(&machine, moves, candidate.role, &claims);
+        position.note = candidate.note(&machine);
+        output.object(&FindReport {
             game: &game.sheet.name,
             role: &position.role,
-            goal: position.goal,
+            goal: candidate.verdict.goal,
             good: &position.good,
-            legal: candidate.n_legal(),
+            legal: candidate.verdict.n_moves(),
             lookahead: candidate.lookahead.0,
             lookahead_is_exact: candidate.lookahead.1,
             preferred_by_playouts: machine.info().move_text(candidate.preferred),
@@ -170,40 +161,30 @@ pub(super) fn run(arguments: &MakeArguments, output: Output) -> anyhow::Result<O
         })?;
         positions.push(position);
     }
-    let found = positions.len();
-    let file = PositionFile {
-        game: arguments.game.clone(),
-        notes: String::new(),
+    let file = OracleFile {
+        head: Head {
+            game: arguments.game.clone(),
+            about: format!("proven from played games, seed {}", arguments.seed),
+        },
         positions,
     };
-    match &arguments.out {
-        Some(path) => {
-            std::fs::write(path, file.text())
-                .with_context(|| format!("cannot write `{}`", path.display()))?;
-            output.line(format_args!(
-                "{}: {found} of {} positions written to {}",
-                game.sheet.name,
-                candidates.len(),
-                path.display()
-            ))?;
-        }
-        None => output.text(&file.text())?,
-    }
-    if found < arguments.count as usize {
-        output.complaint(format_args!(
-            "{}: {found} positions of {} that were wanted; more games or states may find more",
-            game.sheet.name, arguments.count
-        ));
-        return Ok(Outcome::DoesNotHold);
-    }
-    Ok(Outcome::Holds)
+    let summary = format!(
+        "{}: {} of {} positions written",
+        game.sheet.name,
+        file.positions.len(),
+        candidates.len()
+    );
+    super::write(
+        &file,
+        arguments.out.as_deref(),
+        &summary,
+        arguments.count,
+        "more games or states may find more",
+        output,
+    )
 }
 
 impl Candidate {
-    fn n_legal(&self) -> usize {
-        self.verdict.good.len() + self.verdict.bad.len()
-    }
-
     /// Whether playouts prefer a move that is not good.
     fn is_misleading(&self) -> bool {
         self.verdict.bad.contains(&self.preferred)
@@ -211,14 +192,14 @@ impl Candidate {
 
     /// Higher is better: misleading before others, then by depth, then by the share of bad moves.
     fn worth(&self) -> (bool, u32, usize) {
-        let share = 100 - 100 * self.verdict.good.len() / self.n_legal();
+        let share = 100 - 100 * self.verdict.good.len() / self.verdict.n_moves();
         (self.is_misleading(), self.lookahead.0, share)
     }
 
     fn note(&self, machine: &Arc<dyn Machine>) -> String {
         let (depth, is_exact) = self.lookahead;
         let more = if is_exact { "" } else { " or more" };
-        let legal = self.n_legal();
+        let legal = self.verdict.n_moves();
         let good = self.verdict.good.len();
         let preferred = machine.info().move_text(self.preferred);
         let playouts = match self.is_misleading() {
@@ -249,11 +230,11 @@ fn choose(candidates: &[Candidate], count: usize) -> Vec<&Candidate> {
 
 /// Plays games and walks back from their ends.
 struct Generator {
-    machine: Arc<dyn Machine>,
+    states: States,
     searches: Vec<Search>,
     random: Random,
     iterations: u64,
-    states: usize,
+    budget: usize,
     lookahead: u32,
     until: Option<Instant>,
     goals: Vec<u8>,
@@ -262,7 +243,7 @@ struct Generator {
 }
 
 impl Generator {
-    fn new(machine: &Arc<dyn Machine>, arguments: &MakeArguments) -> anyhow::Result<Self> {
+    fn new(machine: &Arc<dyn Machine>, arguments: &FindArguments) -> anyhow::Result<Self> {
         let settings = Settings::load(None, &[])?;
         let mut config = search_config(&settings.search, arguments.seed);
         config.rollout_threads = 0;
@@ -275,10 +256,10 @@ impl Generator {
                 .map(|role| Search::new(Arc::clone(machine), role, config.clone()))
                 .collect(),
             goals: known_goals(machine, &mut random),
-            machine: Arc::clone(machine),
+            states: States::new(machine),
             random,
             iterations: arguments.iterations,
-            states: arguments.states as usize,
+            budget: arguments.states as usize,
             lookahead: arguments.lookahead,
             until: time.map(|time| Instant::now() + time),
             met: BTreeSet::new(),
@@ -291,70 +272,48 @@ impl Generator {
 
     /// Plays a game, mostly by searches.
     fn play(&mut self) -> Line {
-        let mut line = Line::new(&self.machine);
-        let mut reasoner = Arc::clone(&self.machine).reasoner();
+        let mut line = Line::new(&self.states.machine);
         while line.joint_moves.len() < MAX_STEPS as usize {
             let state = line.last();
-            let legal = legal_moves(&self.machine, state);
-            if is_over(reasoner.as_mut(), state) || legal.iter().any(Vec::is_empty) {
+            let Some(legal) = self.states.choices(state) else {
                 break;
-            }
+            };
+            let drawn = draw(&legal, &mut self.random);
             let mut joint_move = Vec::new();
-            for (moves, search) in legal.iter().zip(&mut self.searches) {
-                let drawn = moves[self.random.below(moves.len() as u32) as usize];
-                joint_move.push(
-                    if moves.len() == 1 || self.random.below(RANDOM_MOVE_PERIOD) == 0 {
-                        drawn
-                    } else {
-                        search.set_state(state);
-                        search.run(Limit {
-                            iterations: Some(self.iterations),
-                            ..Limit::default()
-                        });
-                        search.best_move().unwrap_or(drawn)
-                    },
-                );
+            for ((moves, search), drawn) in legal.iter().zip(&mut self.searches).zip(drawn) {
+                let is_searched = moves.len() > 1 && self.random.below(RANDOM_MOVE_PERIOD) != 0;
+                let found = is_searched.then(|| {
+                    search.set_state(state);
+                    search.run(Limit::iterations(self.iterations));
+                    search.best_move()
+                });
+                joint_move.push(found.flatten().unwrap_or(drawn));
             }
-            line.push(reasoner.as_mut(), joint_move);
+            line.push(&mut self.states, joint_move);
         }
         line
-    }
-
-    /// The lines of play of a file's positions.
-    fn lines_of(&self, file: &PositionFile) -> anyhow::Result<Vec<Line>> {
-        ensure!(
-            !file.positions.is_empty(),
-            "there are no positions to take lines of play from"
-        );
-        let positions = file.positions.iter().enumerate();
-        let line = |(index, position): (usize, &Position)| {
-            let line = position.line(&self.machine);
-            line.with_context(|| format!("position {}", index + 1))
-        };
-        positions.map(line).collect()
     }
 
     /// The positions of a line that are proven and deep enough.
     fn candidates(&mut self, game: usize, line: &Line) -> Vec<Candidate> {
         let mut found = Vec::new();
-        let mut reasoner = Arc::clone(&self.machine).reasoner();
-        for role in (0..self.machine.info().n_roles()).map(RoleId::from_index) {
-            let mut prover = GoalProver::new(&self.machine, role);
+        let machine = Arc::clone(&self.states.machine);
+        for role in (0..machine.info().n_roles()).map(RoleId::from_index) {
+            let mut prover = GoalProver::new(&machine, role);
             let mut failures = 0;
             for (length, state) in line.states.iter().enumerate().rev() {
                 if failures == MAX_UNPROVEN || self.is_late() {
                     break;
                 }
-                let legal = legal_moves(&self.machine, state);
-                let is_stuck = legal.iter().any(Vec::is_empty);
-                if legal[role.index()].len() < 2 || is_stuck || is_over(reasoner.as_mut(), state) {
+                let legal = self.states.choices(state);
+                if legal.is_none_or(|legal| legal[role.index()].len() < 2) {
                     continue;
                 }
                 let key = [&state[..], &[role.index() as u64]].concat();
                 if !self.met.insert(key) {
                     continue;
                 }
-                prover.budget = self.states;
+                prover.budget = self.budget;
                 let Some(verdict) = prover.judge(state, &self.goals) else {
                     failures += 1;
                     continue;
@@ -363,15 +322,22 @@ impl Generator {
                 if verdict.bad.is_empty() {
                     continue;
                 }
-                let lookahead = lookahead(&self.machine, role, state, &verdict, self.states);
+                let lookahead = lookahead(&machine, role, state, &verdict, self.budget);
                 if lookahead.0 < self.lookahead {
                     continue;
                 }
+                // A good one among equals.
+                let moves = [&verdict.good[..], &verdict.bad].concat();
+                let random = &mut self.random;
+                let best = self
+                    .states
+                    .best_by_playouts(state, role, &moves, PLAYOUTS, random);
+                let preferred = best.unwrap_or(moves[0]);
                 found.push(Candidate {
                     game,
                     length,
                     role,
-                    preferred: self.preferred(state, role, &verdict),
+                    preferred,
                     verdict,
                     lookahead,
                 });
@@ -379,36 +345,18 @@ impl Generator {
         }
         found
     }
-
-    /// The move with the best playouts for the role, a good one among equals.
-    fn preferred(&mut self, state: &[u64], role: RoleId, verdict: &Verdict) -> MoveId {
-        let legal = legal_moves(&self.machine, state);
-        let n_replies = n_replies(&legal, role).unwrap_or(1) as u32;
-        let mut reasoner = Arc::clone(&self.machine).reasoner();
-        let mut goals = vec![0; self.machine.info().n_roles()];
-        let mut best: Option<(u32, MoveId)> = None;
-        for &mv in verdict.good.iter().chain(&verdict.bad) {
-            let mut sum = 0;
-            for _ in 0..PLAYOUTS {
-                let reply = self.random.below(n_replies) as usize;
-                let mut next = Vec::new();
-                reasoner.set_state(state);
-                reasoner.next_state(&joint_move(&legal, role, mv, reply), &mut next);
-                reasoner.set_state(&next);
-                reasoner.playout(&mut self.random, MAX_STEPS, &mut goals);
-                sum += u32::from(goals[role.index()]);
-            }
-            if best.is_none_or(|(most, _)| sum > most) {
-                best = Some((sum, mv));
-            }
-        }
-        best.map_or(verdict.good[0], |(_, mv)| mv)
-    }
 }
 
-fn is_over(reasoner: &mut dyn Reasoner, state: &[u64]) -> bool {
-    reasoner.set_state(state);
-    reasoner.is_terminal()
+/// The lines of play of an oracle's positions.
+fn lines_of(machine: &Arc<dyn Machine>, path: &Path) -> anyhow::Result<Vec<Line>> {
+    let shown = path.display();
+    let positions = OracleFile::read(path)?.positions;
+    ensure!(!positions.is_empty(), "{shown}: no positions");
+    let line = |(index, position): (usize, &OraclePosition)| {
+        let line = position.line(machine);
+        line.with_context(|| format!("{shown}:{}", OracleFile::line_of(index)))
+    };
+    positions.iter().enumerate().map(line).collect()
 }
 
 /// The goals of random playouts, and those of a win and a loss.

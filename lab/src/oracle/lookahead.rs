@@ -9,8 +9,9 @@ use std::sync::Arc;
 
 use rustc_hash::FxBuildHasher;
 
-use super::prove::{Legal, Verdict, all_legal, final_goal, joint_move, n_replies};
-use panza_machine::machine::{Machine, Reasoner};
+use super::prove::Verdict;
+use super::states::{Legal, States, joint_move, n_replies};
+use panza_machine::machine::Machine;
 use panza_rules::ids::{Id, MoveId, RoleId};
 
 /// The value of a state by a search of limited depth.
@@ -31,8 +32,7 @@ pub fn lookahead(
     budget: usize,
 ) -> (u32, bool) {
     let mut search = DepthSearch {
-        reasoner: Arc::clone(machine).reasoner(),
-        n_roles: machine.info().n_roles(),
+        states: States::new(machine),
         role,
         goal: verdict.goal,
         values: HashMap::default(),
@@ -49,8 +49,7 @@ pub fn lookahead(
 }
 
 struct DepthSearch {
-    reasoner: Box<dyn Reasoner>,
-    n_roles: usize,
+    states: States,
     role: RoleId,
     goal: u8,
     /// Values by state and depth.
@@ -76,17 +75,13 @@ impl DepthSearch {
     }
 
     fn next(&mut self, state: &[u64], legal: &Legal, mv: MoveId, reply: usize) -> Vec<u64> {
-        let mut next = Vec::new();
-        self.reasoner.set_state(state);
         let joint_move = joint_move(legal, self.role, mv, reply);
-        self.reasoner.next_state(&joint_move, &mut next);
-        next
+        self.states.after(state, &joint_move)
     }
 
     /// The value of a move by the worst reply of the other roles.
     fn after(&mut self, state: &[u64], mv: MoveId, depth: u32) -> Option<DepthValue> {
-        self.reasoner.set_state(state);
-        let legal = all_legal(self.reasoner.as_mut(), self.n_roles);
+        let legal = self.states.choices(state)?;
         let mut worst = DepthValue::Kept;
         for reply in 0..n_replies(&legal, self.role)? {
             let next = self.next(state, &legal, mv, reply);
@@ -111,15 +106,12 @@ impl DepthSearch {
     }
 
     fn compute(&mut self, state: &[u64], depth: u32) -> Option<DepthValue> {
-        self.reasoner.set_state(state);
-        let legal = all_legal(self.reasoner.as_mut(), self.n_roles);
-        if self.reasoner.is_terminal() || legal.iter().any(Vec::is_empty) {
-            let goal = final_goal(self.reasoner.as_mut(), self.n_roles, self.role);
-            return Some(match goal >= self.goal {
+        let Some(legal) = self.states.choices(state) else {
+            return Some(match self.states.goal(state, self.role) >= self.goal {
                 true => DepthValue::Kept,
                 false => DepthValue::Lost,
             });
-        }
+        };
         if depth == 0 {
             return Some(DepthValue::Unknown);
         }
@@ -153,28 +145,25 @@ impl DepthSearch {
 
 #[cfg(test)]
 mod tests {
-    use super::super::file::Position;
+    use super::super::file::OraclePosition;
     use super::super::prove::GoalProver;
     use super::*;
     use panza_arena::engine_choice::build_machine;
     use panza_arena::game_source::Game;
 
-    fn lookahead_of(moves: &[&str], role: &str, budget: usize) -> (u32, bool) {
+    /// The depth of a position for the role.
+    fn lookahead_of(moves: &[&str], role: RoleId, budget: usize) -> (u32, bool) {
         let game = Game::load("ticTacToe").unwrap();
         let machine = build_machine(&game.rules).unwrap();
-        let mut position = Position {
-            role: role.to_string(),
-            goal: 50,
-            good: Vec::new(),
-            note: String::new(),
-            moves: moves.iter().map(|mv| mv.to_string()).collect(),
+        let position = OraclePosition {
+            moves: moves.join(" "),
+            ..OraclePosition::default()
         };
-        position.good = vec!["(mark 1 3)".to_string()];
-        let setup = position.set_up(&machine).unwrap();
-        let mut prover = GoalProver::new(&machine, setup.role);
+        let line = position.line(&machine).unwrap();
+        let mut prover = GoalProver::new(&machine, role);
         prover.budget = 10_000;
-        let verdict = prover.judge(&setup.state, &[0, 50, 100]).unwrap();
-        lookahead(&machine, setup.role, &setup.state, &verdict, budget)
+        let verdict = prover.judge(line.last(), &[0, 50, 100]).unwrap();
+        lookahead(&machine, role, line.last(), &verdict, budget)
     }
 
     #[test]
@@ -185,18 +174,18 @@ mod tests {
             "((mark 1 2) noop)",
             "(noop (mark 3 3))",
         ];
-        assert_eq!(lookahead_of(&to_win, "xplayer", 10_000), (1, true));
+        assert_eq!(lookahead_of(&to_win, RoleId(0), 10_000), (1, true));
         // Any move of o's but the one in the row loses to x's next one.
-        assert_eq!(lookahead_of(&to_win[..3], "oplayer", 10_000), (2, true));
+        assert_eq!(lookahead_of(&to_win[..3], RoleId(1), 10_000), (2, true));
     }
 
     #[test]
     fn a_spent_budget_gives_a_lower_bound() {
         // After a corner and a far side, x can win by force, but not within two of his moves.
         let moves = ["((mark 1 1) noop)", "(noop (mark 2 3))"];
-        let (depth, is_exact) = lookahead_of(&moves, "xplayer", 100_000);
+        let (depth, is_exact) = lookahead_of(&moves, RoleId(0), 100_000);
         assert_eq!((depth, is_exact), (5, true));
-        let (less, is_exact) = lookahead_of(&moves, "xplayer", 20);
+        let (less, is_exact) = lookahead_of(&moves, RoleId(0), 20);
         assert!(less <= depth && !is_exact);
     }
 }

@@ -1,5 +1,6 @@
 //! Verdicts against plain minimax, and states without a verdict.
 
+use super::super::states::texts;
 use super::*;
 use panza_arena::engine_choice::build_machine;
 use panza_arena::game_source::Game;
@@ -36,26 +37,22 @@ fn minimax(machine: &Arc<dyn Machine>, state: &[u64], seen: &mut HashMap<Vec<u64
     if let Some(&value) = seen.get(state) {
         return value;
     }
-    let mut reasoner = Arc::clone(machine).reasoner();
-    reasoner.set_state(state);
-    let value = if reasoner.is_terminal() {
-        let mut goals = [None; 2];
-        reasoner.goals(&mut goals);
-        goals[0].unwrap()
-    } else {
-        let legal = all_legal(reasoner.as_mut(), 2);
-        let mut values = Vec::new();
-        for &own in &legal[0] {
-            for &other in &legal[1] {
-                let mut next = Vec::new();
-                reasoner.set_state(state);
-                reasoner.next_state(&[own, other], &mut next);
-                values.push(minimax(machine, &next, seen));
+    let mut states = States::new(machine);
+    let value = match states.choices(state) {
+        None => states.goal(state, RoleId(0)),
+        Some(legal) => {
+            let mut values = Vec::new();
+            for &own in &legal[0] {
+                for &other in &legal[1] {
+                    let next = states.after(state, &[own, other]);
+                    values.push(minimax(machine, &next, seen));
+                }
             }
-        }
-        match legal[0].len() > 1 {
-            true => values.into_iter().max().unwrap(),
-            false => values.into_iter().min().unwrap(),
+            let best = match legal[0].len() > 1 {
+                true => values.into_iter().max(),
+                false => values.into_iter().min(),
+            };
+            best.unwrap()
         }
     };
     seen.insert(state.to_vec(), value);
@@ -68,16 +65,14 @@ fn verdicts_agree_with_minimax_on_states_of_tic_tac_toe() {
     let mut seen = HashMap::new();
     assert_eq!(minimax(&machine, &machine.initial_state(), &mut seen), 50);
     let mut provers = [0, 1].map(|role| GoalProver::new(&machine, RoleId::from_index(role)));
-    let mut states: Vec<&Vec<u64>> = seen.keys().collect();
-    states.sort_unstable();
+    let mut met: Vec<&Vec<u64>> = seen.keys().collect();
+    met.sort_unstable();
+    let mut states = States::new(&machine);
     let mut counts = [0; 2];
-    for &state in states.iter().step_by(5) {
-        let mut reasoner = Arc::clone(&machine).reasoner();
-        reasoner.set_state(state);
-        if reasoner.is_terminal() {
+    for &state in met.iter().step_by(5) {
+        let Some(legal) = states.choices(state) else {
             continue;
-        }
-        let legal = legal_moves(&machine, state);
+        };
         for (role, prover) in provers.iter_mut().enumerate() {
             if legal[role].len() < 2 {
                 continue;
@@ -91,10 +86,8 @@ fn verdicts_agree_with_minimax_on_states_of_tic_tac_toe() {
             let verdict = prover.judge(state, &[0, 50, 100]).unwrap();
             assert_eq!(verdict.goal, value_of(state));
             for &mv in &legal[role] {
-                let mut next = Vec::new();
-                reasoner.set_state(state);
                 let role = RoleId::from_index(role);
-                reasoner.next_state(&joint_move(&legal, role, mv, 0), &mut next);
+                let next = states.after(state, &joint_move(&legal, role, mv, 0));
                 let is_good = value_of(&next) == verdict.goal;
                 assert_eq!(verdict.good.contains(&mv), is_good);
                 assert_eq!(verdict.bad.contains(&mv), !is_good);
@@ -110,12 +103,7 @@ fn simultaneous_moves_are_judged_where_their_order_makes_no_difference() {
     let judged = |goals| {
         let machine = one_move(goals);
         let verdict = judged(&machine, 0, &machine.initial_state())?;
-        let texts = |moves: &[MoveId]| -> Vec<String> {
-            moves
-                .iter()
-                .map(|&mv| machine.info().move_text(mv))
-                .collect()
-        };
+        let texts = |moves: &[MoveId]| texts(&machine, moves);
         Some((verdict.goal, texts(&verdict.good), texts(&verdict.bad)))
     };
     let (one, two) = (vec!["(take 1)".to_string()], vec!["(take 2)".to_string()]);
