@@ -2,34 +2,17 @@
 
 use std::io::Write as _;
 use std::net::{SocketAddr, TcpStream};
-use std::path::Path;
 use std::time::{Duration, Instant};
 
-use crate::support::client::{Answer, Running, ggp_base, read_to_end};
+use crate::support::client::{Answer, Running, ggp_base, read_to_end, send};
 use crate::support::pile::rules;
-use crate::support::{settings, sound};
+use crate::support::{server_logging_into, settings, sound};
 use base64::Engine as _;
 use serde_json::Value;
 
-/// A server that logs into `folder`.
-fn server(folder: &Path) -> Running {
-    let folder = format!("logs.folder={}", folder.display());
-    let items = [
-        "logs.match_logs=true",
-        "server.log_listen=127.0.0.1:0",
-        folder.as_str(),
-    ];
-    Running::new(settings(&items), sound(4))
-}
-
 fn get_at(address: SocketAddr, target: &str, headers: &str) -> Answer {
-    let mut stream = TcpStream::connect(address).unwrap();
-    stream
-        .set_read_timeout(Some(Duration::from_secs(30)))
-        .unwrap();
     let request = format!("GET {target} HTTP/1.1\r\nHost: localhost\r\n{headers}\r\n");
-    stream.write_all(request.as_bytes()).unwrap();
-    read_to_end(stream)
+    send(address, &request)
 }
 
 fn get(server: &Running, target: &str) -> Answer {
@@ -77,7 +60,7 @@ fn play(server: &Running, id: &str, players: &str) {
 #[test]
 fn a_match_is_listed_and_its_logs_are_served() {
     let root = tempfile::tempdir().unwrap();
-    let server = server(root.path());
+    let server = server_logging_into(root.path(), &[]);
     assert_eq!(json(&server, "/api/matches")["total"], 0);
     play(&server, "local.pile.17", "Ada, Bob");
     let list = json(&server, "/api/matches");
@@ -134,7 +117,7 @@ fn a_match_is_listed_and_its_logs_are_served() {
 #[test]
 fn a_match_database_gets_one_json_object() {
     let root = tempfile::tempdir().unwrap();
-    let server = server(root.path());
+    let server = server_logging_into(root.path(), &[]);
     // A name that no folder and no address can hold as it is.
     let id = "Tiltyard/50%<b>ä";
     play(&server, id, "A");
@@ -170,7 +153,7 @@ fn a_match_database_gets_one_json_object() {
 #[test]
 fn pages_are_served_with_cache_tags() {
     let root = tempfile::tempdir().unwrap();
-    let server = server(root.path());
+    let server = server_logging_into(root.path(), &[]);
     play(&server, "m", "A");
     for target in ["/", "/matches/m", "/viewer"] {
         for address in [server.address, server.logs.unwrap()] {
@@ -203,7 +186,7 @@ fn unknown_paths_are_not_found() {
     let root = tempfile::tempdir().unwrap();
     std::fs::write(root.path().join("secret.txt"), "the secret").unwrap();
     let logs = root.path().join("logs");
-    let server = server(&logs);
+    let server = server_logging_into(&logs, &[]);
     play(&server, "m", "A");
     let long = "x".repeat(100_000);
     let tricks = [
@@ -259,7 +242,7 @@ fn unknown_paths_are_not_found() {
 #[test]
 fn texts_from_outside_are_escaped() {
     let root = tempfile::tempdir().unwrap();
-    let server = server(root.path());
+    let server = server_logging_into(root.path(), &[]);
     let id = "<script>alert`1`</script>";
     play(&server, id, "<img src=x onerror=alert(1)>, \"quoted\"");
     let answer = get(&server, "/api/matches");
@@ -278,7 +261,7 @@ fn texts_from_outside_are_escaped() {
 #[test]
 fn the_player_runs_without_a_log_service() {
     let root = tempfile::tempdir().unwrap();
-    let first = server(root.path());
+    let first = server_logging_into(root.path(), &[]);
     let taken = first.logs.unwrap();
     let item = format!("server.log_listen={taken}");
     let second = Running::new(settings(&[&item]), sound(4));

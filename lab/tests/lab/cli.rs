@@ -1,17 +1,11 @@
 //! Every command of the lab but `performance`, as scripts meet it.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde_json::Value;
 
 use crate::ROOT;
-use crate::program::{assert_keys, fails, objects, run, text};
-
-fn file(folder: &Path, name: &str, content: &str) -> PathBuf {
-    let path = folder.join(name);
-    std::fs::write(&path, content).unwrap();
-    path
-}
+use crate::program::{assert_keys, fails, file, objects, run, text};
 
 /// A corpus of two of our own games, the second with a trace of another game.
 fn small_corpus() -> tempfile::TempDir {

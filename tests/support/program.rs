@@ -1,19 +1,24 @@
-//! Runs the lab's program.
+//! Runs the program of a package: `PROGRAM` of the crate, in its `ROOT`.
 
-use std::process::{Command, Output};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
 
-use crate::ROOT;
+use crate::{PROGRAM, ROOT};
 
-pub fn lab() -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_panza-lab"));
+pub fn program() -> Command {
+    let mut command = Command::new(PROGRAM);
     command.current_dir(ROOT).env_remove("RUST_LOG");
+    command.stdin(Stdio::null());
     command
 }
 
 pub fn run(arguments: &[&str]) -> Output {
-    lab().args(arguments).output().expect("the program starts")
+    program()
+        .args(arguments)
+        .output()
+        .expect("the program starts")
 }
 
 pub fn text(bytes: &[u8]) -> String {
@@ -34,7 +39,7 @@ pub fn fails(arguments: &[&str], status: i32) -> String {
 
 /// Runs a command with `--json` and gives the objects of its output, which must be all of it.
 pub fn objects(arguments: &[&str], status: i32) -> Vec<Value> {
-    let output = lab().args(arguments).arg("--json").output().unwrap();
+    let output = program().args(arguments).arg("--json").output().unwrap();
     let message = text(&output.stderr);
     assert_eq!(
         output.status.code(),
@@ -54,4 +59,11 @@ pub fn assert_keys(object: &Value, keys: &[&str]) {
     for key in keys {
         assert!(object.get(key).is_some(), "no key `{key}` in {object}");
     }
+}
+
+/// Writes a file into a folder.
+pub fn file(folder: &Path, name: &str, content: &str) -> PathBuf {
+    let path = folder.join(name);
+    std::fs::write(&path, content).unwrap();
+    path
 }
