@@ -17,6 +17,7 @@ pub mod oracle;
 mod page;
 mod performance;
 mod puzzles;
+mod server;
 mod shorten;
 mod soak;
 mod strength;
