@@ -159,7 +159,7 @@ impl Oracle {
     }
 }
 
-/// The named oracles; without names all of [`FOLDER`]. Of a folder those whose games are there; a
+/// The named oracles; without names all of `lab/oracles`. Of a folder those whose games are there; a
 /// complaint names each other.
 pub fn open_all(names: &[String], output: Output) -> anyhow::Result<Vec<Oracle>> {
     let all = [FOLDER.to_string()];
@@ -190,7 +190,7 @@ pub fn open_all(names: &[String], output: Output) -> anyhow::Result<Vec<Oracle>>
     Ok(oracles)
 }
 
-/// The oracle of a name in [`FOLDER`], or the path itself.
+/// The oracle of a name in `FOLDER`, or the path itself.
 fn path_of(name: &str) -> PathBuf {
     let path = Path::new(name);
     match path.is_file() || path.extension().is_some() {
