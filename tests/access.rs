@@ -1,37 +1,12 @@
 //! Who may use which port: client addresses, Host names, the secret.
 
-use std::io::Write;
-use std::net::{SocketAddr, TcpStream};
-use std::time::Duration;
+use std::net::SocketAddr;
 
-use crate::support::client::{
-    AVAILABLE, Answer, Running, check_common, check_ggp, ggp_base, read_to_end,
-};
+use crate::support::client::{AVAILABLE, Answer, Running, check_common, check_ggp, ggp_base, send};
+use crate::support::logging_server;
 use crate::support::pile::rules;
-use crate::support::{settings, sound};
 
 const SECRET: &str = "correct-horse-battery";
-
-fn server(items: &[&str]) -> (Running, tempfile::TempDir) {
-    let root = tempfile::tempdir().unwrap();
-    let folder = format!("logs.folder={}", root.path().display());
-    let mut all = vec![
-        "logs.match_logs=true",
-        "server.log_listen=127.0.0.1:0",
-        folder.as_str(),
-    ];
-    all.extend(items);
-    (Running::new(settings(&all), sound(4)), root)
-}
-
-fn send(address: SocketAddr, request: &str) -> Answer {
-    let mut stream = TcpStream::connect(address).unwrap();
-    stream
-        .set_read_timeout(Some(Duration::from_secs(30)))
-        .unwrap();
-    stream.write_all(request.as_bytes()).unwrap();
-    read_to_end(stream)
-}
 
 fn get(address: SocketAddr, target: &str, headers: &str) -> Answer {
     send(address, &format!("GET {target} HTTP/1.1\r\n{headers}\r\n"))
@@ -50,7 +25,7 @@ fn start(server: &Running) {
 
 #[test]
 fn addresses_outside_the_list_are_refused_before_the_body() {
-    let (server, _root) = server(&["server.allow=10.0.0.0/8, 192.0.2.7"]);
+    let (server, _root) = logging_server(&["server.allow=10.0.0.0/8, 192.0.2.7"]);
     for request in [
         ggp_base("( INFO )"),
         // A body that never comes.
@@ -72,13 +47,13 @@ fn addresses_outside_the_list_are_refused_before_the_body() {
 
 #[test]
 fn addresses_in_the_list_are_served() {
-    let (server, _root) = server(&["server.allow=10.0.0.0/8, 127.0.0.0/8"]);
+    let (server, _root) = logging_server(&["server.allow=10.0.0.0/8, 127.0.0.0/8"]);
     server.assert_available();
 }
 
 #[test]
 fn a_port_for_messages_alone_has_no_pages() {
-    let (server, _root) = server(&["server.game_port_pages=false"]);
+    let (server, _root) = logging_server(&["server.game_port_pages=false"]);
     for target in ["/", "/metrics", "/healthz", "/viewer", "/assets/style.css"] {
         let answer = get(server.address, target, "Host: localhost\r\n");
         assert_eq!(answer.code(), "404", "{target}");
@@ -92,7 +67,7 @@ fn a_port_for_messages_alone_has_no_pages() {
 
 #[test]
 fn matches_are_not_shown_under_unknown_host_names() {
-    let (server, _root) = server(&["server.host_names=panza.example.org"]);
+    let (server, _root) = logging_server(&["server.host_names=panza.example.org"]);
     start(&server);
     let (player, logs) = (server.address, server.logs.unwrap());
     for target in ["/", "/matches/m", "/api/matches", "/api/matches/m/log"] {
@@ -128,7 +103,7 @@ fn matches_are_not_shown_under_unknown_host_names() {
 
 #[test]
 fn messages_of_browsers_need_a_known_host() {
-    let (server, _root) = server(&[]);
+    let (server, _root) = logging_server(&[]);
     let address = server.address;
     // Game managers name any host, or none.
     for headers in ["Host: evil.example\r\n", "", "Host: 127.0.0.1\r\n"] {
@@ -159,7 +134,7 @@ fn messages_of_browsers_need_a_known_host() {
 
 #[test]
 fn pages_of_other_origins_send_no_messages() {
-    let (server, _root) = server(&["server.origins=https://ggp.example.org"]);
+    let (server, _root) = logging_server(&["server.origins=https://ggp.example.org"]);
     let host = "Host: 127.0.0.1:9147\r\n";
     for mark in [
         "Origin: https://evil.example",
@@ -178,7 +153,7 @@ fn pages_of_other_origins_send_no_messages() {
 
 #[test]
 fn a_get_asks_for_nothing_but_info() {
-    let (server, _root) = server(&[]);
+    let (server, _root) = logging_server(&[]);
     for message in [
         "(START m a ((role a)(legal a x)(goal a 5)) 9 9)",
         "(ABORT m)",
@@ -195,7 +170,7 @@ fn a_get_asks_for_nothing_but_info() {
 
 #[test]
 fn only_named_origins_may_show_the_viewer_in_a_frame() {
-    let (server, _root) = server(&["server.origins=https://ggp.example.org"]);
+    let (server, _root) = logging_server(&["server.origins=https://ggp.example.org"]);
     let policy = |path: &str| {
         let answer = get(server.address, path, "Host: localhost\r\n");
         answer
@@ -212,7 +187,7 @@ fn only_named_origins_may_show_the_viewer_in_a_frame() {
 #[test]
 fn this_machine_may_need_the_secret() {
     let secret = format!("server.pages_secret={SECRET}");
-    let (server, _root) = server(&["server.pages_for=secret", &secret]);
+    let (server, _root) = logging_server(&["server.pages_for=secret", &secret]);
     for path in ["/", "/play", "/api/matches"] {
         let get = |header: &str| {
             get(
@@ -234,7 +209,7 @@ fn this_machine_may_need_the_secret() {
 
 #[test]
 fn the_secret_becomes_a_cookie() {
-    let (server, root) = server(&[&format!("server.pages_secret={SECRET}")]);
+    let (server, root) = logging_server(&[&format!("server.pages_secret={SECRET}")]);
     start(&server);
     let address = server.address;
     // What needs the secret here is an unknown host.
@@ -269,7 +244,7 @@ fn the_secret_becomes_a_cookie() {
 
 #[test]
 fn what_a_proxy_forwards_is_not_from_here() {
-    let (server, _root) = server(&[]);
+    let (server, _root) = logging_server(&[]);
     let get = |header: &str| get(server.address, "/", &format!("Host: localhost\r\n{header}"));
     assert_eq!(get("").code(), "200");
     for header in [

@@ -2,73 +2,15 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use panza::memory::Store;
 use panza::structure::signature;
 use serde_json::Value;
 
-const ROOT: &str = env!("CARGO_MANIFEST_DIR");
-
-fn panza() -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_panza"));
-    command.current_dir(ROOT).env_remove("RUST_LOG");
-    command
-}
-
-fn run(arguments: &[&str]) -> Output {
-    panza()
-        .args(arguments)
-        .output()
-        .expect("the program starts")
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8(bytes.to_vec()).expect("output is UTF-8")
-}
-
-/// Runs a command that must fail with `status`, and gives what it said on standard error.
-fn fails(arguments: &[&str], status: i32) -> String {
-    let output = run(arguments);
-    let message = text(&output.stderr);
-    assert_eq!(
-        output.status.code(),
-        Some(status),
-        "{arguments:?}: {message}"
-    );
-    message
-}
-
-/// Runs a command with `--json` and gives the objects of its output, which must be all of it.
-fn objects(arguments: &[&str], status: i32) -> Vec<Value> {
-    let output = panza().args(arguments).arg("--json").output().unwrap();
-    let message = text(&output.stderr);
-    assert_eq!(
-        output.status.code(),
-        Some(status),
-        "{arguments:?}: {message}"
-    );
-    let lines = text(&output.stdout);
-    let objects: Vec<Value> = lines
-        .lines()
-        .map(|line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{line}: {error}")))
-        .collect();
-    assert!(objects.iter().all(Value::is_object), "{lines}");
-    objects
-}
-
-fn assert_keys(object: &Value, keys: &[&str]) {
-    for key in keys {
-        assert!(object.get(key).is_some(), "no key `{key}` in {object}");
-    }
-}
-
-fn file(folder: &Path, name: &str, content: &str) -> PathBuf {
-    let path = folder.join(name);
-    std::fs::write(&path, content).unwrap();
-    path
-}
+use crate::ROOT;
+use crate::support::program::{assert_keys, fails, file, objects, program, run, text};
 
 const UNREADABLE: &str = "(role white)\n(<= (legal white go)\n    (true (ready))\n";
 
@@ -285,7 +227,7 @@ fn format_leaves_alone_what_it_cannot_lay_out_or_replace() {
     assert_eq!(std::fs::read(&latin).unwrap(), b"(role   wei\xdf)\n");
 
     // Away from the project's folder a game known by name is a copy inside the program.
-    let output = panza()
+    let output = program()
         .current_dir(folder.path())
         .args(["format", "hanoi", "--write"])
         .output()
@@ -643,7 +585,7 @@ fn a_match_can_be_watched_while_it_is_played() {
         "3",
     ];
     let temporary = tempfile::tempdir().unwrap();
-    let mut child = panza()
+    let mut child = program()
         .args(arguments)
         .env("TMPDIR", temporary.path())
         .stdout(Stdio::null())
@@ -684,7 +626,7 @@ fn a_match_can_be_watched_while_it_is_played() {
 
 /// Starts a command and reads its first line, so that it is known to run.
 fn started(arguments: &[&str]) -> (Child, String, BufReader<std::process::ChildStdout>) {
-    let mut child = panza()
+    let mut child = program()
         .args(arguments)
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())

@@ -5,7 +5,7 @@
 //! moves are compared. The network is tested without passes, with every pass, with each pass alone,
 //! in phases, each counted and specialised, and by lanes.
 
-use std::path::Path;
+use panza::games::EMBEDDED;
 
 #[path = "engines/phases.rs"]
 mod phases;
@@ -16,19 +16,12 @@ use crate::support::compare::{compare, machines, network_of, rules_of};
 
 #[test]
 fn every_engine_agrees_with_the_prover_on_every_game() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("gdl-games");
-    let mut games = 0;
-    for entry in std::fs::read_dir(folder).expect("the games are there") {
-        let path = entry.expect("the folder can be read").path();
-        if path.extension().is_none_or(|extension| extension != "gdl") {
-            continue;
-        }
-        games += 1;
-        let rules = rules_of(&std::fs::read_to_string(&path).expect("the game can be read"));
+    for (name, text) in EMBEDDED {
+        let rules = rules_of(text);
         let machines = machines(&network_of(&rules));
-        compare(&path.display().to_string(), &rules, machines, 150, 500);
+        compare(name, &rules, machines, 150, 500);
     }
-    assert!(games >= 18, "only {games} games");
+    assert!(EMBEDDED.len() >= 18, "only {} games", EMBEDDED.len());
 }
 
 /// A graph whose edges come and go while reachability recurses over them: a latch would keep what

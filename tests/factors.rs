@@ -1,8 +1,8 @@
 //! Games with independent factors are divided into them, and others are not.
 
-use std::path::Path;
 use std::time::{Duration, Instant};
 
+use panza::games::EMBEDDED;
 use panza::ground::{self, Budget};
 use panza::propnet::{self, Network};
 use panza::structure::factors::{Factors, factors};
@@ -33,22 +33,11 @@ fn relevant(found: &Factors) -> usize {
 
 #[test]
 fn games_of_the_project_have_their_factors() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("gdl-games");
     let mut wrong = Vec::new();
-    for entry in std::fs::read_dir(folder).expect("the games are there") {
-        let path = entry.expect("a readable folder").path();
-        if path.extension().is_none_or(|extension| extension != "gdl") {
-            continue;
-        }
-        let name = path
-            .file_stem()
-            .expect("a name")
-            .to_string_lossy()
-            .into_owned();
-        let text = std::fs::read_to_string(&path).expect("a readable game");
-        let network = network_of(&text).expect("a network");
+    for &(name, text) in EMBEDDED {
+        let network = network_of(text).expect("a network");
         let found = factors(&network, Budget::generous()).expect("no time limit");
-        let expected = match name.as_str() {
+        let expected = match name {
             "jointConnectFour" | "connectFourSimultaneous" | "dualHamilton" => 2,
             "jointButtonsAndLights" => 3,
             _ => 1,

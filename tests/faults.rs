@@ -6,10 +6,11 @@
 use std::fs;
 use std::io::Write as _;
 use std::net::TcpStream;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+use panza::arena::game_source::Game;
 use rustix::process::Resource;
 use serde_json::Value;
 
@@ -22,8 +23,7 @@ const START_CLOCK: f64 = 3.0;
 const PLAY_CLOCK: f64 = 3.0;
 
 fn connect_four() -> String {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("gdl-games/connectFour.gdl");
-    fs::read_to_string(path).unwrap()
+    Game::load("connectFour").unwrap().sheet.text
 }
 
 fn start(id: &str) -> String {

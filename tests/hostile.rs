@@ -4,9 +4,9 @@
 //! `docs/reliability.md` has measured ones.
 
 use std::fmt::Write as _;
-use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+use panza::arena::game_source::Game;
 use rustix::process::Resource;
 
 use crate::support::client::read_to_end;
@@ -221,8 +221,7 @@ fn doubling() -> String {
 }
 
 fn tic_tac_toe() -> String {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("gdl-games/ticTacToe.gdl");
-    std::fs::read_to_string(path).unwrap()
+    Game::load("ticTacToe").unwrap().sheet.text
 }
 
 /// A match of tic-tac-toe is answered as ever.

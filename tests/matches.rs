@@ -1,28 +1,17 @@
 //! Whole matches of real games over sockets, and the fallback machine compared with the main one.
 
 use std::collections::BTreeSet;
-use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::support::client::{Running, read_to_end};
 use crate::support::{factory, settings};
+use panza::arena::game_source::Game;
 use panza::build::{self, BuildBudget, GameBuilders};
-use panza::gdl::{self, Rules};
+use panza::gdl::Rules;
 use panza::ids::{Id, RoleId};
 use panza::machine::random::Random;
 use panza::prover::{Prover, State};
-
-fn text_of(game: &str) -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("gdl-games/{game}.gdl"));
-    std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
-}
-
-fn rules_of(text: &str) -> Rules {
-    let (rules, diagnostics) = gdl::load(text);
-    assert!(gdl::is_playable(&rules, &diagnostics), "{diagnostics:?}");
-    rules
-}
 
 /// The prover alone.
 fn last_resort() -> GameBuilders {
@@ -84,8 +73,8 @@ fn play(
     start_clock: f64,
     play_clock: f64,
 ) -> Vec<Option<u8>> {
-    let text = text_of(game);
-    let rules = rules_of(&text);
+    let Game { sheet, rules } = Game::load(game).unwrap();
+    let text = sheet.text;
     let mut referee = Referee::new(&rules);
     assert_eq!(referee.n_roles, players.len());
     let servers: Vec<Running> = players
@@ -179,7 +168,7 @@ fn a_single_player_game_is_played() {
 #[test]
 fn the_fallback_agrees_with_the_main_machine() {
     for game in ["ticTacToe", "roshamboTen", "hanoi", "breakthrough"] {
-        let rules = rules_of(&text_of(game));
+        let rules = Game::load(game).unwrap().rules;
         let budget = BuildBudget {
             until: Instant::now() + Duration::from_secs(60),
             memory: 1 << 30,

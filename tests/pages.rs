@@ -1,45 +1,25 @@
 //! The pages and files that browsers and match databases get.
 
 use std::io::Write as _;
-use std::net::{SocketAddr, TcpStream};
-use std::path::Path;
+use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-use crate::support::client::{Answer, Running, ggp_base, read_to_end};
+use crate::support::client::{Answer, Running, connect, ggp_base, read_to_end, send};
 use crate::support::pile::rules;
-use crate::support::{settings, sound};
+use crate::support::{server_logging_into, settings, sound};
 use base64::Engine as _;
 use serde_json::Value;
 
 /// The header that only pages of the player send.
 const OWN: &str = "panza-page: 1\r\n";
 
-/// A server that logs into `folder`.
-fn server(folder: &Path) -> Running {
-    let folder = format!("logs.folder={}", folder.display());
-    let items = [
-        "logs.match_logs=true",
-        "server.log_listen=127.0.0.1:0",
-        folder.as_str(),
-    ];
-    Running::new(settings(&items), sound(4))
-}
-
 fn get_at(address: SocketAddr, target: &str, headers: &str) -> Answer {
-    let mut stream = TcpStream::connect(address).unwrap();
-    stream
-        .set_read_timeout(Some(Duration::from_secs(30)))
-        .unwrap();
     let request = format!("GET {target} HTTP/1.1\r\nHost: localhost\r\n{headers}\r\n");
-    stream.write_all(request.as_bytes()).unwrap();
-    read_to_end(stream)
+    send(address, &request)
 }
 
 fn post(address: SocketAddr, target: &str, headers: &str, body: &str) -> Answer {
-    let mut stream = TcpStream::connect(address).unwrap();
-    stream
-        .set_read_timeout(Some(Duration::from_secs(30)))
-        .unwrap();
+    let mut stream = connect(address);
     let length = body.len();
     let head = format!(
         "POST {target} HTTP/1.1\r\nHost: localhost\r\n{headers}Content-Length: {length}\r\n\r\n"
@@ -95,7 +75,7 @@ fn play(server: &Running, id: &str, players: &str) {
 #[test]
 fn a_match_is_listed_and_its_logs_are_served() {
     let root = tempfile::tempdir().unwrap();
-    let server = server(root.path());
+    let server = server_logging_into(root.path(), &[]);
     assert_eq!(json(&server, "/api/matches")["total"], 0);
     play(&server, "local.pile.17", "Ada, Bob");
     let list = json(&server, "/api/matches");
@@ -152,7 +132,7 @@ fn a_match_is_listed_and_its_logs_are_served() {
 #[test]
 fn a_match_database_gets_one_json_object() {
     let root = tempfile::tempdir().unwrap();
-    let server = server(root.path());
+    let server = server_logging_into(root.path(), &[]);
     // A name that no folder and no address can hold as it is.
     let id = "Tiltyard/50%<b>ä";
     play(&server, id, "A");
@@ -186,16 +166,14 @@ fn a_match_database_gets_one_json_object() {
     assert_eq!(get(&server, target).code(), "404");
     assert_eq!(get_at(logs, "/unknown", "").code(), "404");
     // And the log service takes no messages.
-    let mut stream = TcpStream::connect(logs).unwrap();
-    stream.write_all(ggp_base("( INFO )").as_bytes()).unwrap();
-    assert_eq!(read_to_end(stream).code(), "405");
+    assert_eq!(send(logs, &ggp_base("( INFO )")).code(), "405");
     server.assert_available();
 }
 
 #[test]
 fn logs_are_unpacked_for_the_viewer_alone() {
     let root = tempfile::tempdir().unwrap();
-    let server = server(root.path());
+    let server = server_logging_into(root.path(), &[]);
     let logs = server.logs.unwrap();
     let mut encoder = bzip2::write::BzEncoder::new(Vec::new(), bzip2::Compression::best());
     encoder.write_all(b"a log").unwrap();
@@ -243,7 +221,7 @@ fn logs_are_unpacked_for_the_viewer_alone() {
 #[test]
 fn pages_are_served_with_cache_tags() {
     let root = tempfile::tempdir().unwrap();
-    let server = server(root.path());
+    let server = server_logging_into(root.path(), &[]);
     play(&server, "m", "A");
     for target in ["/", "/matches/m", "/viewer"] {
         for address in [server.address, server.logs.unwrap()] {
@@ -276,7 +254,7 @@ fn unknown_paths_are_not_found() {
     let root = tempfile::tempdir().unwrap();
     std::fs::write(root.path().join("secret.txt"), "the secret").unwrap();
     let logs = root.path().join("logs");
-    let server = server(&logs);
+    let server = server_logging_into(&logs, &[]);
     play(&server, "m", "A");
     let long = "x".repeat(100_000);
     let tricks = [
@@ -332,7 +310,7 @@ fn unknown_paths_are_not_found() {
 #[test]
 fn texts_from_outside_are_escaped() {
     let root = tempfile::tempdir().unwrap();
-    let server = server(root.path());
+    let server = server_logging_into(root.path(), &[]);
     let id = "<script>alert`1`</script>";
     play(&server, id, "<img src=x onerror=alert(1)>, \"quoted\"");
     let answer = get(&server, "/api/matches");
@@ -351,7 +329,7 @@ fn texts_from_outside_are_escaped() {
 #[test]
 fn the_player_runs_without_a_log_service() {
     let root = tempfile::tempdir().unwrap();
-    let first = server(root.path());
+    let first = server_logging_into(root.path(), &[]);
     let taken = first.logs.unwrap();
     let item = format!("server.log_listen={taken}");
     let second = Running::new(settings(&[&item]), sound(4));

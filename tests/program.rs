@@ -22,3 +22,6 @@ mod remembered_plans;
 mod sokoban_program;
 mod tables;
 mod tournament;
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_panza");
+const ROOT: &str = env!("CARGO_MANIFEST_DIR");

@@ -1,48 +1,28 @@
 //! `panza sokoban` as scripts meet it.
 
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Output};
 
 use serde_json::Value;
+
+use crate::support::program;
 
 const LEVELS: &str = "sokoban-levels/twelve.sok";
 
 fn run(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_panza"))
-        .current_dir(env!("CARGO_MANIFEST_DIR"))
-        .env_remove("RUST_LOG")
-        .stdin(Stdio::null())
-        .arg("sokoban")
-        .args(arguments)
-        .output()
-        .expect("the program starts")
+    program::run(&[&["sokoban"], arguments].concat())
 }
 
-/// The objects that a command writes with `--json`, which must end with this status.
 fn objects(arguments: &[&str], status: i32) -> Vec<Value> {
-    let output = run(&[arguments, &["--json"]].concat());
-    let message = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(
-        output.status.code(),
-        Some(status),
-        "{arguments:?}: {message}"
-    );
-    let lines = String::from_utf8(output.stdout).unwrap();
-    let objects = lines
-        .lines()
-        .map(|line| serde_json::from_str(line).expect(line));
-    objects.collect()
+    program::objects(&[&["sokoban"], arguments].concat(), status)
 }
 
 fn complaint(arguments: &[&str]) -> String {
-    let output = run(arguments);
-    assert_eq!(output.status.code(), Some(2), "{arguments:?}");
-    String::from_utf8(output.stderr).unwrap()
+    program::fails(&[&["sokoban"], arguments].concat(), 2)
 }
 
 fn file(folder: &Path, name: &str, content: &str) -> String {
-    let path = folder.join(name);
-    std::fs::write(&path, content).unwrap();
+    let path = program::file(folder, name, content);
     path.to_str().unwrap().to_string()
 }
 

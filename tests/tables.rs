@@ -1,36 +1,16 @@
 //! Playing in a browser, over HTTP: who may, what is answered, and that matches go first.
 
-use std::io::Write;
-use std::net::{SocketAddr, TcpStream};
+use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::support::client::{Answer, Running, read_to_end};
+use crate::support::client::{Answer, Running, send};
+use crate::support::logging_server;
 use crate::support::pile::rules;
-use crate::support::{settings, sound};
 
 const PATIENCE: Duration = Duration::from_secs(60);
 const OWN: &str = "panza-page: 1\r\n";
-
-fn server(items: &[&str]) -> (Running, tempfile::TempDir) {
-    let root = tempfile::tempdir().unwrap();
-    let folder = format!("logs.folder={}", root.path().display());
-    let mut all = vec![
-        "logs.match_logs=true",
-        "server.log_listen=127.0.0.1:0",
-        folder.as_str(),
-    ];
-    all.extend(items);
-    (Running::new(settings(&all), sound(4)), root)
-}
-
-fn send(address: SocketAddr, request: &str) -> Answer {
-    let mut stream = TcpStream::connect(address).unwrap();
-    stream.set_read_timeout(Some(PATIENCE)).unwrap();
-    stream.write_all(request.as_bytes()).unwrap();
-    read_to_end(stream)
-}
 
 fn post(address: SocketAddr, path: &str, headers: &str, body: &str) -> Answer {
     let length = body.len();
@@ -72,7 +52,7 @@ fn wait(server: &Running, table: &str, fits: impl Fn(&Value) -> bool) -> Value {
 
 #[test]
 fn a_game_is_played_over_http_and_logged() {
-    let (server, _root) = server(&[]);
+    let (server, _root) = logging_server(&[]);
     let games = json(&get(server.address, "/api/games", ""));
     let is_there =
         |game: &Value| game["name"] == "ticTacToe" && game["roles"].as_array().unwrap().len() == 2;
@@ -113,7 +93,7 @@ fn a_game_is_played_over_http_and_logged() {
 
 #[test]
 fn only_pages_of_this_player_and_machine_may_play() {
-    let (server, _root) = server(&[]);
+    let (server, _root) = logging_server(&[]);
     let opening = json!({ "game": "ticTacToe" }).to_string();
     let refused = |headers: &str| post(server.address, "/api/tables", headers, &opening);
     assert_eq!(refused("").code(), "403");
@@ -139,7 +119,7 @@ fn only_pages_of_this_player_and_machine_may_play() {
 
 #[test]
 fn faulty_orders_are_refused_with_a_reason() {
-    let (server, _root) = server(&[]);
+    let (server, _root) = logging_server(&[]);
     let told = |path: &str, body: &str| post(server.address, path, OWN, body);
     for (path, body, code, reason) in [
         ("/api/tables", "{", "400", "not understood"),
@@ -170,7 +150,7 @@ fn faulty_orders_are_refused_with_a_reason() {
 
 #[test]
 fn a_table_waits_while_a_match_is_played() {
-    let (server, _root) = server(&[]);
+    let (server, _root) = logging_server(&[]);
     let setting = json!({ "game": "breakthrough", "people": "none", "seconds": 0.05 });
     let table = open(&server, &setting);
     let n_moves = |view: &Value| view["moves"].as_array().unwrap().len();

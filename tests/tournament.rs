@@ -5,19 +5,13 @@ use std::process::{Command, Output};
 
 use serde_json::Value;
 
-const PROGRAM: &str = env!("CARGO_BIN_EXE_panza");
+use crate::PROGRAM;
+use crate::support::program::{program, text};
 
 fn tournament() -> Command {
-    let mut command = Command::new(PROGRAM);
+    let mut command = program();
+    command.arg("tournament");
     command
-        .current_dir(env!("CARGO_MANIFEST_DIR"))
-        .env_remove("RUST_LOG")
-        .arg("tournament");
-    command
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8(bytes.to_vec()).expect("output is UTF-8")
 }
 
 /// Runs the command, which must end with `status`; its standard output and standard error.

@@ -1,9 +1,9 @@
 //! The laboratory: measures and tests Panza itself.
 //!
 //! Everything here serves the people who work on Panza, and nothing of it is part of a user's
-//! program: speed beside other programs, strength of one build against another, oracles with the
-//! exact values of moves, the quality of trained evaluations, published games, fingerprints,
-//! positions with proven good moves, and the pages in `docs` that are made of their results.
+//! program: speed beside other programs, strength of one build against another, positions
+//! with proven claims about their moves, the quality of trained evaluations, published games,
+//! fingerprints, and the pages in `docs` that are made of their results.
 
 mod analysis;
 mod children;
@@ -16,8 +16,8 @@ mod nets;
 pub mod oracle;
 mod page;
 mod performance;
-pub mod positions;
 mod puzzles;
+mod server;
 mod shorten;
 mod soak;
 mod strength;
@@ -60,20 +60,14 @@ enum Command {
     #[command(after_help = "Status 1: a game failed.\n\n\
             Example:\n  cargo lab analysis --corpus ../shared/corpus --seconds 2 --out docs/analysis.md")]
     Analysis(analysis::AnalysisArguments),
-    /// Search, verify and make positions with proven good moves.
+    /// Make and verify positions with proven claims about their moves, and search them.
     #[command(
-        after_help = "A file of positions is TOML: a game and a list of positions. Each has the joint moves before it, a role, the goal\n\
-            that the role can force, and all its good moves, which are those that keep this goal.\n\n\
-            Examples:\n  cargo lab positions check tests/positions --seconds 2 --threads 2\n  \
-            cargo lab positions verify tests/positions\n  cargo lab positions make connectFour --count 5 --out mine.toml"
-    )]
-    Positions(positions::PositionsArguments),
-    /// Make, verify and score oracles: positions with the exact value of every legal move.
-    #[command(
-        after_help = "An oracle is a file lab/oracles/NAME.jsonl. `score` measures how often the search chooses a move that loses value:\n\
-            its figures show smaller changes of strength than matches do, and in less time.\n\n\
+        after_help = "An oracle is a file of positions: NAME stands for lab/oracles/NAME.jsonl. `score` measures how often the search\n\
+            chooses a move that loses value: its figures show smaller changes of strength than matches do, and in less time.\n\
+            `check` shows whether and when it finds a move that keeps the goal that the role can force.\n\n\
             Examples:\n  cargo lab oracle score --iterations 1000,10000 --ms 100\n  \
             cargo lab oracle score reversi --set search.exploration=0.6 --positions 100\n  \
+            cargo lab oracle check lab/oracles/forced --seconds 2 --threads 2\n  \
             cargo lab oracle verify connectFour\n  \
             cargo lab oracle make reversi --count 300 --out lab/oracles/reversi.jsonl"
     )]
@@ -190,7 +184,6 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<Outcome> {
     match &arguments.command {
         Command::Corpus(arguments) => corpus::run(arguments, output),
         Command::Analysis(arguments) => analysis::run(arguments, output),
-        Command::Positions(arguments) => positions::run(arguments, output),
         Command::Oracle(arguments) => oracle::run(arguments, output),
         Command::Performance(arguments) => performance::run(arguments, output),
         Command::Fingerprint(arguments) => fingerprint::run(arguments, output),

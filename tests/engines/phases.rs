@@ -2,7 +2,7 @@
 //!
 //! A group that held in a few games may break in another, so some games here break theirs.
 
-use std::path::Path;
+use panza::games::EMBEDDED;
 use std::sync::Arc;
 
 use crate::support::compare::{
@@ -46,24 +46,17 @@ fn names(network: &Network, group: &[BaseId]) -> Vec<String> {
 
 #[test]
 fn games_of_the_project_agree_with_the_prover_in_phases() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("gdl-games");
     let mut in_two = Vec::new();
-    for entry in std::fs::read_dir(folder).expect("the games are there") {
-        let path = entry.expect("the folder can be read").path();
-        if path.extension().is_none_or(|extension| extension != "gdl") {
-            continue;
-        }
-        let text = std::fs::read_to_string(&path).expect("the game can be read");
-        let (network, Some(phases)) = in_phases(&text) else {
+    for &(name, text) in EMBEDDED {
+        let (network, Some(phases)) = in_phases(text) else {
             continue;
         };
-        let name = path.file_stem().unwrap_or_default().to_string_lossy();
         let machines = machines(&network, &phases);
-        compare(&name, &rules_of(&text), machines, 120, 500);
-        in_two.push(name.to_string());
+        compare(name, &rules_of(text), machines, 120, 500);
+        in_two.push(name);
     }
     for expected in ["ticTacToe", "connectFour", "breakthrough", "hex"] {
-        assert!(in_two.iter().any(|name| name == expected), "{in_two:?}");
+        assert!(in_two.contains(&expected), "{in_two:?}");
     }
 }
 

@@ -73,13 +73,9 @@ impl Running {
         }
     }
 
-    /// A new connection. A read that takes half a minute is an error.
+    /// A new connection.
     pub fn connect(&self) -> TcpStream {
-        let stream = TcpStream::connect(self.address).unwrap();
-        stream
-            .set_read_timeout(Some(Duration::from_secs(30)))
-            .unwrap();
-        stream
+        connect(self.address)
     }
 
     /// Sends bytes and reads the answer up to the end of the connection.
@@ -130,6 +126,21 @@ impl Drop for Running {
 
 pub const AVAILABLE: &str = "( ( name Panza ) ( status available ) ( species alien ) )";
 pub const BUSY: &str = "( ( name Panza ) ( status busy ) ( species alien ) )";
+
+/// A new connection. A read that takes half a minute is an error.
+pub fn connect(address: SocketAddr) -> TcpStream {
+    let stream = TcpStream::connect(address).unwrap();
+    let patience = Some(Duration::from_secs(30));
+    stream.set_read_timeout(patience).unwrap();
+    stream
+}
+
+/// Sends a request and reads the answer up to the end of the connection.
+pub fn send(address: SocketAddr, request: &str) -> Answer {
+    let mut stream = connect(address);
+    stream.write_all(request.as_bytes()).unwrap();
+    read_to_end(stream)
+}
 
 /// A request as ggp-base writes it.
 pub fn ggp_base(message: &str) -> String {

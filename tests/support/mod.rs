@@ -3,12 +3,15 @@
 
 pub mod client;
 pub mod pile;
+pub mod program;
 #[cfg(target_os = "linux")]
 pub mod process;
 pub mod renamed;
 
+use std::path::Path;
 use std::sync::{Arc, Once};
 
+use client::Running;
 use panza::build::{BuildBudget, BuiltGame, GameBuilder, GameBuilders};
 use panza::config::Settings;
 use panza::gdl::Rules;
@@ -75,4 +78,23 @@ pub fn sound(size: u64) -> GameBuilders {
         main: piles(size, "pile", Mischief::default()),
         fallback: None,
     }
+}
+
+/// A server of piles that serves logs, and the folder of its logs.
+pub fn logging_server(items: &[&str]) -> (Running, tempfile::TempDir) {
+    let root = tempfile::tempdir().unwrap();
+    let server = server_logging_into(root.path(), items);
+    (server, root)
+}
+
+/// A server of piles that serves the logs that it writes into `folder`.
+pub fn server_logging_into(folder: &Path, items: &[&str]) -> Running {
+    let folder = format!("logs.folder={}", folder.display());
+    let mut all = vec![
+        "logs.match_logs=true",
+        "server.log_listen=127.0.0.1:0",
+        folder.as_str(),
+    ];
+    all.extend(items);
+    Running::new(settings(&all), sound(4))
 }

@@ -7,7 +7,7 @@ use std::fmt;
 use std::io::{self, IsTerminal, Write};
 use std::time::Duration;
 
-use indicatif::{ProgressBar, ProgressState, ProgressStyle};
+use indicatif::{HumanCount, ProgressBar, ProgressState, ProgressStyle};
 use serde::Serialize;
 
 /// Where a command's results go.
@@ -193,15 +193,7 @@ pub fn wrapped(words: &[String], indent: &str) -> String {
 
 /// A number with a comma between each three digits.
 pub fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut out = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
+    HumanCount(number).to_string()
 }
 
 /// A number of things with a regular plural, such as `1 move`, `1,234 moves` and `2 boxes`.

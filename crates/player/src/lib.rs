@@ -15,3 +15,6 @@ pub mod telemetry;
 pub mod memory;
 pub mod metagame;
 pub mod player;
+
+#[cfg(test)]
+mod testing;

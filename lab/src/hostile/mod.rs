@@ -10,7 +10,6 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
-use anyhow::bail;
 use clap::Args;
 use panza_arena::outcome::Outcome;
 use panza_arena::output::Output;
@@ -18,8 +17,8 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::messages::client::{Connection, post, post_to};
-use crate::messages::server::Server;
 use crate::page::Table;
+use crate::server::{Server, program};
 use sheets::Sheet;
 
 /// From START to ABORT, and from the opening of a table to its end.
@@ -78,16 +77,10 @@ struct Line {
 /// Runs the command. It is [`Outcome::DoesNotHold`] when a server ended or panicked, did not
 /// answer, or held more after a sheet than before.
 pub fn run(arguments: &HostileArguments, output: Output) -> anyhow::Result<Outcome> {
-    let program = match &arguments.program {
-        Some(program) => program.clone(),
-        None => std::env::current_exe()?.with_file_name("panza"),
+    let program = match arguments.print {
+        true => PathBuf::new(),
+        false => program(arguments.program.as_deref())?,
     };
-    if !arguments.print && !program.is_file() {
-        bail!(
-            "no program `{}`; build it, or name it with --program",
-            program.display()
-        );
-    }
     let seeds = match arguments.seed.as_slice() {
         [] => (0..sheets::SEEDS).collect(),
         seeds => seeds.to_vec(),
@@ -155,7 +148,9 @@ fn send(
     way: Way,
     address_space_gib: Option<u64>,
 ) -> anyhow::Result<Line> {
-    let mut server = Server::start(program, &["memory.enabled=true".to_string()])?;
+    let folder = tempfile::tempdir()?;
+    let settings = ["logs.level=error".to_string()];
+    let mut server = Server::start(program, folder.path(), &settings)?;
     if let Some(gib) = address_space_gib {
         server.limit_address_space(gib << 30)?;
     }

@@ -21,9 +21,9 @@ use serde::Serialize;
 
 use super::client::{Connection, post};
 use super::matches::{self, Busy, Played};
-use super::server::{Figures, Server};
 use super::storm::{self, Answers};
 use super::{ASK_EVERY, REST, SLOW};
+use crate::server::{Figures, Server};
 
 /// Bytes of a body. The server refuses more than 2²⁴.
 const BODY: usize = 16_000_000;

@@ -11,15 +11,14 @@ mod flood;
 mod matches;
 #[path = "../../../fuzz/src/mutate.rs"]
 mod mutate;
-pub mod server;
-mod storm;
+pub mod storm;
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, bail};
+use anyhow::Context;
 use clap::Args;
 use clap::builder::ArgPredicate;
 use panza_arena::arguments::parse_seconds;
@@ -29,10 +28,10 @@ use panza_arena::outcome::Outcome;
 use panza_arena::output::{Output, grouped, progress_bar};
 use serde::Serialize;
 
+use crate::server::{Figures, Server, program};
 use client::post;
 use flood::Flood;
 use matches::{Busy, Played};
-use server::{Figures, Server};
 use storm::Answers;
 
 /// No answer may take longer.
@@ -109,16 +108,12 @@ struct Report {
 pub fn run(arguments: &MessagesArguments, output: Output) -> anyhow::Result<Outcome> {
     #[cfg(unix)]
     raise_descriptors();
-    let program = match &arguments.program {
-        Some(program) => program.clone(),
-        None => std::env::current_exe()?.with_file_name("panza"),
-    };
-    if !program.is_file() {
-        let shown = program.display();
-        bail!("no program `{shown}`; build it, or name it with --program");
-    }
+    let program = program(arguments.program.as_deref())?;
     let game = Game::as_played(Rulesheet::find(&arguments.game)?)?;
-    let server = Server::start(&program, &arguments.set)?;
+    let folder = tempfile::tempdir()?;
+    let quiet = ["logs.level=error", "memory.enabled=false"].map(String::from);
+    let settings = [&quiet[..], &arguments.set].concat();
+    let server = Server::start(&program, folder.path(), &settings)?;
     let clocks = Clocks {
         start: arguments.start_clock,
         play: arguments.play_clock,

@@ -5,7 +5,6 @@
 //! loses value. Equal arguments give equal files.
 
 use std::collections::HashSet;
-use std::fs;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
@@ -17,7 +16,7 @@ use panza_arena::outcome::Outcome;
 use panza_arena::output::{Output, progress_bar};
 use serde::Serialize;
 
-use super::file::{Head, OracleFile, OraclePosition};
+use super::file::{Claims, Head, LOSING, OracleFile, OraclePosition};
 use super::recipe::{Recipe, SolverKind};
 use super::walk::Walker;
 
@@ -98,7 +97,7 @@ pub(super) fn run(arguments: &MakeArguments, output: Output) -> anyhow::Result<O
             unsolved += 1;
             continue;
         };
-        if table.lost_by_chance() < 1.0 {
+        if table.lost_by_chance() < LOSING {
             alike += 1;
             continue;
         }
@@ -106,7 +105,9 @@ pub(super) fn run(arguments: &MakeArguments, output: Output) -> anyhow::Result<O
             easy += 1;
             continue;
         }
-        positions.push(OraclePosition::new(&machine, &line, role, &table));
+        let claims = Claims::Values(table);
+        let moves = &line.joint_moves;
+        positions.push(OraclePosition::new(&machine, moves, role, &claims));
         bar.inc(1);
     }
     bar.finish_and_clear();
@@ -133,25 +134,18 @@ pub(super) fn run(arguments: &MakeArguments, output: Output) -> anyhow::Result<O
         },
         positions,
     };
-    match &arguments.out {
-        Some(path) => {
-            fs::write(path, file.text()?)
-                .with_context(|| format!("cannot write `{}`", path.display()))?;
-            output.line(format_args!(
-                "{name}: {found} positions of {lines} lines of play; {over} lines ended before, {unsolved} positions \
-                 were beyond the budget, in {alike} all moves are worth about the same, {easy} were easy"
-            ))?;
-        }
-        None => output.text(&file.text()?)?,
-    }
-    if found < arguments.count as usize {
-        output.complaint(format_args!(
-            "{name}: {found} positions of {} that were wanted; try other --steps or more --nodes",
-            arguments.count
-        ));
-        return Ok(Outcome::DoesNotHold);
-    }
-    Ok(Outcome::Holds)
+    let summary = format!(
+        "{name}: {found} positions of {lines} lines of play; {over} lines ended before, {unsolved} positions were \
+         beyond the budget, in {alike} all moves are worth about the same, {easy} were easy"
+    );
+    super::write(
+        &file,
+        arguments.out.as_deref(),
+        &summary,
+        arguments.count,
+        "try other --steps or more --nodes",
+        output,
+    )
 }
 
 /// Reads a range such as 16-24.

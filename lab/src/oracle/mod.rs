@@ -1,17 +1,25 @@
-//! `cargo lab oracle`: positions with the exact value of every legal move, and how often the search
-//! chooses a move that loses value.
+//! `cargo lab oracle`: positions with proven claims about their moves, and how well the search
+//! chooses in them.
 //!
-//! `make` finds positions by lines of play and solves them, `verify` proves values again by other
-//! means, `score` searches. The files are in `lab/oracles`.
+//! An oracle has either the exact value of every legal move of a position, or the goal that its
+//! role can force and all moves that keep it. `make` solves positions of random lines of play,
+//! `find` proves deep and misleading ones near the ends of played games, `verify` proves claims
+//! again by other means, `score` counts how often the search loses value, and `check` shows whether
+//! and when it finds a good move. The files are in `lab/oracles`.
 //!
-//! Invariants: values and search share nothing but machines; a file names no folder of this
-//! machine.
+//! Invariants: claims and search share nothing but machines, so that a fault of either shows; a
+//! file names no folder of this machine.
 
+pub mod check;
 pub mod file;
+mod find;
+mod lookahead;
 mod make;
+mod prove;
 mod recipe;
 pub mod score;
 pub mod solve;
+mod states;
 pub mod verify;
 mod walk;
 
@@ -27,6 +35,7 @@ use panza_arena::output::Output;
 use panza_machine::machine::Machine;
 
 use file::{OracleFile, OracleSetup};
+pub use prove::Verdict;
 
 /// Where oracles are, from the root of the workspace.
 const FOLDER: &str = "lab/oracles";
@@ -42,7 +51,7 @@ pub(crate) struct OracleArguments {
 enum Command {
     /// Search the positions of oracles, and show how often the choice loses value.
     #[command(
-        after_help = "NAME is an oracle of lab/oracles, or a path to a file. Without NAME: all whose rulesheets are there.\n\
+        after_help = "NAME is an oracle of lab/oracles, or a path to a file or folder. Without NAME: all whose rulesheets are there.\n\
             Each position is searched by itself, on one thread, as a player on one core does. A choice loses value when it is\n\
             worth at least a point less than the position. Where both roles choose at once, that is the exploitability of\n\
             the mixed strategy: the value lost against the best reply.\n\
@@ -53,12 +62,22 @@ enum Command {
             cargo lab oracle score reversi --set search.exploration=0.6 --positions 100 --json"
     )]
     Score(score::ScoreArguments),
-    /// Prove the values of some positions again, by proof-number search.
+    /// Search positions, and show whether and when a good move is found.
+    #[command(
+        after_help = "A good move keeps the goal, or loses less than a point. `settled s` is the time from which the search's best move\n\
+            stays good. With --iterations, --seed and one thread the search repeats exactly.\n\
+            Status 1: no good move was found in some position.\n\n\
+            Examples:\n  cargo lab oracle check lab/oracles/forced --seconds 2 --threads 2\n  \
+            cargo lab oracle check mine.jsonl --iterations 20000 --json"
+    )]
+    Check(check::CheckArguments),
+    /// Prove the claims of some positions again, by proof-number search.
     #[command(
         after_help = "Where both roles choose at once, a value must lie between the goal that the role forces when it moves first and\n\
             the one it forces when it moves last.\n\
-            Status 1: a value is wrong. Positions beyond the budget count neither way.\n\n\
-            Example:\n  cargo lab oracle verify connectFour --positions 10 --states 5000000"
+            Status 1: a claim is wrong, or could not be proven within the budget.\n\n\
+            Examples:\n  cargo lab oracle verify connectFour --positions 10 --states 5000000\n  \
+            cargo lab oracle verify lab/oracles/forced"
     )]
     Verify(verify::VerifyArguments),
     /// Play lines, solve the positions that they lead to, and write them as an oracle.
@@ -71,13 +90,24 @@ enum Command {
             cargo lab oracle make ../shared/corpus/games/quarto.kif --steps 16-20 --count 50"
     )]
     Make(make::MakeArguments),
+    /// Play games and write an oracle of positions near their ends with proven good moves.
+    #[command(
+        after_help = "More --states prove positions farther from the end of the game. --lines takes the positions on the way to\n\
+            those of another oracle.\n\
+            Status 1: fewer positions were found than wanted.\n\n\
+            Examples:\n  cargo lab oracle find connectFour --count 5 --out lab/oracles/forced/connectFour.jsonl\n  \
+            cargo lab oracle find hanoi --lines solution.jsonl --lookahead 7"
+    )]
+    Find(find::FindArguments),
 }
 
 pub(crate) fn run(arguments: &OracleArguments, output: Output) -> anyhow::Result<Outcome> {
     match &arguments.command {
         Command::Score(arguments) => score::run(arguments, output),
+        Command::Check(arguments) => check::run(arguments, output),
         Command::Verify(arguments) => verify::run(arguments, output),
         Command::Make(arguments) => make::run(arguments, output),
+        Command::Find(arguments) => find::run(arguments, output),
     }
 }
 
@@ -129,39 +159,69 @@ impl Oracle {
     }
 }
 
-/// The named oracles; without names all whose games are there. A complaint names each other.
-fn open_all(names: &[String], output: Output) -> anyhow::Result<Vec<Oracle>> {
-    if !names.is_empty() {
-        return names
-            .iter()
-            .map(|name| Oracle::open(&path_of(name)))
-            .collect();
-    }
-    let entries = fs::read_dir(FOLDER)
-        .with_context(|| format!("no folder `{FOLDER}`: run this in the root of the project"))?;
-    let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
-    let mut paths: Vec<PathBuf> = paths
-        .filter(|path| path.extension().is_some_and(|it| it == EXTENSION))
-        .collect();
-    paths.sort();
+/// The named oracles; without names all of `lab/oracles`. Of a folder those whose games are there; a
+/// complaint names each other.
+pub fn open_all(names: &[String], output: Output) -> anyhow::Result<Vec<Oracle>> {
+    let all = [FOLDER.to_string()];
     let mut oracles = Vec::new();
-    for path in paths {
-        let file = OracleFile::read(&path)?;
-        match Game::load(&file.head.game) {
-            Ok(_) => oracles.push(Oracle::open(&path)?),
-            Err(error) => {
-                output.complaint(format_args!("{} is left out: {error:#}", path.display()))
+    for name in if names.is_empty() { &all } else { names } {
+        let folder = Path::new(name);
+        if !folder.is_dir() {
+            oracles.push(Oracle::open(&path_of(name))?);
+            continue;
+        }
+        let entries = fs::read_dir(folder).with_context(|| format!("cannot read `{name}`"))?;
+        let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
+        let mut paths: Vec<PathBuf> = paths
+            .filter(|path| path.extension().is_some_and(|it| it == EXTENSION))
+            .collect();
+        paths.sort();
+        for path in paths {
+            let file = OracleFile::read(&path)?;
+            match Game::load(&file.head.game) {
+                Ok(_) => oracles.push(Oracle::open(&path)?),
+                Err(error) => {
+                    output.complaint(format_args!("{} is left out: {error:#}", path.display()))
+                }
             }
         }
     }
-    ensure!(!oracles.is_empty(), "no oracles in `{FOLDER}`");
+    ensure!(!oracles.is_empty(), "no oracles there");
     Ok(oracles)
 }
 
+/// The oracle of a name in `FOLDER`, or the path itself.
 fn path_of(name: &str) -> PathBuf {
     let path = Path::new(name);
     match path.is_file() || path.extension().is_some() {
         true => path.to_path_buf(),
         false => Path::new(FOLDER).join(format!("{name}.{EXTENSION}")),
     }
+}
+
+/// Writes positions that were made, and tells where fewer than `wanted` were found.
+fn write(
+    file: &OracleFile,
+    out: Option<&Path>,
+    summary: &str,
+    wanted: u32,
+    advice: &str,
+    output: Output,
+) -> anyhow::Result<Outcome> {
+    match out {
+        Some(path) => {
+            fs::write(path, file.text()?)
+                .with_context(|| format!("cannot write `{}`", path.display()))?;
+            output.line(summary)?;
+        }
+        None => output.text(&file.text()?)?,
+    }
+    let found = file.positions.len();
+    if found < wanted as usize {
+        output.complaint(format_args!(
+            "{}: {found} positions of {wanted} that were wanted; {advice}",
+            file.head.game
+        ));
+    }
+    Ok(Outcome::holds_if(found >= wanted as usize))
 }

@@ -31,13 +31,11 @@ use panza_search::search::{Limit, Search, SearchConfig, StopReason};
 use panza_sync::clock::thread_cpu_time;
 use serde::Serialize;
 
-use super::file::OracleSetup;
+use super::file::{LOSING, OracleSetup};
 use super::{Oracle, open_all};
 use crate::page::{Page, Table, check_place, count, quantity};
 
-/// The least loss, in points, that counts as losing value.
-pub(super) const LOSING: f64 = 1.0;
-/// Wall time between two readings of the processor time.
+/// Wall time between two looks at a search that is limited by time.
 const SLICE: Duration = Duration::from_millis(2);
 /// Iterations where no budget is given.
 const DEFAULT_ITERATIONS: [u64; 2] = [1_000, 10_000];
@@ -79,6 +77,8 @@ pub enum SearchBudget {
     Iterations(u64),
     /// Processor time of the thread.
     ProcessorTime(Duration),
+    /// Wall time.
+    WallTime(Duration),
 }
 
 /// What searches of positions have lost.
@@ -229,29 +229,13 @@ fn examine(
     config: &SearchConfig,
     budget: SearchBudget,
 ) -> anyhow::Result<Score> {
-    let cpu_time = || thread_cpu_time().context("this system reports no processor time");
     let mut search = Search::new(Arc::clone(machine), setup.role, config.clone());
     search.set_state(&setup.state);
-    let started = cpu_time()?;
-    match budget {
-        SearchBudget::Iterations(count) => {
-            search.run(Limit::iterations(count));
-        }
-        SearchBudget::ProcessorTime(all) => loop {
-            let left = all.saturating_sub(cpu_time()?.saturating_sub(started));
-            let limit = Limit {
-                until: Some(Instant::now() + left.min(SLICE)),
-                ..Limit::default()
-            };
-            if left.is_zero() || search.run(limit) == StopReason::Proven {
-                break;
-            }
-        },
-    }
-    let time = cpu_time()?.saturating_sub(started);
+    let time = run_sliced(&mut search, budget, 1, |_| {})?;
     let best = search.best_move();
     let root = search.root();
-    let moves = setup.table.moves();
+    let table = setup.claims.values()?;
+    let moves = table.moves();
     let probability = |mv| {
         let report = root.moves.iter().find(|report| report.mv == mv);
         f64::from(report.and_then(|report| report.probability).unwrap_or(0.0))
@@ -262,16 +246,55 @@ fn examine(
         strategy.fill(0.0);
         strategy[best.context("the search has no move")?] = 1.0;
     }
-    let lost = setup.table.lost(&strategy);
+    let lost = table.lost(&strategy);
     Ok(Score {
         positions: 1,
         losing: u32::from(lost >= LOSING),
         proven: u32::from(root.proven.is_some()),
         lost,
-        lost_by_chance: setup.table.lost_by_chance(),
+        lost_by_chance: table.lost_by_chance(),
         iterations: root.iterations,
         time,
     })
+}
+
+/// Searches until the budget is spent or the position is proven, and gives the time spent. `look`
+/// sees the search from time to time: `looks` times where the budget is in iterations.
+pub(super) fn run_sliced(
+    search: &mut Search,
+    budget: SearchBudget,
+    looks: u64,
+    mut look: impl FnMut(&mut Search),
+) -> anyhow::Result<Duration> {
+    let started = Instant::now();
+    let time = || match budget {
+        SearchBudget::WallTime(_) => Ok(started.elapsed()),
+        _ => thread_cpu_time().context("this system reports no processor time"),
+    };
+    let before = time()?;
+    loop {
+        let spent = time()?.saturating_sub(before);
+        let limit = match budget {
+            SearchBudget::Iterations(all) => {
+                let left = all - search.root().iterations;
+                Limit::iterations((all / looks).max(1).min(left))
+            }
+            SearchBudget::ProcessorTime(all) | SearchBudget::WallTime(all) => Limit {
+                until: Some(Instant::now() + all.saturating_sub(spent).min(SLICE)),
+                ..Limit::default()
+            },
+        };
+        let stopped = search.run(limit);
+        let spent = time()?.saturating_sub(before);
+        look(search);
+        let is_spent = match budget {
+            SearchBudget::Iterations(all) => search.root().iterations >= all,
+            SearchBudget::ProcessorTime(all) | SearchBudget::WallTime(all) => spent >= all,
+        };
+        if is_spent || stopped == StopReason::Proven {
+            return Ok(spent);
+        }
+    }
 }
 
 /// The settings of a search after a study of the game.
@@ -375,7 +398,9 @@ impl Score {
         let (share, (share_low, share_high)) = self.share();
         let (iterations, milliseconds) = match budget {
             SearchBudget::Iterations(count) => (Some(count), None),
-            SearchBudget::ProcessorTime(time) => (None, Some(time.as_millis() as u64)),
+            SearchBudget::ProcessorTime(time) | SearchBudget::WallTime(time) => {
+                (None, Some(time.as_millis() as u64))
+            }
         };
         ScoreReport {
             oracle,
@@ -413,7 +438,9 @@ impl fmt::Display for SearchBudget {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Iterations(count) => write!(out, "{} iterations", grouped(*count)),
-            Self::ProcessorTime(time) => write!(out, "{} ms", time.as_millis()),
+            Self::ProcessorTime(time) | Self::WallTime(time) => {
+                write!(out, "{} ms", time.as_millis())
+            }
         }
     }
 }

@@ -1,4 +1,4 @@
-//! `cargo lab oracle verify`: proves values of oracles again by proof-number search on a machine.
+//! `cargo lab oracle verify`: proves claims again by proof-number search on a machine.
 //!
 //! The value after a move and a reply lies between the goal that the role forces from there when it
 //! moves first in every state, and the one that it forces when it moves last. Without states in
@@ -9,22 +9,23 @@ use std::sync::Arc;
 use clap::Args;
 use panza_arena::engine_choice::build_machine;
 use panza_arena::outcome::Outcome;
-use panza_arena::output::{Output, progress_bar};
+use panza_arena::output::{Output, grouped, progress_bar};
 use panza_machine::machine::Machine;
-use panza_rules::ids::{Id, MoveId, RoleId};
+use panza_rules::ids::{Id, MoveId};
 use serde::Serialize;
 
-use super::file::OracleSetup;
-use super::{Oracle, open_all};
-use crate::positions::file::in_order;
-use crate::positions::prove::{GoalProver, MoveOrder, legal_moves};
+use super::file::{Claims, OracleSetup};
+use super::open_all;
+use super::prove::{GoalProver, MoveOrder};
+use super::solve::ValueTable;
+use super::states::{States, in_order, texts};
 
 /// What rounding may change about a stored value.
 const TOLERANCE: f64 = 0.002;
 
 #[derive(Args, Debug)]
 pub(super) struct VerifyArguments {
-    /// Names of oracles, or paths to their files. [default: all]
+    /// Names of oracles, or paths to their files or folders. [default: all]
     #[arg(value_name = "NAME")]
     names: Vec<String>,
     /// Positions of each oracle.
@@ -35,103 +36,110 @@ pub(super) struct VerifyArguments {
     states: u32,
 }
 
-/// What came of verifying an oracle.
-#[derive(Clone, Debug, Default, Serialize)]
-pub struct Verification {
-    /// Positions with values that hold.
-    pub holding: usize,
-    /// Positions beyond the budget.
-    pub open: usize,
-    /// Values that are wrong.
-    pub faults: Vec<String>,
+/// What came of verifying a position.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Verified {
+    /// Whether the claims are right; nothing beyond the budget.
+    pub holds: Option<bool>,
+    /// What is wrong.
+    pub fault: Option<String>,
+    /// States visited.
+    pub states: usize,
 }
 
 #[derive(Serialize)]
 struct VerifyReport<'a> {
     oracle: &'a str,
+    line: usize,
+    role: &'a str,
     #[serde(flatten)]
-    verification: &'a Verification,
+    verified: &'a Verified,
 }
 
-/// Runs the command. A wrong value makes it [`Outcome::DoesNotHold`].
+/// Runs the command. A claim that is wrong or not proven makes it [`Outcome::DoesNotHold`].
 pub(super) fn run(arguments: &VerifyArguments, output: Output) -> anyhow::Result<Outcome> {
-    let mut holds = true;
+    let (mut holding, mut wrong, mut count) = (0, 0, 0);
     for oracle in open_all(&arguments.names, output)? {
-        let states = arguments.states as usize;
-        let verification = verify(&oracle, arguments.positions as usize, states)?;
-        output.object(&VerifyReport {
-            oracle: &oracle.name,
-            verification: &verification,
-        })?;
-        output.line(format_args!(
-            "{:<20} {} positions hold, {} are beyond the budget, {} are wrong",
-            oracle.name,
-            verification.holding,
-            verification.open,
-            verification.faults.len()
-        ))?;
-        for fault in &verification.faults {
-            output.complaint(fault);
+        let machine = build_machine(&oracle.game.rules)?;
+        let setups = oracle.set_up(&machine, Some(arguments.positions as usize))?;
+        let bar = progress_bar(setups.len() as u64, "positions");
+        bar.set_message(oracle.name.clone());
+        for (line, setup) in &setups {
+            let verified = verify(&machine, setup, arguments.states as usize);
+            count += 1;
+            holding += usize::from(verified.holds == Some(true));
+            wrong += usize::from(verified.holds == Some(false));
+            output.object(&VerifyReport {
+                oracle: &oracle.name,
+                line: *line,
+                role: machine.info().role_name(setup.role),
+                verified: &verified,
+            })?;
+            let result = match (verified.holds, &verified.fault) {
+                (Some(true), _) => "proven".to_string(),
+                (_, Some(fault)) => format!("wrong: {fault}"),
+                _ => "not proven within the budget".to_string(),
+            };
+            let name = format!("{}:{line}", oracle.name);
+            let states = grouped(verified.states as u64);
+            bar.suspend(|| output.line(format_args!("{name:<26} {states:>12} states  {result}")))?;
+            bar.inc(1);
         }
-        holds &= verification.faults.is_empty();
+        bar.finish_and_clear();
     }
-    Ok(Outcome::holds_if(holds))
+    output.line(format_args!(
+        "\n{holding} of {count} positions proven, {wrong} wrong"
+    ))?;
+    Ok(Outcome::holds_if(holding == count))
 }
 
-/// Verifies `count` positions of an oracle, each with a proof-number search of about `states`
-/// states at most.
-pub fn verify(oracle: &Oracle, count: usize, states: usize) -> anyhow::Result<Verification> {
-    let machine = build_machine(&oracle.game.rules)?;
-    let setups = oracle.set_up(&machine, Some(count))?;
-    let bar = progress_bar(setups.len() as u64, "positions");
-    bar.set_message(oracle.name.clone());
-    let mut verification = Verification::default();
-    for (line, setup) in &setups {
-        match fault_of(&machine, setup, states) {
-            None => verification.open += 1,
-            Some(None) => verification.holding += 1,
-            Some(Some(fault)) => {
-                let shown = oracle.path.display();
-                verification.faults.push(format!("{shown}:{line}: {fault}"));
-            }
+/// Proves the claims of a position again, visiting about `states` states at most.
+pub fn verify(machine: &Arc<dyn Machine>, setup: &OracleSetup, states: usize) -> Verified {
+    let mut prover = GoalProver::new(machine, setup.role);
+    prover.budget = states;
+    let fault = match &setup.claims {
+        Claims::Values(table) => fault_of_values(machine, setup, table, &mut prover),
+        Claims::Forced(claimed) => {
+            let verdict = prover.judge(&setup.state, &[0, claimed.goal, 100]);
+            verdict.map(|verdict| {
+                let good = texts(machine, &verdict.good).join(", ");
+                (verdict != *claimed).then(|| format!("goal {}, good {good}", verdict.goal))
+            })
         }
-        bar.inc(1);
+    };
+    Verified {
+        holds: fault.as_ref().map(Option::is_none),
+        fault: fault.flatten(),
+        states: states - prover.budget,
     }
-    bar.finish_and_clear();
-    Ok(verification)
 }
 
 /// The first wrong value of a position; nothing at all beyond the budget.
-fn fault_of(
+fn fault_of_values(
     machine: &Arc<dyn Machine>,
     setup: &OracleSetup,
-    states: usize,
+    table: &ValueTable,
+    prover: &mut GoalProver,
 ) -> Option<Option<String>> {
-    let role = setup.role;
-    let mut prover = GoalProver::new(machine, role);
-    prover.budget = states;
-    let mut reasoner = Arc::clone(machine).reasoner();
-    let other = RoleId::from_index(1 - role.index());
-    let legal = legal_moves(machine, &setup.state);
-    let replies = in_order(machine, &legal[other.index()]);
-    for (&mv, row) in setup.table.moves().iter().zip(setup.table.rows()) {
+    let mut states = States::new(machine);
+    let role = setup.role.index();
+    let legal = states.choices(&setup.state)?;
+    let replies = in_order(machine, &legal[1 - role]);
+    for (&mv, row) in table.moves().iter().zip(table.rows()) {
         for (&reply, &value) in replies.iter().zip(row) {
             let mut joint_move: [MoveId; 2] = [mv, reply];
-            if role.index() == 1 {
+            if role == 1 {
                 joint_move.reverse();
             }
-            let mut next = Vec::new();
-            reasoner.set_state(&setup.state);
-            reasoner.next_state(&joint_move, &mut next);
+            let next = states.after(&setup.state, &joint_move);
             let least = (value - TOLERANCE).ceil().clamp(0.0, 100.0) as u8;
             let above = (value + TOLERANCE).floor().clamp(0.0, 100.0) as u8 + 1;
             let reaches = prover.can_force(&next, least, MoveOrder::RoleLast)?;
             let exceeds = above <= 100 && prover.can_force(&next, above, MoveOrder::RoleFirst)?;
             if !reaches || exceeds {
-                let text = machine.info().move_text(mv);
-                let reply = machine.info().move_text(reply);
+                let [mv, reply] = [mv, reply].map(|mv| machine.info().move_text(mv));
                 let is = if exceeds { "more" } else { "less" };
-                let fault = format!("{text} against {reply} is worth {is} than {value}");
+                let fault = format!("{mv} against {reply} is worth {is} than {value}");
                 return Some(Some(fault));
             }
         }

@@ -6,91 +6,60 @@
 
 use std::sync::Arc;
 
+use panza_machine::machine::Machine;
 use panza_machine::machine::random::Random;
-use panza_machine::machine::{Machine, Reasoner};
 use panza_rules::ids::{Id, MoveId, RoleId};
 
-use super::score::LOSING;
+use super::file::LOSING;
 use super::solve::ValueTable;
-use crate::positions::file::Line;
-use crate::positions::prove::{all_legal, final_goal};
+use super::states::{Legal, Line, States, draw};
 
 /// Playouts after each move.
 const PLAYOUTS: u32 = 100;
-/// Joint moves of a playout.
-const MAX_STEPS: u32 = 10_000;
 /// Joint moves drawn where both roles choose at once.
 const TRIES: u32 = 20;
 
 pub(super) struct Walker {
-    machine: Arc<dyn Machine>,
-    reasoner: Box<dyn Reasoner>,
-    n_roles: usize,
+    states: States,
     pub random: Random,
 }
 
 impl Walker {
     pub fn new(machine: &Arc<dyn Machine>, seed: u64) -> Self {
         Self {
-            reasoner: Arc::clone(machine).reasoner(),
-            n_roles: machine.info().n_roles(),
-            machine: Arc::clone(machine),
+            states: States::new(machine),
             random: Random::new(seed),
         }
     }
 
     /// A line of so many joint moves; nothing when the game is over by then.
     pub fn walk(&mut self, steps: usize) -> Option<Line> {
-        let mut line = Line::new(&self.machine);
+        let mut line = Line::new(&self.states.machine);
         while line.joint_moves.len() < steps {
             let joint_move = self.choose(line.last())?;
-            line.push(self.reasoner.as_mut(), joint_move);
+            line.push(&mut self.states, joint_move);
         }
-        (!self.is_over(line.last())).then_some(line)
+        self.states.choices(line.last()).is_some().then_some(line)
     }
 
     /// The roles with a choice in a state.
     pub fn choosers(&mut self, state: &[u64]) -> Vec<RoleId> {
-        let legal = self.legal(state);
-        let choosers = (0..self.n_roles).filter(|&role| legal[role].len() > 1);
+        let legal = self.states.choices(state).unwrap_or_default();
+        let choosers = (0..legal.len()).filter(|&role| legal[role].len() > 1);
         choosers.map(RoleId::from_index).collect()
     }
 
     /// Whether the role's move with the best playouts loses value.
     pub fn is_misled(&mut self, state: &[u64], role: RoleId, table: &ValueTable) -> bool {
-        let legal = self.legal(state);
-        let mut goals = vec![0; self.n_roles];
-        let mut best: Option<(u32, usize)> = None;
-        for (index, &mv) in table.moves().iter().enumerate() {
-            let mut sum = 0;
-            for _ in 0..PLAYOUTS {
-                let mut joint_move = self.draw(&legal);
-                joint_move[role.index()] = mv;
-                let next = self.after(state, &joint_move);
-                self.reasoner.set_state(&next);
-                self.reasoner
-                    .playout(&mut self.random, MAX_STEPS, &mut goals);
-                sum += u32::from(goals[role.index()]);
-            }
-            if best.is_none_or(|(most, _)| sum > most) {
-                best = Some((sum, index));
-            }
-        }
-        let mut strategy = vec![0.0; table.moves().len()];
-        if let Some((_, index)) = best {
-            strategy[index] = 1.0;
-        }
-        table.lost(&strategy) >= LOSING
+        let moves = table.moves();
+        let best = self
+            .states
+            .best_by_playouts(state, role, moves, PLAYOUTS, &mut self.random);
+        best.is_some_and(|mv| table.lost_by(mv) >= LOSING)
     }
 
     fn choose(&mut self, state: &[u64]) -> Option<Vec<MoveId>> {
-        if self.is_over(state) {
-            return None;
-        }
-        let legal = self.legal(state);
-        if legal.iter().any(Vec::is_empty) {
-            return None;
-        }
+        let legal = self.states.choices(state)?;
         let choosers = legal.iter().filter(|moves| moves.len() > 1).count();
         if choosers > 1 {
             return Some(self.choose_at_once(state, &legal));
@@ -100,8 +69,8 @@ impl Walker {
         self.shuffle(&mut joint_moves);
         let mut children = Vec::new();
         for joint_move in &joint_moves {
-            let child = self.after(state, joint_move);
-            if self.goal_if_over(&child, mover) == Some(100) {
+            let child = self.states.after(state, joint_move);
+            if self.is_won(&child, mover) {
                 return Some(joint_move.clone());
             }
             children.push(child);
@@ -110,64 +79,34 @@ impl Walker {
         Some(joint_moves.swap_remove(safe.unwrap_or(0)))
     }
 
-    fn choose_at_once(&mut self, state: &[u64], legal: &[Vec<MoveId>]) -> Vec<MoveId> {
+    fn choose_at_once(&mut self, state: &[u64], legal: &Legal) -> Vec<MoveId> {
         for _ in 1..TRIES {
-            let joint_move = self.draw(legal);
-            let child = self.after(state, &joint_move);
-            if !self.is_over(&child) {
+            let joint_move = draw(legal, &mut self.random);
+            let child = self.states.after(state, &joint_move);
+            if !self.states.is_over(&child) {
                 return joint_move;
             }
         }
-        self.draw(legal)
-    }
-
-    /// A random joint move.
-    fn draw(&mut self, legal: &[Vec<MoveId>]) -> Vec<MoveId> {
-        let mut draw = |moves: &Vec<MoveId>| {
-            let index = self.random.below(moves.len() as u32);
-            moves[index as usize]
-        };
-        legal.iter().map(&mut draw).collect()
+        draw(legal, &mut self.random)
     }
 
     /// Whether the game goes on after a state, and no other role wins with its next move.
     fn is_safe(&mut self, state: &[u64], role: usize) -> bool {
-        if self.is_over(state) {
+        let Some(legal) = self.states.choices(state) else {
             return false;
-        }
-        let legal = self.legal(state);
+        };
         let Some(mover) = legal.iter().position(|moves| moves.len() > 1) else {
             return true;
         };
         mover == role
             || joint_moves_of(&legal, mover).iter().all(|joint_move| {
-                let child = self.after(state, joint_move);
-                self.goal_if_over(&child, mover) != Some(100)
+                let child = self.states.after(state, joint_move);
+                !self.is_won(&child, mover)
             })
     }
 
-    fn after(&mut self, state: &[u64], joint_move: &[MoveId]) -> Vec<u64> {
-        let mut next = Vec::with_capacity(state.len());
-        self.reasoner.set_state(state);
-        self.reasoner.next_state(joint_move, &mut next);
-        next
-    }
-
-    fn legal(&mut self, state: &[u64]) -> Vec<Vec<MoveId>> {
-        self.reasoner.set_state(state);
-        all_legal(self.reasoner.as_mut(), self.n_roles)
-    }
-
-    fn is_over(&mut self, state: &[u64]) -> bool {
-        self.reasoner.set_state(state);
-        self.reasoner.is_terminal()
-    }
-
-    fn goal_if_over(&mut self, state: &[u64], role: usize) -> Option<u8> {
-        self.is_over(state).then(|| {
-            let role = RoleId::from_index(role);
-            final_goal(self.reasoner.as_mut(), self.n_roles, role)
-        })
+    fn is_won(&mut self, state: &[u64], role: usize) -> bool {
+        self.states.is_over(state) && self.states.goal(state, RoleId::from_index(role)) == 100
     }
 
     fn shuffle<T>(&mut self, items: &mut [T]) {
@@ -178,7 +117,7 @@ impl Walker {
 }
 
 /// The joint moves of a role that chooses alone.
-fn joint_moves_of(legal: &[Vec<MoveId>], mover: usize) -> Vec<Vec<MoveId>> {
+fn joint_moves_of(legal: &Legal, mover: usize) -> Vec<Vec<MoveId>> {
     let joint_move = |&mv: &MoveId| {
         let mut joint_move: Vec<MoveId> = legal.iter().map(|moves| moves[0]).collect();
         joint_move[mover] = mv;

@@ -38,7 +38,8 @@ use panza_arena::players::{Player, PlayerSpec};
 use tokio::runtime::Handle;
 use tokio::sync::watch;
 
-use process::ServerProcess;
+use crate::server::{Server, program};
+use process::when_quiet;
 use record::{Answers, MatchLine};
 use schedule::{Schedule, Turn};
 use summary::Summary;
@@ -122,10 +123,7 @@ fn play_all(arguments: &SoakArguments, results: &Path) -> anyhow::Result<bool> {
         true => bail!("`{shown}` exists; --show summarises it, --resume goes on with it"),
         false => Vec::new(),
     };
-    let program = match &arguments.program {
-        Some(program) => program.clone(),
-        None => std::env::current_exe()?.with_file_name("panza"),
-    };
+    let program = program(arguments.program.as_deref())?;
     let schedule = Schedule::new(
         arguments.games.as_deref(),
         arguments.seed,
@@ -162,7 +160,7 @@ fn play_all(arguments: &SoakArguments, results: &Path) -> anyhow::Result<bool> {
         },
         started: Instant::now(),
     };
-    let servers: Vec<ServerProcess> = (0..arguments.servers)
+    let servers: Vec<(u16, Server)> = (0..arguments.servers)
         .map(|_| run.start_server())
         .collect::<anyhow::Result<_>>()?;
     let is_over = AtomicBool::new(false);
@@ -209,10 +207,13 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    fn start_server(&self) -> anyhow::Result<ServerProcess> {
+    /// A server with its number.
+    fn start_server(&self) -> anyhow::Result<(u16, Server)> {
         let number = self.n_servers.fetch_add(1, Ordering::Relaxed);
         let folder = self.arguments.folder.join(format!("server-{number}"));
-        ServerProcess::start(&self.program, number, &folder)
+        let settings = ["logs.max_mib=64".to_string()];
+        let server = Server::start(&self.program, &folder, &settings)?;
+        Ok((number, server))
     }
 
     fn is_over(&self) -> bool {
@@ -220,18 +221,21 @@ impl Run<'_> {
     }
 
     /// Plays matches with one server. One that ends during a match is replaced by another.
-    fn manage(&self, mut server: ServerProcess) -> anyhow::Result<()> {
+    fn manage(&self, mut server: (u16, Server)) -> anyhow::Result<()> {
         let mut number = 0;
-        let mut panza = self.seat(&PlayerSpec::parse(&server.address), 0)?;
+        let mut panza = self.seat(
+            &PlayerSpec::parse(&format!("http://{}", server.1.address)),
+            0,
+        )?;
         while !self.is_over() {
             let Some(turn) = self.schedule().next() else {
                 return Ok(());
             };
             number += 1;
-            let Some(mut line) = self.play(&mut server, &panza, &turn, number)? else {
+            let Some(mut line) = self.play(&server, &panza, &turn, number)? else {
                 continue;
             };
-            line.crash = server.ended().map(|status| status.to_string());
+            line.crash = server.1.ended().map(|status| status.to_string());
             if !line.is_whole() {
                 self.schedule().leave_out(&turn.game.sheet.name);
             }
@@ -242,7 +246,10 @@ impl Run<'_> {
             }
             if line.crash.is_some() {
                 server = self.start_server()?;
-                panza = self.seat(&PlayerSpec::parse(&server.address), 0)?;
+                panza = self.seat(
+                    &PlayerSpec::parse(&format!("http://{}", server.1.address)),
+                    0,
+                )?;
                 number = 0;
             }
         }
@@ -266,7 +273,7 @@ impl Run<'_> {
     /// Plays one match; nothing when it was interrupted.
     fn play(
         &self,
-        server: &mut ServerProcess,
+        (number_of_server, server): &(u16, Server),
         panza: &Seat,
         turn: &Turn,
         number: usize,
@@ -326,9 +333,9 @@ impl Run<'_> {
             Err(MatchError::Interrupted) => ("cut".to_string(), None, observer.faults),
             Err(error) => (format!("referee: {error}"), None, observer.faults),
         };
-        let held = server.when_quiet();
+        let held = when_quiet(server);
         Ok(Some(MatchLine {
-            server: server.number,
+            server: *number_of_server,
             number,
             at_seconds: self.started.elapsed().as_secs_f64(),
             game: game.sheet.name.clone(),

@@ -1,17 +1,11 @@
 //! Every command of the lab but `performance`, as scripts meet it.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde_json::Value;
 
 use crate::ROOT;
-use crate::program::{assert_keys, fails, objects, run, text};
-
-fn file(folder: &Path, name: &str, content: &str) -> PathBuf {
-    let path = folder.join(name);
-    std::fs::write(&path, content).unwrap();
-    path
-}
+use crate::program::{assert_keys, fails, file, objects, run, text};
 
 /// A corpus of two of our own games, the second with a trace of another game.
 fn small_corpus() -> tempfile::TempDir {
@@ -111,11 +105,11 @@ fn corpus_reports_games_that_fail_and_games_without_a_network() {
 #[test]
 fn positions_are_made_proven_and_searched() {
     let folder = tempfile::tempdir().unwrap();
-    let made = folder.path().join("made.toml");
+    let made = folder.path().join("made.jsonl");
     let made = made.to_str().unwrap();
     let make = [
-        "positions",
-        "make",
+        "oracle",
+        "find",
         "ticTacToe",
         "--count",
         "3",
@@ -145,19 +139,19 @@ fn positions_are_made_proven_and_searched() {
         );
         assert!(position["lookahead"].as_u64() >= Some(4), "{position}");
     }
-    let verified = objects(&["positions", "verify", made], 0);
+    let verified = objects(&["oracle", "verify", made], 0);
     assert_eq!(verified.len(), 3);
     assert!(verified.iter().all(|position| position["holds"] == true));
-    let unproven = objects(&["positions", "verify", made, "--states", "1"], 1);
+    let unproven = objects(&["oracle", "verify", made, "--states", "1"], 1);
     assert!(unproven.iter().all(|position| position["holds"].is_null()));
 
-    let check = ["positions", "check", made, "--iterations", "5000"];
+    let check = ["oracle", "check", made, "--iterations", "5000"];
     let found = objects(&check, 0);
     assert_eq!(found.len(), 3);
     for (finding, position) in found.iter().zip(&positions) {
         assert_keys(
             finding,
-            &["position", "proven", "iterations", "settled_seconds"],
+            &["line", "proven", "iterations", "settled_seconds"],
         );
         assert_eq!(finding["good"], position["good"]);
         let good = position["good"].as_array().unwrap();
@@ -166,15 +160,15 @@ fn positions_are_made_proven_and_searched() {
     }
     let text = std::fs::read_to_string(made).unwrap();
     let other = positions[0]["good"][0].as_str().unwrap();
-    let message = fails(&["positions", "check", "tests/cli.rs"], 2);
+    let message = fails(&["oracle", "score", made], 2);
     assert!(
-        message.starts_with("error: `tests/cli.rs` is no file of positions"),
+        message.contains(":2: the position has no values"),
         "{message}"
     );
     let illegal = text.replace(other, "(mark 9 9)");
     assert_ne!(illegal, text);
-    let illegal = file(folder.path(), "illegal.toml", &illegal);
-    let message = fails(&["positions", "verify", illegal.to_str().unwrap()], 2);
+    let illegal = file(folder.path(), "illegal.jsonl", &illegal);
+    let message = fails(&["oracle", "verify", illegal.to_str().unwrap()], 2);
     assert!(message.contains("`(mark 9 9)`"), "{message}");
 }
 

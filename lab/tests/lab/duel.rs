@@ -8,7 +8,7 @@ use panza_lab::duel::protocol::{Command, Engine};
 use panza_lab::duel::sprt::{Hypotheses, MIN_PAIRS, PairTally, Verdict, bound, elo};
 use serde_json::Value;
 
-use crate::program::{fails, lab, objects, run, text};
+use crate::program::{fails, objects, program, run, text};
 
 const HYPOTHESES: Hypotheses = Hypotheses {
     elo0: 0.0,
@@ -201,7 +201,7 @@ fn an_engine_plays_by_texts_of_moves() {
 
 #[test]
 fn the_program_replies_a_line_to_each_command_and_ends_with_its_input() {
-    let mut engine = lab()
+    let mut engine = program()
         .arg("engine")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())

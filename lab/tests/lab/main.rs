@@ -4,12 +4,14 @@ mod cli;
 mod corpus;
 mod duel;
 mod fingerprints;
+mod forced;
 mod oracle;
 mod performance;
-mod positions;
+#[path = "../../../tests/support/program.rs"]
 mod program;
 mod prover_corpus;
 mod published;
 
+const PROGRAM: &str = env!("CARGO_BIN_EXE_panza-lab");
 /// The root folder of the workspace.
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");

@@ -14,8 +14,8 @@ use panza_machine::machine::{Machine, Reasoner};
 use panza_rules::ids::{Id, MoveId, RoleId};
 use rustc_hash::FxHashMap;
 
-use super::{Solver, ValueTable};
-use crate::positions::prove::all_legal;
+use super::{Solver, ValueTable, first_goal};
+use crate::oracle::states::all_legal;
 
 /// Joint moves of a line.
 const MAX_DEPTH: usize = 1_000;
@@ -178,16 +178,9 @@ impl AlphaBeta {
         if !self.reasoner.is_terminal() {
             return Ok(None);
         }
-        let mut goals = [None; 2];
-        self.reasoner.goals(&mut goals);
-        match goals {
-            [Some(first), Some(second)] if u16::from(first) + u16::from(second) == 100 => {
-                Ok(Some(first))
-            }
-            _ => Err(Stop::Unsuitable(format!(
-                "the goals are {goals:?}, which do not add up to 100"
-            ))),
-        }
+        let goal = first_goal(self.reasoner.as_mut());
+        goal.map(Some)
+            .map_err(|error| Stop::Unsuitable(error.to_string()))
     }
 
     fn rows(&mut self, state: &[u64], role: RoleId) -> Result<Vec<(MoveId, Vec<f64>)>, Stop> {

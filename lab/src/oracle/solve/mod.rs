@@ -12,8 +12,8 @@ mod matrix_game;
 pub mod reversi;
 pub mod simultaneous;
 
-use anyhow::Context;
-use panza_machine::machine::GameInfo;
+use anyhow::{Context, bail};
+use panza_machine::machine::{GameInfo, Reasoner};
 use panza_rules::gdl::{Sexpr, sexpr};
 use panza_rules::ids::{Id, MoveId, RoleId};
 
@@ -90,6 +90,12 @@ impl ValueTable {
         (self.value() - matrix_game::worth_of_rows(&self.rows, strategy)).max(0.0)
     }
 
+    /// The value lost by choosing this move.
+    pub fn lost_by(&self, mv: MoveId) -> f64 {
+        let is = |&other: &MoveId| f64::from(u8::from(other == mv));
+        self.lost(&self.moves.iter().map(is).collect::<Vec<_>>())
+    }
+
     /// The value lost by choosing all moves alike.
     pub fn lost_by_chance(&self) -> f64 {
         let share = 1.0 / self.moves.len() as f64;
@@ -123,6 +129,16 @@ impl NodeLimit {
     fn spend(&mut self) -> Result<(), Spent> {
         self.left = self.left.checked_sub(1).ok_or(Spent)?;
         Ok(())
+    }
+}
+
+/// The first role's goal in the reasoner's state. Fails unless those of both add up to 100.
+fn first_goal(reasoner: &mut dyn Reasoner) -> anyhow::Result<u8> {
+    let mut goals = [None; 2];
+    reasoner.goals(&mut goals);
+    match goals {
+        [Some(first), Some(second)] if u16::from(first) + u16::from(second) == 100 => Ok(first),
+        _ => bail!("the goals are {goals:?}, which do not add up to 100"),
     }
 }
 

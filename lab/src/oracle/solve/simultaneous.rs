@@ -8,12 +8,12 @@
 use std::sync::Arc;
 
 use anyhow::{bail, ensure};
-use panza_machine::machine::{Machine, Reasoner};
+use panza_machine::machine::Machine;
 use panza_rules::ids::{Id, MoveId, RoleId};
 use rustc_hash::FxHashMap;
 
-use super::{Solver, ValueTable, matrix_game};
-use crate::positions::file::in_order;
+use super::{Solver, ValueTable, first_goal, matrix_game};
+use crate::oracle::states::{States, in_order};
 
 /// What the two strategies of a solution may differ in.
 const TOLERANCE: f64 = 1e-6;
@@ -22,8 +22,7 @@ const MAX_KEPT: usize = 3_000_000;
 
 /// Solves states of a machine.
 pub struct Simultaneous {
-    machine: Arc<dyn Machine>,
-    reasoner: Box<dyn Reasoner>,
+    game: States,
     /// The first role's value in each state solved.
     values: FxHashMap<Vec<u64>, f64>,
     states: u64,
@@ -37,8 +36,7 @@ impl Simultaneous {
             bail!("only games of two roles can be solved");
         }
         Ok(Self {
-            machine: Arc::clone(machine),
-            reasoner: Arc::clone(machine).reasoner(),
+            game: States::new(machine),
             values: FxHashMap::default(),
             states: 0,
             max_states: states,
@@ -54,16 +52,8 @@ impl Simultaneous {
         if self.states > self.max_states {
             return Ok(None);
         }
-        self.reasoner.set_state(state);
-        let value = if self.reasoner.is_terminal() {
-            let mut goals = [None; 2];
-            self.reasoner.goals(&mut goals);
-            match goals {
-                [Some(first), Some(second)] if u16::from(first) + u16::from(second) == 100 => {
-                    f64::from(first)
-                }
-                _ => bail!("the goals are {goals:?}, which do not add up to 100"),
-            }
+        let value = if self.game.is_over(state) {
+            f64::from(first_goal(self.game.reasoner.as_mut())?)
         } else {
             let [rows, columns] = self.legal(state);
             let Some(matrix) = self.matrix(state, &rows, &columns)? else {
@@ -77,10 +67,10 @@ impl Simultaneous {
 
     /// Both roles' legal moves, in the order of their texts.
     fn legal(&mut self, state: &[u64]) -> [Vec<MoveId>; 2] {
-        self.reasoner.set_state(state);
+        self.game.reasoner.set_state(state);
         [0, 1].map(|role| {
-            let legal = self.reasoner.legal_moves(RoleId::from_index(role));
-            in_order(&self.machine, legal)
+            let legal = self.game.reasoner.legal_moves(RoleId::from_index(role));
+            in_order(&self.game.machine, legal)
         })
     }
 
@@ -99,9 +89,7 @@ impl Simultaneous {
         for &row in rows {
             let mut values = Vec::with_capacity(columns.len());
             for &column in columns {
-                let mut next = Vec::with_capacity(state.len());
-                self.reasoner.set_state(state);
-                self.reasoner.next_state(&[row, column], &mut next);
+                let next = self.game.after(state, &[row, column]);
                 let Some(value) = self.value(&next)? else {
                     return Ok(None);
                 };
@@ -143,6 +131,6 @@ impl Solver for Simultaneous {
                 columns.map(|(index, mv)| (mv, column(index))).collect()
             }
         };
-        Ok(Some(ValueTable::new(self.machine.info(), own)))
+        Ok(Some(ValueTable::new(self.game.machine.info(), own)))
     }
 }

@@ -1,28 +1,13 @@
 use super::*;
 use crate::config::Settings;
 use crate::player::search_config;
-use panza_machine::build::{self, BuildBudget};
+use crate::testing::{game_of, rulesheet};
 use panza_rules::gdl;
 use panza_rules::ids::BaseId;
 use panza_search::statistics::Turns;
 
-/// The rulesheet of a game of the folder gdl-games.
-fn rulesheet(name: &str) -> String {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../gdl-games");
-    std::fs::read_to_string(format!("{folder}/{name}.gdl")).unwrap()
-}
-
 fn game(name: &str) -> BuiltGame {
-    built(&rulesheet(name))
-}
-
-fn built(text: &str) -> BuiltGame {
-    let budget = BuildBudget {
-        until: Instant::now() + Duration::from_secs(60),
-        memory: 1 << 30,
-        cancelled: Arc::default(),
-    };
-    build::build(&gdl::load(text).0, &budget).unwrap()
+    game_of(&rulesheet(name))
 }
 
 fn budget(until: Option<Instant>) -> StudyBudget {
@@ -73,7 +58,7 @@ fn a_study_holds_the_findings_of_each_analysis() {
 #[test]
 fn a_game_without_a_network_has_only_statistics() {
     let rules = gdl::load(&rulesheet("ticTacToe")).0;
-    let game = build::prover(&rules).unwrap();
+    let game = panza_machine::build::prover(&rules).unwrap();
     let sampling = Some(SampleSize {
         games: 3,
         playouts: 0,
@@ -106,7 +91,7 @@ fn a_study_without_time_finds_nothing() {
 
 #[test]
 fn a_game_without_choices_is_studied_in_time() {
-    let game = built(
+    let game = game_of(
         "(role you) (init (state 0)) (<= (legal you proceed) (true (state 0)))
          (<= (next (state 1)) (does you proceed)) (<= terminal (true (state 1))) (goal you 100)",
     );

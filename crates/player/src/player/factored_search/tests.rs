@@ -1,29 +1,16 @@
 //! Play by parts: the right board, the right moment, whole games alone, and games in which parts
 //! say nothing.
 
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::{Duration, Instant};
 
 use super::super::search_config;
 use super::{FactoredSearch, Searcher};
 use crate::config::Settings;
-use panza_machine::build::{BuildBudget, BuiltGame, build};
-use panza_rules::gdl;
+use crate::testing::{game_of, rulesheet};
+use panza_machine::build::BuiltGame;
 use panza_rules::ids::RoleId;
 use panza_search::search::SearchConfig;
-
-fn game_of(text: &str) -> BuiltGame {
-    let (rules, diagnostics) = gdl::load(text);
-    assert!(gdl::is_playable(&rules, &diagnostics), "{diagnostics:?}");
-    let budget = BuildBudget {
-        until: Instant::now() + Duration::from_secs(60),
-        memory: 1 << 30,
-        cancelled: Arc::new(AtomicBool::new(false)),
-    };
-    build(&rules, &budget).expect("a machine")
-}
 
 fn config() -> SearchConfig {
     let settings = Settings::load(None, &[]).expect("the settings are fine as they come");
@@ -134,10 +121,8 @@ fn goal_alone(game: &BuiltGame, iterations: u64) -> Option<u8> {
 #[test]
 fn games_alone_are_solved_board_by_board() {
     for game in ["dualHamilton", "jointButtonsAndLights"] {
-        let path =
-            Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../gdl-games/{game}.gdl"));
-        let text = std::fs::read_to_string(path).expect("a readable game");
-        assert_eq!(goal_alone(&game_of(&text), 3000), Some(100), "{game}");
+        let built = game_of(&rulesheet(game));
+        assert_eq!(goal_alone(&built, 3000), Some(100), "{game}");
     }
 }
 

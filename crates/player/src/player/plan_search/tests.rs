@@ -6,9 +6,8 @@ use super::super::search_config;
 use super::super::tree_search::TreeSearch;
 use super::*;
 use crate::config::Settings;
-use panza_machine::build::{BuildBudget, build};
+use crate::testing::{game_of, rulesheet};
 use panza_machine::machine::{GameInfo, Reasoner};
-use panza_rules::gdl;
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -24,17 +23,7 @@ const POURS: [&str; 7] = [
 ];
 
 fn three_jugs() -> BuiltGame {
-    let path = format!(
-        "{}/../../gdl-games/threeJugs.gdl",
-        env!("CARGO_MANIFEST_DIR")
-    );
-    let (rules, _) = gdl::load(&std::fs::read_to_string(path).unwrap());
-    let budget = BuildBudget {
-        until: Instant::now() + PATIENCE,
-        memory: 1 << 30,
-        cancelled: Arc::default(),
-    };
-    build(&rules, &budget).unwrap()
+    game_of(&rulesheet("threeJugs"))
 }
 
 fn search(game: &BuiltGame) -> PlanSearch {
