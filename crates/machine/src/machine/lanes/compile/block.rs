@@ -190,27 +190,35 @@ impl LutCover<'_> {
 
     /// The roots without those whose values do not depend on the block; these get their literals.
     fn without_invariants(&mut self, circuit: &mut Circuit, roots: Vec<GateId>) -> Vec<GateId> {
-        // Unknown values are stood for by slots, which are used for the carried ones later.
+        // Unknown values are stood for by slots, which are used for the carried ones later. Nodes
+        // made before these do not depend on them.
         let first = self.n_slots;
+        let mut first_node = circuit.nodes.len();
         for (&root, slot) in roots.iter().zip(first..) {
-            self.literals[root] = Some(circuit.location(Location::Slot(slot)));
+            let literal = circuit.location(Location::Slot(slot));
+            first_node = first_node.min(literal.node());
+            self.literals[root] = Some(literal);
         }
         let mut changes: Vec<bool> = Vec::new();
+        let has_changed = |changes: &[bool], node: usize| {
+            let after = node.checked_sub(first_node);
+            after.is_some_and(|after| changes[after])
+        };
         let mut kept = Vec::new();
         for root in roots {
             let literal = self.value_of(circuit, root);
-            for &node in &circuit.nodes[changes.len()..] {
+            for &node in &circuit.nodes[first_node + changes.len()..] {
                 changes.push(match node {
                     Value::Constant => false,
                     Value::Location(Location::Slot(slot)) => slot >= first,
                     Value::Location(_) => false,
                     Value::Computed(function) => {
                         let mut inputs = function.inputs().iter();
-                        inputs.any(|&input| changes[input as usize])
+                        inputs.any(|&input| has_changed(&changes, input as usize))
                     }
                 });
             }
-            if changes[literal.node()] {
+            if has_changed(&changes, literal.node()) {
                 kept.push(root);
             } else {
                 self.literals[root] = Some(literal);

@@ -374,11 +374,16 @@ impl Circuit {
         let Some(FixpointLoop { carried, .. }) = &stage.repeat else {
             return Vec::new();
         };
+        // Nodes made before those of the carried slots do not depend on them.
+        let slots = carried.clone().map(Location::Slot);
+        let nodes = slots.filter_map(|slot| self.locations.get(&slot));
+        let first = nodes.map(|literal| literal.node()).min().unwrap_or(0) as u32;
         let mut cone = FxHashSet::default();
         let outputs = stage.outputs.iter();
         let mut open: Vec<u32> = outputs.map(|(literal, _)| literal.node() as u32).collect();
         while let Some(node) = open.pop() {
             if cone.insert(node)
+                && node >= first
                 && let Node::Computed(function) = self.nodes[node as usize]
             {
                 open.extend(function.inputs());
