@@ -8,7 +8,8 @@
 //! the program names. Never uses: machine code.
 
 use super::memory::{Memory, Side, Vector};
-use super::program::{Input, Location, Program, Value, apply, permuted};
+use super::program::{FixpointLoop, Input, Location, Program, Value, apply, permuted};
+use super::rank::is_any;
 
 /// The vector instructions of a processor.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -66,6 +67,7 @@ pub struct Interpreted {
     instructions: [Vec<TableInstruction>; 2],
     runs: Vec<TableRun>,
     n_slots: u32,
+    repeat: Option<FixpointLoop>,
 }
 
 /// The table of the function that is its last input.
@@ -114,6 +116,7 @@ impl Interpreted {
             instructions,
             runs,
             n_slots: scheduled.n_slots,
+            repeat: program.repeat.clone(),
         }
     }
 
@@ -127,6 +130,20 @@ impl Interpreted {
     /// # Panics
     /// When the memory is too small.
     pub fn run<const N: usize>(&self, features: Features, memory: &mut Memory<N>, side: Side) {
+        let Some(FixpointLoop { carried, changed }) = &self.repeat else {
+            return self.iterate(features, memory, side);
+        };
+        memory.slots()[carried.start as usize..carried.end as usize].fill([0; N]);
+        loop {
+            self.iterate(features, memory, side);
+            if !is_any(&memory.slots()[*changed as usize]) {
+                return;
+            }
+        }
+    }
+
+    /// Runs the operations once.
+    fn iterate<const N: usize>(&self, features: Features, memory: &mut Memory<N>, side: Side) {
         let instructions = match side {
             Side::Even => &self.instructions[0],
             Side::Odd => &self.instructions[1],
@@ -185,16 +202,22 @@ impl Scheduled {
                 to: nowhere,
             });
         }
-        // The first store of an operation is its value's location; all others are copies.
+        // The first store of an operation is its value's location; all others are copies. Carried
+        // values are copied last, when those that they replace are no longer used.
+        let last_level = levels.iter().max().map_or(0, |level| level + 1);
         let mut lives_in: Vec<Option<Location>> = vec![None; program.n_values()];
         for &(value, location) in &program.stores {
             let number = value.0 as usize;
-            if number >= n_inputs && lives_in[number].is_none() {
+            let is_carried = program.is_carried(location);
+            if number >= n_inputs && lives_in[number].is_none() && !is_carried {
                 lives_in[number] = Some(location);
             } else {
                 operations.push(ScheduledOperation {
                     table: COPY,
-                    level: levels[number] + 1,
+                    level: match is_carried {
+                        true => last_level,
+                        false => levels[number] + 1,
+                    },
                     value: None,
                     inputs: [value; 3],
                     from: [nowhere; 3],
@@ -226,7 +249,8 @@ impl Scheduled {
         }
         for &(value, location) in &program.stores {
             let number = value.0 as usize;
-            if number >= n_inputs && locations[number].is_none() {
+            let is_carried = program.is_carried(location);
+            if number >= n_inputs && locations[number].is_none() && !is_carried {
                 locations[number] = Some(location);
             }
         }

@@ -1,9 +1,9 @@
 //! The machine code back-end.
 //!
-//! A program becomes one function without branches. List scheduling keeps values close to their
-//! uses, and register allocation keeps them in vector registers as far as possible. Each operation
-//! is one three-input logic instruction where the processor has them (`vpternlog` of AVX-512), else
-//! a few two-input ones (AVX2).
+//! A program becomes one function, whose only branch is that of its loop. List scheduling keeps
+//! values close to their uses, and register allocation keeps them in vector registers as far as
+//! possible. Each operation is one three-input logic instruction where the processor has them
+//! (`vpternlog` of AVX-512), else a few two-input ones (AVX2).
 //!
 //! Invariants: the code is immutable once it is executable; it accesses only locations counted when
 //! it was made, and each run checks that the memory has them. Never uses: games.
@@ -114,9 +114,10 @@ impl Native {
         // further on by `part` bytes, which together are no more than a vector. The assertion above
         // ensures that the memory, which is borrowed mutably, has those vectors. All addresses are
         // derived from one pointer to the whole memory, whose vectors are aligned to `width`. The
-        // function does not use the stack and writes no registers but the vector registers and
-        // those general ones that the convention lets a function overwrite, and it ends by clearing
-        // the vector registers' upper halves, as code without wide vectors expects.
+        // function does not use the stack and writes no registers but the vector registers, a mask
+        // register and those general ones that the convention lets a function overwrite, and it
+        // ends by clearing the vector registers' upper halves, as code without wide vectors
+        // expects. Its one jump leads back to the start of the loop, inside the function.
         unsafe {
             let function: extern "sysv64" fn(*const u8, *mut u8, *mut u8) =
                 std::mem::transmute(self.code.as_ptr());

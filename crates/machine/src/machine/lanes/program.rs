@@ -4,15 +4,17 @@
 //! A value is a vector with one bit per lane. A program loads values from locations, computes new
 //! ones with functions of up to three values, each given by its truth table, and stores some to
 //! locations. It has no branches, so all lanes go through it together, and all back-ends give the
-//! same result bit by bit.
+//! same result bit by bit. A program with a loop runs until an iteration changes nothing.
 //!
 //! Invariants of a [`Program`]: every value is defined before its use; no location is both loaded
-//! and stored, and none is loaded or stored twice; every operation depends on all its inputs, and
-//! those are distinct.
+//! and stored, except carried slots of a loop, whose loaded values are those before the iteration;
+//! no location is loaded or stored twice; every operation depends on all its inputs, and those are
+//! distinct.
 //!
 //! Never uses: games, networks, the width of a vector.
 
 use std::fmt;
+use std::ops::Range;
 
 /// Where a vector lies in a program's memory.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -78,6 +80,18 @@ impl Operation {
     }
 }
 
+/// The iteration of a program to a fixpoint, all lanes together.
+///
+/// The carried values are a monotone function of themselves. They start off in every lane, so they
+/// only grow: every iteration but the last switches a bit on, and the loop ends.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct FixpointLoop {
+    /// The slots whose stored values the next iteration loads. They are off before the first.
+    pub carried: Range<u32>,
+    /// The slot that an iteration sets in the lanes where another iteration is needed.
+    pub changed: u32,
+}
+
 /// A straight-line program.
 #[derive(Clone, Default, PartialEq, Eq, Hash, Debug)]
 pub struct Program {
@@ -89,6 +103,8 @@ pub struct Program {
     pub stores: Vec<(Value, Location)>,
     /// Slots below this may hold values of other programs.
     pub n_reserved: u32,
+    /// The loop, if the program is run until nothing changes.
+    pub repeat: Option<FixpointLoop>,
 }
 
 impl Program {
@@ -110,6 +126,14 @@ impl Program {
             _ => None,
         });
         slots.max().unwrap_or(0).max(self.n_reserved)
+    }
+
+    /// Whether a location is a carried slot.
+    pub fn is_carried(&self, location: Location) -> bool {
+        match (&self.repeat, location) {
+            (Some(repeat), Location::Slot(slot)) => repeat.carried.contains(&slot),
+            _ => false,
+        }
     }
 
     /// Checks the invariants.
@@ -147,15 +171,29 @@ impl Program {
                 }
             }
         }
+        let n_loaded = self.inputs.len();
+        let mut stored = std::collections::HashSet::new();
         let mut before = Value(0);
         for &(value, location) in &self.stores {
             if value < before || value.0 as usize >= self.n_values() {
                 return Err(format!("{location} is stored out of order"));
             }
-            if !used.insert(location) {
+            let is_carried = self.is_carried(location);
+            if is_carried && (value.0 as usize) < n_loaded {
+                return Err(format!("{location} is carried without an operation"));
+            }
+            if !is_carried && used.contains(&location) || !stored.insert(location) {
                 return Err(format!("{location} is stored and loaded, or stored twice"));
             }
             before = value;
+        }
+        if let Some(repeat) = &self.repeat {
+            let changed = std::iter::once(repeat.changed);
+            for slot in repeat.carried.clone().chain(changed) {
+                if !stored.contains(&Location::Slot(slot)) {
+                    return Err(format!("the loop does not store slot {slot}"));
+                }
+            }
         }
         Ok(())
     }

@@ -10,9 +10,9 @@
 //!
 //! Never uses: networks, moves.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::super::program::{Location, Program, depends_on};
+use super::super::program::{FixpointLoop, Location, Program, depends_on};
 
 /// A value or its inverse, or a constant.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -166,6 +166,16 @@ pub(super) enum Node {
     Constant,
     Location(Location),
     Computed(Function),
+}
+
+/// A part of a circuit that becomes a program.
+#[derive(Clone, Default, Debug)]
+pub(super) struct Stage {
+    /// Values and the locations that they are stored to.
+    pub(super) outputs: Vec<(Literal, Location)>,
+    /// Nodes to compute here, for later stages.
+    pub(super) early: Vec<u32>,
+    pub(super) repeat: Option<FixpointLoop>,
 }
 
 /// A circuit: nodes in topological order.
@@ -358,19 +368,63 @@ impl Circuit {
         close(self, &single)
     }
 
+    /// The computed nodes that the outputs of a loop need and that are the same in every iteration:
+    /// those that do not depend on the carried slots.
+    pub(super) fn loop_invariants(&self, stage: &Stage) -> Vec<u32> {
+        let Some(FixpointLoop { carried, .. }) = &stage.repeat else {
+            return Vec::new();
+        };
+        // Nodes made before those of the carried slots do not depend on them.
+        let slots = carried.clone().map(Location::Slot);
+        let nodes = slots.filter_map(|slot| self.locations.get(&slot));
+        let first = nodes.map(|literal| literal.node()).min().unwrap_or(0) as u32;
+        let mut cone = FxHashSet::default();
+        let outputs = stage.outputs.iter();
+        let mut open: Vec<u32> = outputs.map(|(literal, _)| literal.node() as u32).collect();
+        while let Some(node) = open.pop() {
+            if cone.insert(node)
+                && node >= first
+                && let Node::Computed(function) = self.nodes[node as usize]
+            {
+                open.extend(function.inputs());
+            }
+        }
+        let mut cone: Vec<u32> = cone.into_iter().collect();
+        cone.sort_unstable();
+        let mut changing = FxHashSet::default();
+        let mut invariant = Vec::new();
+        for node in cone {
+            match self.nodes[node as usize] {
+                Node::Location(Location::Slot(slot)) if carried.contains(&slot) => {
+                    changing.insert(node);
+                }
+                Node::Computed(function) => {
+                    let inputs = function.inputs().iter();
+                    if inputs.clone().any(|input| changing.contains(input)) {
+                        changing.insert(node);
+                        let constant = inputs.filter(|input| !changing.contains(input));
+                        invariant.extend(constant.copied());
+                    }
+                }
+                _ => {}
+            }
+        }
+        invariant.sort_unstable();
+        invariant.dedup();
+        invariant.retain(|&node| matches!(self.nodes[node as usize], Node::Computed(_)));
+        invariant
+    }
+
     /// A program per stage. Each stores its stage's outputs, and in slots from `first_slot` on the
     /// values that an operation or output of a later stage needs.
-    pub(super) fn stages(
-        &self,
-        stages: &[Vec<(Literal, Location)>],
-        first_slot: u32,
-    ) -> (Vec<Program>, u32) {
+    pub(super) fn stages(&self, stages: &[Stage], first_slot: u32) -> (Vec<Program>, u32) {
         // The stage that computes each node: the first that needs it.
         const NEVER: usize = usize::MAX;
         let mut made_in = vec![NEVER; self.nodes.len()];
         let mut open: Vec<usize> = Vec::new();
-        for (stage, outputs) in stages.iter().enumerate() {
+        for (stage, Stage { outputs, early, .. }) in stages.iter().enumerate() {
             open.extend(outputs.iter().map(|(literal, _)| literal.node()));
+            open.extend(early.iter().map(|&node| node as usize));
             while let Some(node) = open.pop() {
                 if made_in[node] != NEVER {
                     continue;
@@ -383,7 +437,7 @@ impl Circuit {
         }
         // A value that its stage stores in a slot is taken from there.
         let mut stored: FxHashMap<Literal, Location> = FxHashMap::default();
-        for (stage, outputs) in stages.iter().enumerate() {
+        for (stage, Stage { outputs, .. }) in stages.iter().enumerate() {
             for &(literal, location) in outputs {
                 if matches!(location, Location::Slot(_)) && made_in[literal.node()] == stage {
                     stored.entry(literal).or_insert(location);
@@ -392,7 +446,8 @@ impl Circuit {
         }
         let mut next_slot = first_slot;
         let mut passed: FxHashMap<u32, Location> = FxHashMap::default();
-        let mut outputs: Vec<Vec<(Literal, Location)>> = stages.to_vec();
+        let outputs = stages.iter().map(|stage| stage.outputs.clone());
+        let mut outputs: Vec<Vec<(Literal, Location)>> = outputs.collect();
         let mut pass = |node: usize, stage: usize| {
             let is_computed = matches!(self.nodes[node], Node::Computed(_));
             if is_computed && made_in[node] < stage {
@@ -414,13 +469,13 @@ impl Circuit {
                 }
             }
         }
-        for (stage, outputs) in stages.iter().enumerate() {
+        for (stage, Stage { outputs, .. }) in stages.iter().enumerate() {
             for (literal, _) in outputs {
                 pass(literal.node(), stage);
             }
         }
         let programs = outputs.iter().enumerate().map(|(stage, outputs)| {
-            self.emit(outputs, |node| {
+            self.emit(outputs, stages[stage].repeat.clone(), |node| {
                 let is_earlier = made_in[node] < stage;
                 passed.get(&(node as u32)).copied().filter(|_| is_earlier)
             })

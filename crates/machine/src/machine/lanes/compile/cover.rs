@@ -9,39 +9,29 @@
 //!
 //! Never uses: how a move is chosen.
 
-use super::super::program::Location;
-use super::FixpointLoop;
-use super::circuit::{Circuit, Function, Literal};
+use super::circuit::{Circuit, Function, Literal, Stage};
 use crate::propnet::{GateKind, Network, Node, Signal};
 use panza_rules::ids::{BaseId, GateId, IdVec, MoveId};
 
 /// Deeper trees are cut, since they are covered by recursion.
-const MAX_DEPTH: u16 = 64;
-
-/// The loop of a block, iterated from all gates off to its fixpoint.
-#[derive(Clone, Debug)]
-pub(super) struct BlockLoop {
-    /// Per gate its value after an iteration, and the location for it.
-    pub(super) outputs: Vec<(Literal, Location)>,
-    pub(super) slots: FixpointLoop,
-}
+pub(super) const MAX_DEPTH: u16 = 64;
 
 /// The literals of a network's signals.
 #[derive(Clone)]
 pub(super) struct LutCover<'a> {
-    network: &'a Network,
+    pub(super) network: &'a Network,
     /// Gates with a node of their own.
-    is_root: IdVec<GateId, bool>,
+    pub(super) is_root: IdVec<GateId, bool>,
     needed: IdVec<GateId, bool>,
-    block_of: IdVec<GateId, u32>,
-    literals: IdVec<GateId, Option<Literal>>,
+    pub(super) block_of: IdVec<GateId, u32>,
+    pub(super) literals: IdVec<GateId, Option<Literal>>,
     bases: IdVec<BaseId, Literal>,
     moves: IdVec<MoveId, Literal>,
-    n_slots: u32,
+    pub(super) n_slots: u32,
 }
 
 /// Not in a block.
-const NO_BLOCK: u32 = u32::MAX;
+pub(super) const NO_BLOCK: u32 = u32::MAX;
 
 /// Marks a whole block where one of its gates is marked. Called for gates from the last to the
 /// first; a block's users come after it, so the block is completed at its last gate.
@@ -101,8 +91,8 @@ impl<'a> LutCover<'a> {
                         _ => None,
                     });
             depths[gate] = inner.max().unwrap_or(0) + 1;
-            is_root[gate] =
-                n_users[gate] > 1 || depths[gate] > MAX_DEPTH || block_of[gate] != NO_BLOCK;
+            let is_deep = depths[gate] > MAX_DEPTH && block_of[gate] == NO_BLOCK;
+            is_root[gate] = n_users[gate] > 1 || is_deep;
         }
         for &signal in outputs {
             if let Node::Gate(gate) = network.node(signal) {
@@ -134,7 +124,7 @@ impl<'a> LutCover<'a> {
     }
 
     /// Makes the literals of some outputs, and returns the loops that have to run before.
-    pub(super) fn make(&mut self, circuit: &mut Circuit, outputs: &[Signal]) -> Vec<BlockLoop> {
+    pub(super) fn make(&mut self, circuit: &mut Circuit, outputs: &[Signal]) -> Vec<Stage> {
         let network = self.network;
         let mut wanted: IdVec<GateId, bool> = IdVec::from_vec(vec![false; network.gates.len()]);
         for &signal in outputs {
@@ -165,7 +155,7 @@ impl<'a> LutCover<'a> {
                     let function = self.gate(circuit, gate);
                     self.literals[gate] = Some(circuit.value(function));
                 }
-                block => loops.push(self.block(circuit, block)),
+                block => loops.extend(self.block(circuit, block)),
             }
         }
         loops
@@ -183,7 +173,7 @@ impl<'a> LutCover<'a> {
     }
 
     /// The function of a signal, with single-user gates merged.
-    fn function(&mut self, circuit: &mut Circuit, signal: Signal) -> Function {
+    pub(super) fn function(&mut self, circuit: &mut Circuit, signal: Signal) -> Function {
         match self.network.node(signal) {
             Node::Gate(gate) if self.literals[gate].is_none() => {
                 let function = self.gate(circuit, gate);
@@ -193,7 +183,10 @@ impl<'a> LutCover<'a> {
         }
     }
 
-    fn gate(&mut self, circuit: &mut Circuit, gate: GateId) -> Function {
+    pub(super) fn gate(&mut self, circuit: &mut Circuit, gate: GateId) -> Function {
+        if self.block_of[gate] != NO_BLOCK {
+            return self.gate_of_block(circuit, gate);
+        }
         let is_or = self.network.gates[gate].kind == GateKind::Or;
         let network = self.network;
         let functions = network
@@ -202,30 +195,5 @@ impl<'a> LutCover<'a> {
             .map(|&input| self.function(circuit, input).inverted_if(is_or))
             .collect();
         circuit.conjunction(functions).inverted_if(is_or)
-    }
-
-    /// One iteration of a block's gates. Each gate uses the new values of those before it
-    /// (Gauss-Seidel), so changes travel far in one iteration.
-    fn block(&mut self, circuit: &mut Circuit, block: u32) -> BlockLoop {
-        let gates = &self.network.blocks[block as usize];
-        let n_gates = gates.len() as u32;
-        let (old, new) = (self.n_slots, self.n_slots + n_gates);
-        self.n_slots += 2 * n_gates;
-        for (index, &gate) in gates.iter().enumerate() {
-            self.literals[gate] = Some(circuit.location(Location::Slot(old + index as u32)));
-        }
-        let mut outputs = Vec::with_capacity(gates.len());
-        for (index, &gate) in gates.iter().enumerate() {
-            let function = self.gate(circuit, gate);
-            let literal = circuit.value(function);
-            outputs.push((literal, Location::Slot(new + index as u32)));
-            self.literals[gate] = Some(literal);
-        }
-        // At the fixpoint both are equal; users load the old ones from the slots.
-        for (index, &gate) in gates.iter().enumerate() {
-            self.literals[gate] = Some(circuit.location(Location::Slot(old + index as u32)));
-        }
-        let slots = FixpointLoop { old, new, n_gates };
-        BlockLoop { outputs, slots }
     }
 }

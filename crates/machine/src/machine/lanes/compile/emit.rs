@@ -7,8 +7,12 @@
 
 use rustc_hash::FxHashMap;
 
-use super::super::program::{Input, Location, Operation, Program, Value};
+use super::super::program::{FixpointLoop, Input, Location, Operation, Program, Value};
 use super::circuit::{Circuit, Literal, Node};
+
+/// The tables of the functions of one value.
+const IDENTITY: u8 = 0xf0;
+const INVERSE: u8 = 0x0f;
 
 /// A value under construction: the number of an input or operation.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -32,6 +36,7 @@ impl Circuit {
     pub(super) fn emit(
         &self,
         outputs: &[(Literal, Location)],
+        repeat: Option<FixpointLoop>,
         taken: impl Fn(usize) -> Option<Location>,
     ) -> Program {
         let mut emitter = Emitter {
@@ -43,10 +48,20 @@ impl Circuit {
             made: FxHashMap::default(),
         };
         for &(literal, location) in outputs {
-            let made = emitter.make(literal);
+            let mut made = emitter.make(literal);
+            // A carried value is an operation's.
+            let carried = repeat.as_ref().map(|repeat| &repeat.carried);
+            if let (Made::Input(_), Location::Slot(slot), Some(carried)) = (made, location, carried)
+                && carried.contains(&slot)
+            {
+                made = emitter.operation(IDENTITY, vec![made]);
+            }
             emitter.stores.push((made, location));
         }
-        emitter.finish()
+        Program {
+            repeat,
+            ..emitter.finish()
+        }
     }
 }
 
@@ -54,6 +69,11 @@ impl Emitter<'_> {
     fn input(&mut self, input: Input) -> Made {
         self.inputs.push(input);
         Made::Input(self.inputs.len() as u32 - 1)
+    }
+
+    fn operation(&mut self, table: u8, inputs: Vec<Made>) -> Made {
+        self.operations.push((table, inputs));
+        Made::Operation(self.operations.len() as u32 - 1)
     }
 
     fn make(&mut self, literal: Literal) -> Made {
@@ -67,8 +87,7 @@ impl Emitter<'_> {
             _ => {
                 let plain = self.node(literal.node());
                 if literal.is_inverted() {
-                    self.operations.push((0x0f, vec![plain]));
-                    Made::Operation(self.operations.len() as u32 - 1)
+                    self.operation(INVERSE, vec![plain])
                 } else {
                     plain
                 }
@@ -105,8 +124,7 @@ impl Emitter<'_> {
                         .iter()
                         .map(|&input| self.made[&Literal::of(input as usize).0])
                         .collect();
-                    self.operations.push((function.table, inputs));
-                    Made::Operation(self.operations.len() as u32 - 1)
+                    self.operation(function.table, inputs)
                 }
             };
             self.made.insert(key, made);
@@ -140,6 +158,7 @@ impl Emitter<'_> {
             operations,
             stores,
             n_reserved: 0,
+            repeat: None,
         }
     }
 }

@@ -8,6 +8,7 @@
 //! move, reachable and legal or not. Only the caller writes the slots of moves. Never uses: how
 //! lanes are filled and read.
 
+use super::block::are_monotone;
 use super::circuit::{Circuit, Literal};
 use super::cover::LutCover;
 use super::{
@@ -56,7 +57,7 @@ pub struct LegalSlots {
 
 /// Compiles the whole game's network for an expander. `None` when the programs would be too large.
 pub fn compile_expander(network: &Network) -> Option<ExpanderPrograms> {
-    if !is_small_enough(network) {
+    if !is_small_enough(network) || !are_monotone(network) {
         return None;
     }
     let programs = with_evaluation(network, step(network));

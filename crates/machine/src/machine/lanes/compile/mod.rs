@@ -11,6 +11,7 @@
 //! Invariants: the programs run in the order look, step (and end, on the next state); values passed
 //! between them are in slots of the phase. Never uses: processors, widths.
 
+mod block;
 mod choice;
 mod circuit;
 mod cover;
@@ -21,35 +22,15 @@ mod wins;
 use super::program::{Location, Program};
 use crate::propnet::{Network, Node, Phases, Signal};
 use choice::Choice;
-use circuit::{Circuit, Literal};
-use cover::{BlockLoop, LutCover};
+use circuit::{Circuit, Literal, Stage};
+use cover::LutCover;
 pub use expander::{ExpanderPrograms, LegalSlots, compile_expander};
 use panza_rules::ids::{BaseId, IdVec, MoveId, RoleId};
 use panza_sync::budget::Budget;
 use wins::{CandidateScope, DecisiveTurn, Mover};
 
-/// A program, and its loop if it is one.
-#[derive(Clone, Debug)]
-pub struct ProgramSection {
-    /// The program.
-    pub program: Program,
-    /// The loop of a block: iterated from all gates off until they do not change.
-    pub repeat: Option<FixpointLoop>,
-}
-
-/// The slots of a block's loop.
-#[derive(Clone, Copy, Debug)]
-pub struct FixpointLoop {
-    /// The first slot of the gates before an iteration.
-    pub old: u32,
-    /// The first slot of the gates after it.
-    pub new: u32,
-    /// The number of gates.
-    pub n_gates: u32,
-}
-
-/// Sections that run one after the other.
-pub type SectionedProgram = Vec<ProgramSection>;
+/// Programs that run one after the other.
+pub type SectionedProgram = Vec<Program>;
 
 /// One role's choice in a phase.
 #[derive(Clone, Debug)]
@@ -136,8 +117,8 @@ const ENDED: u32 = 1;
 const FIRST_FREE: u32 = 2;
 
 /// The operations of a piece, those of a loop counted once.
-pub fn n_operations(piece: &[ProgramSection]) -> usize {
-    piece.iter().map(|part| part.program.operations.len()).sum()
+pub fn n_operations(piece: &[Program]) -> usize {
+    piece.iter().map(|program| program.operations.len()).sum()
 }
 
 /// Compiles a game, whole or in phases with fixed successors. `mean_length` is the approximate
@@ -150,7 +131,9 @@ pub fn compile(
     policy: PlayoutPolicy,
     limits: Budget<'_>,
 ) -> Option<GangPrograms> {
-    if !is_small_enough(network) || limits.is_stopped() {
+    let networks = phases.map_or(&[][..], |split| &split.networks);
+    let are_monotone = block::are_monotone(network) && networks.iter().all(block::are_monotone);
+    if !is_small_enough(network) || !are_monotone || limits.is_stopped() {
         return None;
     }
     let whole = (policy == PlayoutPolicy::Decisive).then_some(network);
@@ -441,25 +424,33 @@ type Outputs = Vec<(Literal, Location)>;
 /// The programs of consecutive pieces, each after its loops.
 fn sectioned_programs(
     circuit: &Circuit,
-    wanted: Vec<(Vec<BlockLoop>, Outputs)>,
+    wanted: Vec<(Vec<Stage>, Outputs)>,
     first_slot: u32,
 ) -> (Vec<SectionedProgram>, u32) {
+    let n_pieces = wanted.len();
     let mut stages = Vec::new();
-    let mut repeats = Vec::new();
+    let mut piece_of = Vec::new();
     for (piece, (loops, outputs)) in wanted.into_iter().enumerate() {
-        for one in loops {
-            repeats.push((piece, Some(one.slots)));
-            stages.push(one.outputs);
+        for repeated in loops {
+            stages.push(Stage {
+                early: circuit.loop_invariants(&repeated),
+                ..Stage::default()
+            });
+            stages.push(repeated);
         }
-        repeats.push((piece, None));
-        stages.push(outputs);
+        stages.push(Stage {
+            outputs,
+            ..Stage::default()
+        });
+        piece_of.resize(stages.len(), piece);
     }
     let (programs, n_slots) = circuit.stages(&stages, first_slot);
-    let n_pieces = repeats.last().map_or(0, |&(piece, _)| piece + 1);
     let mut pieces: Vec<SectionedProgram> = vec![Vec::new(); n_pieces];
-    for ((piece, repeat), program) in repeats.into_iter().zip(programs) {
+    for (piece, program) in piece_of.into_iter().zip(programs) {
         debug_assert_eq!(program.check(), Ok(()));
-        pieces[piece].push(ProgramSection { program, repeat });
+        if !program.stores.is_empty() {
+            pieces[piece].push(program);
+        }
     }
     (pieces, n_slots)
 }

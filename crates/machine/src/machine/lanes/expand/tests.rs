@@ -147,7 +147,10 @@ fn steps(asked: &[Asked]) -> Vec<ExpansionStep<'_>> {
 fn layouts(network: &Network) -> Vec<Arc<ExpanderLayout>> {
     let programs = compile_expander(network).unwrap();
     let mut layouts = Vec::new();
-    for features in [Features::Portable, Features::detect()] {
+    let best = Features::detect();
+    let mut tried = vec![Features::Portable, Features::Avx2.min(best), best];
+    tried.dedup();
+    for features in tried {
         for n_words in [4, 8] {
             layouts.push(Arc::new(ExpanderLayout::new(
                 programs.clone(),
@@ -309,6 +312,93 @@ const RECURSIVE: &str = "
 fn recursion_comes_to_rest_in_every_lane() {
     assert!(!network(RECURSIVE).blocks.is_empty());
     compare("recursion", RECURSIVE, &[1, 700, 63, 300]);
+}
+
+/// The rules of `n` atoms of one stratum: each has up to three, of facts that the walker turns on
+/// and off, of atoms of the same stratum, and of atoms below, inverted or not.
+fn random_stratum(random: &mut Random, n: u32, name: &str, below: Option<&str>) -> String {
+    let mut rules = String::new();
+    for atom in 0..n {
+        for _ in 0..1 + random.below(3) {
+            let mut body = String::new();
+            for _ in 0..random.below(3) {
+                body += &format!(" ({name} {})", random.below(n));
+            }
+            for _ in 0..1 + random.below(2) {
+                let literal = match below {
+                    Some(below) if random.below(2) == 0 => format!("({below} {})", random.below(n)),
+                    _ => format!("(true (open {}))", random.below(N_OPEN)),
+                };
+                body += &match random.below(3) {
+                    0 => format!(" (not {literal})"),
+                    _ => format!(" {literal}"),
+                };
+            }
+            rules += &format!("(<= ({name} {atom}){body})\n");
+        }
+    }
+    rules
+}
+
+/// The facts that the walker turns on and off.
+const N_OPEN: u32 = 8;
+
+/// A game with recursion in two strata, one upon the other.
+fn random_recursion(random: &mut Random, n: u32) -> String {
+    let mut rules = "(role walker) (role other) (legal other wait)
+        (<= (legal walker (turn ?x)) (index ?x))
+        (<= (next (open ?x)) (does walker (turn ?x)) (not (true (open ?x))))
+        (<= (next (open ?x)) (true (open ?x)) (not (does walker (turn ?x))))
+        (<= (next (seen ?x)) (high ?x))
+        (<= (legal other (say ?x)) (high ?x))
+        (<= terminal (high 0) (low 1))
+        (<= (goal walker 100) (high 1)) (<= (goal walker 0) (not (high 1)))
+        (<= (goal other 50) (low 2))\n"
+        .to_string();
+    for open in 0..N_OPEN {
+        rules += &format!("(index {open})");
+    }
+    rules += &random_stratum(random, n, "low", None);
+    rules += &random_stratum(random, n, "high", Some("low"));
+    rules
+}
+
+#[test]
+fn random_recursion_comes_to_the_counters_fixpoint() {
+    let mut random = Random::new(1);
+    let mut n_blocks = 0;
+    let n_games = if cfg!(miri) { 1 } else { 60 };
+    for game in 0..n_games {
+        let size = 4 + random.below(24);
+        let rules = random_recursion(&mut random, size);
+        n_blocks += network(&rules).blocks.len();
+        let sizes: &[usize] = if cfg!(miri) { &[9] } else { &[9, 600, 70] };
+        compare(&format!("recursion {game}: {rules}"), &rules, sizes);
+    }
+    assert!(cfg!(miri) || n_blocks > 60, "only {n_blocks} blocks");
+}
+
+/// A ring of gates with one user each, deeper than trees may be, and a ring that nothing starts.
+#[test]
+#[cfg_attr(miri, ignore = "too many gates for it")]
+fn long_rings_come_to_rest() {
+    let n = 150;
+    let mut rules = "(role walker) (<= (legal walker (turn ?x)) (succ ?x ?y))
+        (<= (next (open ?x)) (does walker (turn ?x)) (not (true (open ?x))))
+        (<= (next (open ?x)) (true (open ?x)) (not (does walker (turn ?x))))
+        (<= (init (open ?x)) (succ ?x ?y) (distinct ?x 0))
+        (<= (wet ?y) (wet ?x) (succ ?x ?y) (true (open ?x)))
+        (<= (wet 0) (true (open 0)) (true (open 1)))
+        (<= (idle ?y) (idle ?x) (succ ?x ?y) (true (open ?x)))
+        (<= (next (was ?x)) (wet ?x))
+        (<= (next (never ?x)) (idle ?x))
+        (<= terminal (not (true (open 77)))) (<= (goal walker 100) (wet 140))"
+        .to_string();
+    for index in 0..n {
+        rules += &format!("(succ {index} {})", (index + 1) % n);
+    }
+    assert!(!network(&rules).blocks.is_empty());
+    compare("rings", &rules, &[1, 600, 70]);
 }
 
 #[test]

@@ -247,7 +247,12 @@ fn initial_state(network: &Network) -> Vec<u64> {
 #[test]
 #[cfg_attr(miri, ignore = "too many gates for it")]
 fn a_seed_and_a_width_fix_the_playouts_whatever_the_processor_has() {
-    for name in ["ticTacToe", "connectFourSimultaneous", "pentago"] {
+    for name in [
+        "ticTacToe",
+        "connectFourSimultaneous",
+        "pentago",
+        "pathRace",
+    ] {
         let network = game(name);
         let phases = propnet::phases(&network, ground::Budget::generous());
         let phases = phases.filter(is_in_lockstep);
@@ -287,6 +292,7 @@ fn goals_and_lengths_agree_with_the_counters() {
         "breakthrough",
         "eightPuzzle",
         "biddingTicTacToe",
+        "pathRace",
     ] {
         let network = game(name);
         let phases = propnet::phases(&network, ground::Budget::generous());

@@ -38,6 +38,10 @@ pub(super) enum VectorOp {
     Load(Register, Location),
     Store(Location, Register),
     Copy(Register, Register),
+    /// Where the loop begins.
+    LoopStart,
+    /// Jumps there if the register has a bit that is on.
+    LoopWhileAny(Register),
     BinaryOp(BinaryOp, Register, Register, Operand),
     /// The table's first input is what `to` holds before.
     Table {
@@ -75,12 +79,25 @@ pub(super) struct Target {
 /// Allocates a register to every value where the steps use it.
 pub(super) fn allocate(program: &Program, steps: &[ScheduleStep], target: Target) -> Allocated {
     let mut allocator = Allocator::new(program, steps, target);
+    if let Some(repeat) = &program.repeat {
+        allocator.ops.push(VectorOp::Zeros(0));
+        let carried = repeat.carried.clone().map(Location::Slot);
+        let cleared = carried.map(|location| VectorOp::Store(location, 0));
+        allocator.ops.extend(cleared);
+        allocator.ops.push(VectorOp::LoopStart);
+    }
     for (time, &step) in steps.iter().enumerate() {
         allocator.time = time as u32;
         match step {
             ScheduleStep::Compute(number) => allocator.compute(number),
             ScheduleStep::Keep(value) => allocator.store_input(value.0),
+            ScheduleStep::Carry(value, location) => allocator.carry(value.0, location),
         }
+    }
+    if let Some(repeat) = &program.repeat {
+        let changed = Location::Slot(repeat.changed);
+        let end = [VectorOp::Load(0, changed), VectorOp::LoopWhileAny(0)];
+        allocator.ops.extend(end);
     }
     Allocated {
         ops: allocator.ops,
@@ -135,6 +152,7 @@ impl<'a> Allocator<'a> {
             needs.map(move |value| (value.0 as usize, time as u32))
         });
         let stores = program.stores.iter();
+        let stores = stores.filter(|(_, location)| !program.is_carried(*location));
         let stores = stores.map(|&(value, location)| (value.0 as usize, location));
         let mut homes = vec![None; n_values];
         for (home, input) in homes.iter_mut().zip(&program.inputs) {
@@ -306,13 +324,26 @@ impl<'a> Allocator<'a> {
     }
 
     fn store_input(&mut self, value: u32) {
-        let from = match self.register(value) {
-            Some(register) => register,
-            None => self.load(value, 0),
-        };
+        let from = self.loaded(value);
         self.use_now(value);
         self.store(value, from);
         self.free_if_dead(value);
+    }
+
+    /// Stores a value to the location of one that is no longer used.
+    fn carry(&mut self, value: u32, location: Location) {
+        let from = self.loaded(value);
+        self.use_now(value);
+        self.ops.push(VectorOp::Store(location, from));
+        self.homes[value as usize].get_or_insert(location);
+        self.free_if_dead(value);
+    }
+
+    fn loaded(&mut self, value: u32) -> Register {
+        match self.register(value) {
+            Some(register) => register,
+            None => self.load(value, 0),
+        }
     }
 
     fn compute(&mut self, number: u32) {

@@ -91,11 +91,13 @@ pub(super) fn decompose(program: &Program) -> Program {
         }) as u32)
     };
     let (zeros, ones) = (input(Input::Zeros), input(Input::Ones));
+    let n_inputs = inputs.len();
     let mut decomposer = Decomposer {
         ones,
         program: Program {
             inputs,
             n_reserved: program.n_slots(),
+            repeat: program.repeat.clone(),
             ..Program::default()
         },
         made: HashMap::new(),
@@ -119,11 +121,18 @@ pub(super) fn decompose(program: &Program) -> Program {
     let mut stores = Vec::with_capacity(program.stores.len());
     for &(value, location) in &program.stores {
         let held = held[value.0 as usize];
-        let value = match (held.is_inverted, held.value == ones) {
+        let mut value = match (held.is_inverted, held.value == ones) {
             (false, _) => held.value,
             (true, true) => zeros,
             (true, false) => decomposer.push(XOR, held.value, ones),
         };
+        // A carried value is an operation's.
+        if program.is_carried(location) && (value.0 as usize) < n_inputs {
+            value = match value == zeros {
+                true => decomposer.push(AND, zeros, ones),
+                false => decomposer.push(OR, value, zeros),
+            };
+        }
         stores.push((value, location));
     }
     stores.sort_unstable();

@@ -5,9 +5,9 @@
 //! are set up front to where most accesses are: a displacement of one byte reaches 256 bytes, in
 //! AVX-512 256 vectors.
 //!
-//! Invariants: the code accesses only the locations that its ops name; it calls and jumps nowhere,
-//! leaves the stack unchanged, and preserves the registers that the convention requires. Never
-//! knows: values.
+//! Invariants: the code accesses only the locations that its ops name; it calls nothing, jumps only
+//! back to the start of its loop, leaves the stack unchanged, and preserves the registers that the
+//! convention requires. Never knows: values.
 
 use iced_x86::{Code, Encoder, IcedError, Instruction, MemoryOperand, Register as Name};
 
@@ -136,6 +136,8 @@ struct Codes {
     table: Code,
     /// Sets all bits of a register, which is all three operands.
     ones: Code,
+    /// Tests a register against itself: the zero flag, or a mask register with a bit for each word.
+    test: Code,
 }
 
 const AVX512: Codes = Codes {
@@ -152,6 +154,7 @@ const AVX512: Codes = Codes {
     ],
     table: Code::EVEX_Vpternlogq_zmm_k1z_zmm_zmmm512b64_imm8,
     ones: Code::INVALID,
+    test: Code::EVEX_Vptestmq_kr_k1_zmm_zmmm512b64,
 };
 
 const AVX512_HALF: Codes = Codes {
@@ -168,6 +171,7 @@ const AVX512_HALF: Codes = Codes {
     ],
     table: Code::EVEX_Vpternlogq_ymm_k1z_ymm_ymmm256b64_imm8,
     ones: Code::INVALID,
+    test: Code::EVEX_Vptestmq_kr_k1_ymm_ymmm256b64,
 };
 
 const AVX2: Codes = Codes {
@@ -184,6 +188,7 @@ const AVX2: Codes = Codes {
     ],
     table: Code::INVALID,
     ones: Code::VEX_Vpcmpeqd_ymm_ymm_ymmm256,
+    test: Code::VEX_Vptest_ymm_ymmm256,
 };
 
 #[derive(Debug)]
@@ -214,6 +219,7 @@ pub(super) fn encode(
         windows: Windows::new(ops, REACH * codes.unit / stride),
         stride,
         length: 0,
+        loop_start: 0,
         codes,
     };
     writer.enter()?;
@@ -235,6 +241,8 @@ struct Writer {
     /// Bytes from one vector to the next.
     stride: usize,
     length: u64,
+    /// Where the loop begins, in bytes.
+    loop_start: u64,
 }
 
 impl Writer {
@@ -267,8 +275,29 @@ impl Writer {
         MemoryOperand::with_base_displ(window.name, vectors * self.stride as i64)
     }
 
+    /// Jumps to the start of the loop if a register has a bit that is on.
+    fn loop_while_any(&mut self, register: Register) -> Result<(), IcedError> {
+        let from = self.name(register);
+        if self.codes.table == Code::INVALID {
+            self.push(&Instruction::with2(self.codes.test, from, from)?)?;
+        } else {
+            let mask = Name::K0;
+            self.push(&Instruction::with3(self.codes.test, mask, from, from)?)?;
+            self.push(&Instruction::with2(Code::VEX_Kortestb_kr_kr, mask, mask)?)?;
+        }
+        self.push(&Instruction::with_branch(
+            Code::Jne_rel32_64,
+            self.loop_start,
+        )?)
+    }
+
     fn op(&mut self, op: &VectorOp) -> Result<(), IcedError> {
         let instruction = match *op {
+            VectorOp::LoopStart => {
+                self.loop_start = self.length;
+                return Ok(());
+            }
+            VectorOp::LoopWhileAny(register) => return self.loop_while_any(register),
             VectorOp::Zeros(to) => {
                 let to = self.name(to);
                 Instruction::with3(self.codes.pairs[BinaryOp::Xor as usize], to, to, to)?

@@ -11,20 +11,24 @@
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
-use super::super::program::{Program, Value};
+use super::super::program::{Input, Location, Program, Value};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum ScheduleStep {
     Compute(u32),
     /// The stores of an input.
     Keep(Value),
+    /// The store of a carried value, after all uses of the value that it replaces.
+    Carry(Value, Location),
 }
 
 impl ScheduleStep {
     pub fn needs<'a>(&'a self, program: &'a Program) -> &'a [Value] {
         match self {
             ScheduleStep::Compute(number) => program.operations[*number as usize].inputs(),
-            ScheduleStep::Keep(value) => std::slice::from_ref(value),
+            ScheduleStep::Keep(value) | ScheduleStep::Carry(value, _) => {
+                std::slice::from_ref(value)
+            }
         }
     }
 }
@@ -55,7 +59,48 @@ pub(super) fn order(program: &Program, n_registers: usize) -> Vec<ScheduleStep> 
             steps.push(ScheduleStep::Keep(Value(index as u32)));
         }
     }
+    with_carries(program, steps)
+}
+
+/// Adds the stores of carried values, each as soon as its value is computed and the last use of the
+/// value that it replaces has passed.
+fn with_carries(program: &Program, steps: Vec<ScheduleStep>) -> Vec<ScheduleStep> {
+    if program.repeat.is_none() {
+        return steps;
+    }
+    let n_inputs = program.inputs.len();
+    // The step that computes or last uses each value.
+    let mut last_step = vec![0; program.n_values()];
+    for (time, step) in steps.iter().enumerate() {
+        for value in step.needs(program) {
+            last_step[value.0 as usize] = time;
+        }
+        if let ScheduleStep::Compute(number) = *step {
+            let value = n_inputs + number as usize;
+            last_step[value] = last_step[value].max(time);
+        }
+    }
+    let loaded: HashMap<Location, usize> = program
+        .inputs
+        .iter()
+        .enumerate()
+        .filter_map(|(number, input)| match *input {
+            Input::Location(location) => Some((location, number)),
+            _ => None,
+        })
+        .collect();
+    let mut after: Vec<Vec<ScheduleStep>> = vec![Vec::new(); steps.len()];
+    let carried = program.stores.iter();
+    for &(value, location) in carried.filter(|(_, location)| program.is_carried(*location)) {
+        let computed = last_step[value.0 as usize];
+        let replaced = loaded.get(&location).map(|&number| last_step[number]);
+        let time = computed.max(replaced.unwrap_or(0));
+        after[time].push(ScheduleStep::Carry(value, location));
+    }
+    let steps = steps.into_iter().zip(after);
     steps
+        .flat_map(|(step, after)| std::iter::once(step).chain(after))
+        .collect()
 }
 
 fn computed_inputs(program: &Program, number: u32) -> impl Iterator<Item = u32> {

@@ -2,7 +2,9 @@
 
 use super::super::interpret::{Features, Interpreted};
 use super::super::memory::{Memory, Side};
-use super::super::program::{Input, Location, Operation, Program, Value, depends_on};
+use super::super::program::{
+    FixpointLoop, Input, Location, Operation, Program, Value, apply, depends_on,
+};
 use super::Native;
 use crate::machine::random::Random;
 
@@ -174,6 +176,137 @@ fn long_programs_give_the_interpreters_bits() {
         one_stored_in: 10,
     };
     compare_shape(3, 2, &shape);
+}
+
+/// Whether a function of three values never switches off when an input switches on.
+fn is_monotone(table: u8) -> bool {
+    let is_on = |row: u8| table >> row & 1;
+    (0..8u8).all(|row| [1, 2, 4].iter().all(|bit| is_on(row) <= is_on(row | bit)))
+}
+
+/// A random loop: monotone functions of the carried slots, of each other and of the state.
+fn random_loop(random: &mut Random, n_carried: u32, n_operations: usize) -> Program {
+    let n_state = 5;
+    let mut program = Program::default();
+    program.inputs.extend([Input::Zeros, Input::Ones]);
+    let now = (0..n_state).map(Location::Now);
+    let carried = (0..n_carried).map(Location::Slot);
+    program
+        .inputs
+        .extend(now.chain(carried).map(Input::Location));
+    let n_inputs = program.inputs.len() as u32;
+    while program.operations.len() < n_operations.max(n_carried as usize) {
+        let table = random.below(256) as u8;
+        let mut inputs: Vec<Value> = Vec::new();
+        while inputs.len() < 1 + random.below(3) as usize {
+            let value = Value(random.below(program.n_values() as u32));
+            if !inputs.contains(&value) {
+                inputs.push(value);
+            }
+        }
+        let operation = operation(table, &inputs).filter(|made| is_monotone(made.table));
+        program.operations.extend(operation);
+    }
+    let n_computed = program.operations.len() as u32;
+    let mut changed: Option<Value> = None;
+    for slot in 0..n_carried {
+        // Some carry the value that another slot carries.
+        let value = Value(n_inputs + random.below(n_computed));
+        program.stores.push((value, Location::Slot(slot)));
+        let before = Value(2 + n_state + slot);
+        let operation = match changed {
+            None => Operation::new(0x3c, &[before, value]),
+            Some(changed) => Operation::new(0xf6, &[changed, before, value]),
+        };
+        program.operations.push(operation);
+        changed = Some(Value(program.n_values() as u32 - 1));
+    }
+    program
+        .stores
+        .extend(changed.map(|value| (value, Location::Slot(n_carried))));
+    for next in 0..n_state {
+        let value = Value(random.below(n_inputs + n_computed));
+        program.stores.push((value, Location::Next(next)));
+    }
+    program.stores.sort_by_key(|&(value, _)| value);
+    program.n_reserved = n_carried + 1 + random.below(3);
+    program.repeat = Some(FixpointLoop {
+        carried: 0..n_carried,
+        changed: n_carried,
+    });
+    assert_eq!(program.check(), Ok(()));
+    program
+}
+
+/// What a loop stores, one operation after the other and one lane word at a time.
+fn fixpoint(program: &Program, now: &[u64]) -> Vec<(Location, u64)> {
+    let FixpointLoop { carried, changed } = program.repeat.clone().expect("it is a loop");
+    let mut slots = vec![0; carried.len()];
+    loop {
+        let mut values: Vec<u64> = Vec::new();
+        for input in &program.inputs {
+            values.push(match *input {
+                Input::Zeros => 0,
+                Input::Ones => u64::MAX,
+                Input::Location(Location::Slot(slot)) => slots[slot as usize],
+                Input::Location(Location::Now(index) | Location::Next(index)) => {
+                    now[index as usize]
+                }
+            });
+        }
+        for operation in &program.operations {
+            let [a, b, c] = operation
+                .padded_inputs()
+                .map(|input| values[input.0 as usize]);
+            values.push(apply(operation.table, a, b, c));
+        }
+        let stores = program.stores.iter();
+        let stored: Vec<(Location, u64)> = stores
+            .map(|&(value, location)| (location, values[value.0 as usize]))
+            .collect();
+        for &(location, value) in &stored {
+            match location {
+                Location::Slot(slot) if carried.contains(&slot) => slots[slot as usize] = value,
+                _ => {}
+            }
+        }
+        if stored.contains(&(Location::Slot(changed), 0)) {
+            return stored;
+        }
+    }
+}
+
+/// Loops with few and with many carried values, in machine code and by the interpreter, and each
+/// word of lanes by itself.
+#[test]
+fn loops_come_to_the_same_fixpoint() {
+    let mut random = Random::new(8);
+    let n_programs = if cfg!(miri) { 3 } else { 400 };
+    for _ in 0..n_programs {
+        let most = if random.below(4) == 0 { 60 } else { 6 };
+        let n_carried = 1 + random.below(most);
+        let n_operations = 4 + random.below(150) as usize;
+        let program = random_loop(&mut random, n_carried, n_operations);
+        compare(&program, 5, &mut random);
+        let interpreted = Interpreted::new(&program, 5);
+        let mut memory = Memory::<4>::new(5, interpreted.n_slots());
+        for word in memory.all().as_flattened_mut() {
+            *word = random.bits();
+        }
+        let now = memory.now(Side::Even).to_vec();
+        interpreted.run(Features::Portable, &mut memory, Side::Even);
+        for word in 0..4 {
+            let of_word: Vec<u64> = now.iter().map(|vector| vector[word]).collect();
+            for (location, expected) in fixpoint(&program, &of_word) {
+                let found = match location {
+                    Location::Slot(slot) => memory.slots()[slot as usize][word],
+                    Location::Now(index) => memory.now(Side::Even)[index as usize][word],
+                    Location::Next(index) => memory.next(Side::Even)[index as usize][word],
+                };
+                assert_eq!(found, expected, "{location}, word {word}: {program:?}");
+            }
+        }
+    }
 }
 
 /// Each function of three values, and each of two and one, with inputs that live on and inputs that
