@@ -33,7 +33,7 @@ const PRIOR_PLAYOUTS: f32 = 8.0;
 pub(super) struct TableId(u32);
 
 /// The advantage of a move.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Advantage {
     /// The mean of the playouts with the move above the mean of all, in points.
     pub(super) points: f32,
@@ -143,20 +143,18 @@ impl Amaf {
         table
     }
 
-    /// The advantage of a move of a role.
+    /// The advantage of a move of a role; `None` for a move that leaves no fact.
     #[inline]
-    pub(super) fn advantage(&self, table: TableId, role: usize, mv: MoveId) -> Advantage {
-        let Some(fact) = self.placements.of(mv) else {
-            return Advantage::default();
-        };
+    pub(super) fn advantage(&self, table: TableId, role: usize, mv: MoveId) -> Option<Advantage> {
+        let fact = self.placements.of(mv)?;
         let numbers = self.numbers(table);
         let playouts = numbers[self.counts_start() + fact];
         let mean = numbers[1 + role] / numbers[0];
         let total = numbers[self.fact_totals_start() + fact * self.n_roles + role];
-        Advantage {
+        Some(Advantage {
             points: (total - playouts * mean) / (playouts + PRIOR_PLAYOUTS),
             playouts,
-        }
+        })
     }
 
     /// Mixes the `value` of a move, found in `playouts` playouts through it, with its AMAF value:
@@ -211,12 +209,12 @@ mod tests {
         let result = playouts(64, 3_200, [32, 32], [2_400, 800]);
         amaf.add(node, 1, MIN_VISITS, &result);
         let table = amaf.table(node, 1).unwrap();
-        let of = |role, mv| amaf.advantage(table, role, MoveId(mv));
+        assert!(amaf.advantage(table, 0, MoveId(2)).is_none());
+        let of = |role, mv| amaf.advantage(table, role, MoveId(mv)).unwrap();
         assert_eq!(of(0, 0).points, 32.0 * 25.0 / (32.0 + PRIOR_PLAYOUTS));
         assert_eq!(of(0, 1).points, -of(0, 0).points);
         assert_eq!(of(1, 0).points, -of(0, 0).points);
         assert_eq!(of(0, 0).playouts, 32.0);
-        assert_eq!((of(0, 2).points, of(0, 2).playouts), (0.0, 0.0));
     }
 
     #[test]

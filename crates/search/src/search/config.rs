@@ -13,10 +13,9 @@ use panza_rules::ids::MoveId;
 /// The settings of one search.
 #[derive(Clone, Debug)]
 pub struct SearchConfig {
-    /// Weight of the exploration term `sqrt(ln N / n)` for single playouts and scores in 0..1;
-    /// usually 0.4 to 1.4. Higher spreads the visits over more moves, lower deepens the best line.
-    /// Means of several playouts get less, at least half of it. Where moves have priors, the term
-    /// is that of PUCT in units of ten times the spread of results.
+    /// Weight of the exploration term `sqrt(ln N / n)` in units of twice the spread of results;
+    /// usually 0.2 to 1. Higher spreads the visits over more moves, lower deepens the best line.
+    /// Where moves have priors, the term is that of PUCT in units of ten times the spread.
     pub exploration: f32,
     /// First-play urgency where moves have no priors: an untried move is scored with its static
     /// value or the mean of its node, and this many visits. 0 tries every move once before any move

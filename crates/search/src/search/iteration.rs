@@ -20,6 +20,9 @@ use panza_rules::ids::{Id, NodeId};
 const MIN_IN_FLIGHT: u32 = 16;
 const VISITS_PER_REQUEST: u32 = 64;
 
+/// Weight of one result in the mean number of playouts of recent results.
+const RECENT_RESULT: f32 = 1.0 / 256.0;
+
 /// Answers that are taken before they are applied.
 const ANSWERS_AT_ONCE: usize = 16;
 
@@ -312,6 +315,8 @@ impl Search {
             return;
         }
         self.check_sum(tally.totals.iter().sum(), u64::from(tally.playouts));
+        let difference = tally.playouts as f32 - self.playouts_per_result;
+        self.playouts_per_result += difference * RECENT_RESULT;
         let factor = 1.0 / tally.playouts as f32;
         for (value, &total) in self.values.iter_mut().zip(&tally.totals) {
             *value = total as f32 * factor;

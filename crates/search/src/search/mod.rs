@@ -105,6 +105,8 @@ pub struct Search {
     strategy_draw: f32,
     strategy_random: Random,
     spread: Spread,
+    /// The mean number of playouts of recent results.
+    playouts_per_result: f32,
     /// None where moves leave no lasting facts.
     amaf: Option<Amaf>,
     /// The table for the last node of the path of the current descent.
@@ -129,7 +131,7 @@ impl Search {
     /// A search for `role` at the initial state. Starts the rollout threads.
     pub fn new(machine: Arc<dyn Machine>, role: RoleId, mut config: SearchConfig) -> Search {
         if config.evaluation.is_none() {
-            // Edges have variances then, and no minimax values.
+            // Edges have no minimax values then.
             config.minimax_share = 0.0;
         } else if config.prior_temperature > 0.0 {
             // Priors take the place of AMAF values, and counting facts has its cost.
@@ -161,6 +163,7 @@ impl Search {
             strategy_draw: 0.0,
             strategy_random: Random::new(!config.seed),
             spread: Spread::new(),
+            playouts_per_result: config.samples_per_request.max(1) as f32,
             amaf: config
                 .placements
                 .as_ref()

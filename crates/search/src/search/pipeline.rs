@@ -231,7 +231,7 @@ impl Pipeline {
         self.in_flight
     }
 
-    #[inline]
+    #[cfg(test)]
     pub(super) fn samples(&self) -> u32 {
         self.samples
     }

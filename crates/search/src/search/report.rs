@@ -198,10 +198,11 @@ impl Search {
             return (value, visits);
         };
         let role = block.role as usize;
-        let samples = self.pipeline.samples() as f32;
-        let advantage = amaf.advantage(table, role, block.moves[slot]);
+        let Some(advantage) = amaf.advantage(table, role, block.moves[slot]) else {
+            return (value, visits);
+        };
         let mean = self.graph.values[root][role].mean;
-        let (value, share) = amaf.mixed(advantage, mean, value, visits * samples);
+        let (value, share) = amaf.mixed(advantage, mean, value, visits * self.playouts_per_result);
         (value, visits / (1.0 - share))
     }
 

@@ -4,8 +4,8 @@
 //! The value is the mean, mixed with the minimax value by `SearchConfig::minimax_share` (implicit
 //! minimax; Lanctot, Winands, Pepels and Sturtevant 2014). The exploration term is that of PUCT
 //! where moves have priors (Rosin 2011; AlphaZero, Silver et al. 2018), else that of UCT (Kocsis
-//! and Szepesvári 2006). PUCT is in units of the spread of results, so that the weight suits
-//! playouts and evaluations alike. Where several roles choose, each does so independently
+//! and Szepesvári 2006). Both are in units of the spread of results, so that one weight suits single
+//! playouts, means of several and evaluations alike. Where several roles choose, each does so independently
 //! (decoupled UCT; Finnsson and Björnsson 2008). Iterations in flight count as visits in the
 //! exploration term but not in the mean (WU-UCT; Liu et al. 2020).
 //!
@@ -35,7 +35,7 @@ use super::record::{
 };
 use super::regret_matching;
 use super::request::RequestKind;
-use super::slots::{EDGES_PER_BLOCK, Slots, each, first_greatest, greater, lesser};
+use super::slots::{EDGES_PER_BLOCK, Slots, each, first_greatest, greater};
 use panza_rules::ids::NodeId;
 use panza_sync::pages::prefetch;
 
@@ -55,9 +55,6 @@ const ROOT_EXPLORATION: f32 = 2.0;
 
 /// Factor of the exploration weight of PUCT, so that one setting serves it and UCT.
 const PUCT_FACTOR: f32 = 5.0;
-
-/// The greatest variance of numbers from 0 to 100.
-const MAX_VARIANCE: f32 = 2500.0;
 
 /// Greatest number of nodes on a path. Games without a step counter may have long cycles.
 const MAX_PATH: usize = 4000;
@@ -139,14 +136,12 @@ impl BestEdge {
 /// What the scores of all edges of a node share.
 #[derive(Clone, Copy, Debug)]
 struct Scoring {
-    /// Weight of the exploration term: for PUCT in points and times the square root of the node's
-    /// visits, for UCT a factor.
+    /// Weight of the exploration term, in points: for PUCT times the square root of the node's
+    /// visits.
     weight: f32,
     /// Logarithm of the node's visits; 0 for PUCT.
     ln_visits: f32,
     has_priors: bool,
-    /// Whether edges store variances in place of minimax values.
-    has_variances: bool,
     minimax_share: f32,
 }
 
@@ -157,12 +152,10 @@ impl Scoring {
         self.weight * prior.probability() / (1.0 + visits)
     }
 
-    /// The same of UCT: UCB1-Tuned (Auer, Cesa-Bianchi and Fischer 2002).
+    /// The same of UCT.
     #[inline(always)]
-    fn uct(self, variance: f32, visits: f32) -> f32 {
-        let ratio = self.ln_visits / greater(visits, 1.0);
-        let variance = variance + 4.0 * MAX_VARIANCE * (2.0 * ratio).sqrt();
-        self.weight * (ratio * lesser(variance, MAX_VARIANCE)).sqrt()
+    fn uct(self, visits: f32) -> f32 {
+        self.weight * (self.ln_visits / greater(visits, 1.0)).sqrt()
     }
 }
 
@@ -200,12 +193,6 @@ fn virtual_losses(block: &EdgeBlock) -> Slots {
     })
 }
 
-/// Factor of the weight of UCT for means of `samples` playouts. In Connect Four the weight 0.4
-/// beats 0.25 with single playouts, and 0.25 beats 0.5 with sixteen.
-fn exploration_of_means(samples: u32) -> f32 {
-    0.5 + 0.5 / (samples.max(1) as f32).sqrt()
-}
-
 /// The scores of all edges of a block, unused ones included.
 #[inline(always)]
 fn scores(block: &EdgeBlock, scoring: Scoring) -> Slots {
@@ -217,12 +204,8 @@ fn scores(block: &EdgeBlock, scoring: Scoring) -> Slots {
     let values = clamped(&limits, &values);
     let bonuses = if scoring.has_priors {
         each(|slot| scoring.puct(visits[slot], block.priors[slot]))
-    } else if scoring.has_variances {
-        each(|slot| scoring.uct(minimax[slot], visits[slot]))
     } else {
-        // Without a stored variance: the greatest that results of this mean can have.
-        let variances = each(|slot| values[slot] * (100.0 - values[slot]));
-        each(|slot| scoring.uct(variances[slot], visits[slot]))
+        each(|slot| scoring.uct(visits[slot]))
     };
     let (lower, upper) = &limits;
     let bonuses = each(|slot| {
@@ -370,9 +353,10 @@ impl Search {
         })
     }
 
-    /// The edge that a mover selects where a table values all moves (GRAVE; Cazenave 2015). The
-    /// fewer playouts an edge has, the more its AMAF value counts (Gelly and Silver 2007). That
-    /// explores enough: in Hex an exploration term beside it played worse.
+    /// The edge that a mover selects where a table values moves (GRAVE; Cazenave 2015). The fewer
+    /// playouts an edge has, the more its AMAF value counts (Gelly and Silver 2007). That explores
+    /// enough: in Hex an exploration term beside it played worse. Moves that leave no fact have no
+    /// AMAF value, so they get the exploration term.
     fn select_by_amaf(
         &mut self,
         node: NodeId,
@@ -383,7 +367,7 @@ impl Search {
         let role = record.mover as usize;
         let mean = self.mean_or_middle(node, role);
         let amaf = self.amaf.as_ref()?;
-        let samples = self.pipeline.samples() as f32;
+        let scoring = self.scoring(record, node == self.graph.root);
         let mut best = BestEdge::NONE;
         let mut best_of_all = BestEdge::NONE;
         let mut at = record.first_block;
@@ -391,23 +375,33 @@ impl Search {
             let block = &self.graph.edge_blocks[at];
             let mut scores = [0.0; EDGES_PER_BLOCK];
             for (slot, score) in scores[..block.len as usize].iter_mut().enumerate() {
-                let advantage = amaf.advantage(table, role, block.moves[slot]);
-                let playouts = block.visits[slot] as f32 * samples;
-                let (value, _) = amaf.mixed(advantage, mean, block.means[slot], playouts);
-                *score = block.bounds(slot).clamp(value);
+                let bounds = block.bounds(slot);
+                let visits = block.visits[slot] as f32;
+                let in_flight = f32::from(block.in_flight[slot]);
+                *score = match amaf.advantage(table, role, block.moves[slot]) {
+                    Some(advantage) => {
+                        let (value, playouts) =
+                            (block.means[slot], visits * self.playouts_per_result);
+                        let (value, _) = amaf.mixed(advantage, mean, value, playouts);
+                        bounds.clamp(value)
+                    }
+                    None => bounds.clamp(block.means[slot]) + scoring.uct(visits + in_flight),
+                };
             }
             best.add((at, block), scores, Candidates::Open(floor));
             best_of_all.add((at, block), scores, Candidates::All);
             at = block.link;
         }
-        let advantage = |mv| amaf.advantage(table, role, mv).points;
-        if let Some(points) = self.graph.bring_best_untried_forward(node, role, advantage) {
-            let score = mean + points;
-            if (!best.edge.is_some() || score >= best.score)
-                && let Some(new) = self.graph.add_edge(node, role)
-            {
-                return Some(new);
-            }
+        let urgency = scoring.uct(self.config.first_play_visits);
+        let score = |mv| match amaf.advantage(table, role, mv) {
+            Some(advantage) => mean + advantage.points,
+            None => mean + urgency,
+        };
+        if let Some(score) = self.graph.bring_best_untried_forward(node, role, score)
+            && (!best.edge.is_some() || score >= best.score)
+            && let Some(new) = self.graph.add_edge(node, role)
+        {
+            return Some(new);
         }
         best.found().or_else(|| best_of_all.found())
     }
@@ -435,7 +429,6 @@ impl Search {
         let mut scoring = self.scoring(&record, false);
         scoring.weight *= SIMULTANEOUS_EXPLORATION;
         scoring.minimax_share = 0.0;
-        scoring.has_variances = true;
         let blocks = &self.graph.edge_blocks;
         let best = best_edge(blocks, role_moves.first_block, scoring, Candidates::All);
         if let Some(untried) = self.graph.next_untried(role_moves.untried)
@@ -481,16 +474,16 @@ impl Search {
     fn scoring(&self, record: &Node, is_root: bool) -> Scoring {
         let visits = (record.visits + record.in_flight).max(1) as f32;
         let unit = if record.has_priors {
-            PUCT_FACTOR * self.spread.deviation() * visits.sqrt()
+            PUCT_FACTOR * visits.sqrt()
+        } else if is_root {
+            ROOT_EXPLORATION
         } else {
-            let factor = if is_root { ROOT_EXPLORATION } else { 1.0 };
-            factor * exploration_of_means(self.pipeline.samples())
+            1.0
         };
         Scoring {
-            weight: 2.0 * self.config.exploration * unit,
+            weight: 2.0 * self.config.exploration * self.spread.deviation() * unit,
             ln_visits: if record.has_priors { 0.0 } else { visits.ln() },
             has_priors: record.has_priors,
-            has_variances: self.config.evaluation.is_none(),
             minimax_share: self.config.minimax_share,
         }
     }
@@ -506,8 +499,7 @@ impl Search {
                 if visits <= 0.0 {
                     return f32::INFINITY;
                 }
-                let ratio = scoring.ln_visits / visits;
-                value.unwrap_or(mean) + scoring.weight * (ratio * MAX_VARIANCE).sqrt()
+                value.unwrap_or(mean) + scoring.weight * (scoring.ln_visits / visits).sqrt()
             }
         }
     }

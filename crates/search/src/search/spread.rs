@@ -1,4 +1,4 @@
-//! The spread of results: the unit of the exploration term of PUCT.
+//! The spread of results: the unit of exploration terms.
 //!
 //! Means of many playouts and static values differ less from move to move than single playouts do.
 //! An exploration term in units of the spread suits all of them.
