@@ -159,8 +159,8 @@ impl Oracle {
     }
 }
 
-/// The named oracles; without names all of `lab/oracles`. Of a folder those whose games are there; a
-/// complaint names each other.
+/// The named oracles; without names all of `lab/oracles`. Of a folder those whose games are there;
+/// a complaint names each other.
 pub fn open_all(names: &[String], output: Output) -> anyhow::Result<Vec<Oracle>> {
     let all = [FOLDER.to_string()];
     let mut oracles = Vec::new();

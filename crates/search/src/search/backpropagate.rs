@@ -19,6 +19,7 @@ use super::path::Path;
 use super::pool::PoolId;
 use super::proof::ProofUpdate;
 use super::record::{EdgeId, Node, RoleValue, SIMULTANEOUS};
+use super::regret_matching;
 use super::slots::{greater, lesser};
 use panza_rules::ids::NodeId;
 
@@ -60,12 +61,20 @@ impl Search {
             }
             for &edge in selected {
                 let role = graph.edge_blocks[edge.block()].role as usize;
+                let stores_regret = has_regrets
+                    && graph.role_moves(node, role).n_legal <= regret_matching::MAX_MOVES;
                 let block = &mut graph.edge_blocks[edge.block()];
                 let slot = edge.slot();
                 block.in_flight[slot] -= 1;
                 block.visits[slot] += 1;
+                // Welford's online mean and variance.
                 let visits = block.visits[slot] as f32;
-                block.means[slot] += (values[role] - block.means[slot]) / visits;
+                let before = values[role] - block.means[slot];
+                block.means[slot] += before / visits;
+                if !has_mover && !stores_regret {
+                    let after = values[role] - block.means[slot];
+                    block.minimax[slot] += (before * after - block.minimax[slot]) / visits;
+                }
                 if has_mover && child.is_some() {
                     let of_child = graph.values[child][role];
                     block.means[slot] = of_child.mean;

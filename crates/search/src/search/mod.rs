@@ -105,6 +105,8 @@ pub struct Search {
     strategy_draw: f32,
     strategy_random: Random,
     spread: Spread,
+    /// Whether several roles have chosen at once somewhere.
+    has_simultaneous: bool,
     /// The mean number of playouts of recent results.
     playouts_per_result: f32,
     /// None where moves leave no lasting facts.
@@ -163,6 +165,7 @@ impl Search {
             strategy_draw: 0.0,
             strategy_random: Random::new(!config.seed),
             spread: Spread::new(),
+            has_simultaneous: false,
             playouts_per_result: config.samples_per_request.max(1) as f32,
             amaf: config
                 .placements

@@ -4,10 +4,10 @@
 //! The value is the mean, mixed with the minimax value by `SearchConfig::minimax_share` (implicit
 //! minimax; Lanctot, Winands, Pepels and Sturtevant 2014). The exploration term is that of PUCT
 //! where moves have priors (Rosin 2011; AlphaZero, Silver et al. 2018), else that of UCT (Kocsis
-//! and Szepesvári 2006). Both are in units of the spread of results, so that one weight suits single
-//! playouts, means of several and evaluations alike. Where several roles choose, each does so independently
-//! (decoupled UCT; Finnsson and Björnsson 2008). Iterations in flight count as visits in the
-//! exploration term but not in the mean (WU-UCT; Liu et al. 2020).
+//! and Szepesvári 2006). Both are in units of the spread of results, so that one weight suits
+//! single playouts, means of several and evaluations alike. Where several roles choose, each does
+//! so independently (decoupled UCT; Finnsson and Björnsson 2008). Iterations in flight count as
+//! visits in the exploration term but not in the mean (WU-UCT; Liu et al. 2020).
 //!
 //! Where moves have no priors and leave lasting facts, AMAF values take the place of the
 //! exploration term (GRAVE; Cazenave 2015).
@@ -35,7 +35,8 @@ use super::record::{
 };
 use super::regret_matching;
 use super::request::RequestKind;
-use super::slots::{EDGES_PER_BLOCK, Slots, each, first_greatest, greater};
+use super::slots::{EDGES_PER_BLOCK, Slots, each, first_greatest, greater, lesser};
+use super::spread::MAX_DEVIATION;
 use panza_rules::ids::NodeId;
 use panza_sync::pages::prefetch;
 
@@ -47,6 +48,8 @@ const UNIFORM_SHARE: f32 = 0.02;
 
 /// Factor of the exploration weight where several roles choose: the exploration of the others adds
 /// variance already. It won two matches of three in Connect Four on two boards, and half in Tron.
+/// The unit is the deviation of the move's own results: where one joint move is played most, the
+/// spread of all results says nothing of the others, and bids lost three times as much by it.
 const SIMULTANEOUS_EXPLORATION: f32 = 0.5;
 
 /// Factor of the exploration weight at the root of one mover, so that a move with unlucky first
@@ -55,6 +58,9 @@ const ROOT_EXPLORATION: f32 = 2.0;
 
 /// Factor of the exploration weight of PUCT, so that one setting serves it and UCT.
 const PUCT_FACTOR: f32 = 5.0;
+
+/// The greatest variance of numbers from 0 to 100.
+const MAX_VARIANCE: f32 = 2500.0;
 
 /// Greatest number of nodes on a path. Games without a step counter may have long cycles.
 const MAX_PATH: usize = 4000;
@@ -136,12 +142,14 @@ impl BestEdge {
 /// What the scores of all edges of a node share.
 #[derive(Clone, Copy, Debug)]
 struct Scoring {
-    /// Weight of the exploration term, in points: for PUCT times the square root of the node's
-    /// visits.
+    /// Weight of the exploration term: for PUCT in points and times the square root of the node's
+    /// visits, for UCT in points, with variances a factor.
     weight: f32,
     /// Logarithm of the node's visits; 0 for PUCT.
     ln_visits: f32,
     has_priors: bool,
+    /// Where several roles choose: edges store variances in place of minimax values.
+    has_variances: bool,
     minimax_share: f32,
 }
 
@@ -150,6 +158,14 @@ impl Scoring {
     #[inline(always)]
     fn puct(self, visits: f32, prior: Prior) -> f32 {
         self.weight * prior.probability() / (1.0 + visits)
+    }
+
+    /// The same of UCB1-Tuned (Auer, Cesa-Bianchi and Fischer 2002), for results of this variance.
+    #[inline(always)]
+    fn tuned(self, variance: f32, visits: f32) -> f32 {
+        let ratio = self.ln_visits / greater(visits, 1.0);
+        let variance = variance + 4.0 * MAX_VARIANCE * (2.0 * ratio).sqrt();
+        self.weight * (ratio * lesser(variance, MAX_VARIANCE)).sqrt()
     }
 
     /// The same of UCT.
@@ -204,6 +220,8 @@ fn scores(block: &EdgeBlock, scoring: Scoring) -> Slots {
     let values = clamped(&limits, &values);
     let bonuses = if scoring.has_priors {
         each(|slot| scoring.puct(visits[slot], block.priors[slot]))
+    } else if scoring.has_variances {
+        each(|slot| scoring.tuned(minimax[slot], visits[slot]))
     } else {
         each(|slot| scoring.uct(visits[slot]))
     };
@@ -416,6 +434,7 @@ impl Search {
 
     /// The edge that one of several roles with a choice selects.
     fn select_simultaneous(&mut self, node: NodeId, role: usize) -> Option<EdgeId> {
+        self.has_simultaneous = true;
         let role_moves = *self.graph.role_moves(node, role);
         if node == self.graph.root && role_moves.n_legal <= regret_matching::MAX_MOVES {
             if role_moves.has_untried()
@@ -427,7 +446,10 @@ impl Search {
         }
         let record = self.graph.nodes[node];
         let mut scoring = self.scoring(&record, false);
-        scoring.weight *= SIMULTANEOUS_EXPLORATION;
+        // Means of several playouts need less.
+        let factor = SIMULTANEOUS_EXPLORATION * (0.5 + 0.5 / self.playouts_per_result.sqrt());
+        scoring.weight = 2.0 * self.config.exploration * factor;
+        scoring.has_variances = true;
         scoring.minimax_share = 0.0;
         let blocks = &self.graph.edge_blocks;
         let best = best_edge(blocks, role_moves.first_block, scoring, Candidates::All);
@@ -473,6 +495,12 @@ impl Search {
     #[inline(always)]
     fn scoring(&self, record: &Node, is_root: bool) -> Scoring {
         let visits = (record.visits + record.in_flight).max(1) as f32;
+        // Where several roles choose, one joint move may have most of the results, whose spread
+        // says nothing of the others.
+        let deviation = match self.has_simultaneous {
+            true => MAX_DEVIATION,
+            false => self.spread.deviation(),
+        };
         let unit = if record.has_priors {
             PUCT_FACTOR * visits.sqrt()
         } else if is_root {
@@ -481,9 +509,10 @@ impl Search {
             1.0
         };
         Scoring {
-            weight: 2.0 * self.config.exploration * self.spread.deviation() * unit,
+            weight: 2.0 * self.config.exploration * deviation * unit,
             ln_visits: if record.has_priors { 0.0 } else { visits.ln() },
             has_priors: record.has_priors,
+            has_variances: false,
             minimax_share: self.config.minimax_share,
         }
     }
@@ -499,7 +528,11 @@ impl Search {
                 if visits <= 0.0 {
                     return f32::INFINITY;
                 }
-                value.unwrap_or(mean) + scoring.weight * (scoring.ln_visits / visits).sqrt()
+                let bonus = match scoring.has_variances {
+                    true => scoring.tuned(MAX_VARIANCE, visits),
+                    false => scoring.uct(visits),
+                };
+                value.unwrap_or(mean) + bonus
             }
         }
     }

@@ -6,7 +6,7 @@
 //! Invariant: the spread lies between [`MIN_DEVIATION`] and [`MAX_DEVIATION`] points.
 
 /// The standard deviation of a coin toss between 0 and 100.
-const MAX_DEVIATION: f32 = 50.0;
+pub(super) const MAX_DEVIATION: f32 = 50.0;
 const MIN_DEVIATION: f32 = 1.0;
 /// Results that the initial value counts for.
 const INITIAL_WEIGHT: u32 = 32;
