@@ -32,7 +32,7 @@ pub fn run(arguments: &StrengthArguments, output: Output) -> anyhow::Result<Outc
         }
         all.extend(results::load(&path)?);
     }
-    let mut page = Page::new("Strength", ABOUT);
+    let mut page = Page::new("Matches", ABOUT);
     for tallies in &tally(&all) {
         let pair = &tallies.pair;
         let of_pair = all.iter().filter(|result| {

@@ -71,7 +71,7 @@ impl Search {
                 let visits = block.visits[slot] as f32;
                 let before = values[role] - block.means[slot];
                 block.means[slot] += before / visits;
-                if !has_mover && !stores_regret {
+                if (!has_mover || !has_evaluation) && !stores_regret {
                     let after = values[role] - block.means[slot];
                     block.minimax[slot] += (before * after - block.minimax[slot]) / visits;
                 }

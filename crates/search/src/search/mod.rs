@@ -142,6 +142,7 @@ impl Search {
         let roles = machine.info().n_roles();
         config.placements.take_if(|found| !amaf::fits(found, roles));
         let current = machine.initial_state();
+        let pipeline = Pipeline::start(&machine, &config);
         let mut search = Search {
             role,
             graph: Graph::new(&config, roles, role.index(), current.len()),
@@ -150,7 +151,8 @@ impl Search {
                 Random::new(config.seed),
                 roles,
             ),
-            pipeline: Pipeline::start(&machine, &config),
+            playouts_per_result: pipeline.samples() as f32,
+            pipeline,
             current: Vec::new(),
             forced_ahead: 0,
             values: vec![0.0; roles],
@@ -166,7 +168,6 @@ impl Search {
             strategy_random: Random::new(!config.seed),
             spread: Spread::new(),
             has_simultaneous: false,
-            playouts_per_result: config.samples_per_request.max(1) as f32,
             amaf: config
                 .placements
                 .as_ref()

@@ -231,7 +231,6 @@ impl Pipeline {
         self.in_flight
     }
 
-    #[cfg(test)]
     pub(super) fn samples(&self) -> u32 {
         self.samples
     }

@@ -259,8 +259,8 @@ pub(super) struct EdgeBlock {
     /// the node.
     pub(super) means: [f32; EDGES_PER_BLOCK],
     /// With an evaluation, where the role alone has a choice: the minimax value for the role, 0 to
-    /// 100, which is that of the child, before the first visit the static value. Where
-    /// several roles choose: the variance of results, in squared points, and at the root the
+    /// 100, which is that of the child, before the first visit the static value. Otherwise
+    /// the variance of results, in squared points. At the root of simultaneous moves: the
     /// cumulative regret of `regret_matching`, in points.
     pub(super) minimax: [f32; EDGES_PER_BLOCK],
     /// Finished visits.

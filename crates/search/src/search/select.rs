@@ -148,7 +148,7 @@ struct Scoring {
     /// Logarithm of the node's visits; 0 for PUCT.
     ln_visits: f32,
     has_priors: bool,
-    /// Where several roles choose: edges store variances in place of minimax values.
+    /// Whether the variances that edges store in place of minimax values count.
     has_variances: bool,
     minimax_share: f32,
 }
@@ -446,8 +446,7 @@ impl Search {
         }
         let record = self.graph.nodes[node];
         let mut scoring = self.scoring(&record, false);
-        // Means of several playouts need less.
-        let factor = SIMULTANEOUS_EXPLORATION * (0.5 + 0.5 / self.playouts_per_result.sqrt());
+        let factor = SIMULTANEOUS_EXPLORATION * self.exploration_of_means();
         scoring.weight = 2.0 * self.config.exploration * factor;
         scoring.has_variances = true;
         scoring.minimax_share = 0.0;
@@ -496,25 +495,31 @@ impl Search {
     fn scoring(&self, record: &Node, is_root: bool) -> Scoring {
         let visits = (record.visits + record.in_flight).max(1) as f32;
         // Where several roles choose, one joint move may have most of the results, whose spread
-        // says nothing of the others.
-        let deviation = match self.has_simultaneous {
-            true => MAX_DEVIATION,
-            false => self.spread.deviation(),
-        };
+        // says nothing of the others. In a puzzle the best line is far from the usual results.
+        let is_far_from_usual = self.has_simultaneous || self.graph.roles == 1;
+        let has_variances = is_far_from_usual && self.config.evaluation.is_none();
+        let factor = if is_root { ROOT_EXPLORATION } else { 1.0 };
         let unit = if record.has_priors {
-            PUCT_FACTOR * visits.sqrt()
-        } else if is_root {
-            ROOT_EXPLORATION
+            PUCT_FACTOR * self.spread.deviation() * visits.sqrt()
+        } else if has_variances {
+            factor * self.exploration_of_means()
+        } else if is_far_from_usual {
+            factor * MAX_DEVIATION
         } else {
-            1.0
+            factor * self.spread.deviation()
         };
         Scoring {
-            weight: 2.0 * self.config.exploration * deviation * unit,
+            weight: 2.0 * self.config.exploration * unit,
             ln_visits: if record.has_priors { 0.0 } else { visits.ln() },
             has_priors: record.has_priors,
-            has_variances: false,
+            has_variances,
             minimax_share: self.config.minimax_share,
         }
+    }
+
+    /// Factor of the exploration weight for means of several playouts, where edges have variances.
+    fn exploration_of_means(&self) -> f32 {
+        0.5 + 0.5 / self.playouts_per_result.sqrt()
     }
 
     /// First-play urgency (Gelly and Wang 2006): the score of an untried move. Its value is the
