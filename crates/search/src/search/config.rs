@@ -15,7 +15,8 @@ use panza_rules::ids::MoveId;
 pub struct SearchConfig {
     /// Weight of the exploration term `sqrt(ln N / n)` in units of twice the spread of results;
     /// usually 0.2 to 1. Higher spreads the visits over more moves, lower deepens the best line.
-    /// Where moves have priors, the term is that of PUCT in units of ten times the spread.
+    /// Where moves have priors, the term is that of PUCT in units of ten times the spread. Games
+    /// of one role and of simultaneous moves have UCB1-Tuned, in units of 100 points.
     pub exploration: f32,
     /// First-play urgency where moves have no priors: an untried move is scored with its static
     /// value or the mean of its node, and this many visits. 0 tries every move once before any move

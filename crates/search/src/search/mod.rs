@@ -133,7 +133,7 @@ impl Search {
     /// A search for `role` at the initial state. Starts the rollout threads.
     pub fn new(machine: Arc<dyn Machine>, role: RoleId, mut config: SearchConfig) -> Search {
         if config.evaluation.is_none() {
-            // Edges have no minimax values then.
+            // Edges have variances then, and no minimax values.
             config.minimax_share = 0.0;
         } else if config.prior_temperature > 0.0 {
             // Priors take the place of AMAF values, and counting facts has its cost.

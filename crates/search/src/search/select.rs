@@ -5,9 +5,10 @@
 //! minimax; Lanctot, Winands, Pepels and Sturtevant 2014). The exploration term is that of PUCT
 //! where moves have priors (Rosin 2011; AlphaZero, Silver et al. 2018), else that of UCT (Kocsis
 //! and Szepesvári 2006). Both are in units of the spread of results, so that one weight suits
-//! single playouts, means of several and evaluations alike. Where several roles choose, each does
-//! so independently (decoupled UCT; Finnsson and Björnsson 2008). Iterations in flight count as
-//! visits in the exploration term but not in the mean (WU-UCT; Liu et al. 2020).
+//! single playouts, means of several and evaluations alike. Games of one role and games in which
+//! several roles choose at once have UCB1-Tuned instead of UCT. Where several roles choose, each
+//! does so independently (decoupled UCT; Finnsson and Björnsson 2008). Iterations in flight count
+//! as visits in the exploration term but not in the mean (WU-UCT; Liu et al. 2020).
 //!
 //! Where moves have no priors and leave lasting facts, AMAF values take the place of the
 //! exploration term (GRAVE; Cazenave 2015).
@@ -172,6 +173,15 @@ impl Scoring {
     #[inline(always)]
     fn uct(self, visits: f32) -> f32 {
         self.weight * (self.ln_visits / greater(visits, 1.0)).sqrt()
+    }
+
+    /// The exploration term without priors, for results of this variance.
+    #[inline(always)]
+    fn without_prior(self, variance: f32, visits: f32) -> f32 {
+        match self.has_variances {
+            true => self.tuned(variance, visits),
+            false => self.uct(visits),
+        }
     }
 }
 
@@ -403,14 +413,18 @@ impl Search {
                         let (value, _) = amaf.mixed(advantage, mean, value, playouts);
                         bounds.clamp(value)
                     }
-                    None => bounds.clamp(block.means[slot]) + scoring.uct(visits + in_flight),
+                    None => {
+                        let variance = block.minimax[slot];
+                        let bonus = scoring.without_prior(variance, visits + in_flight);
+                        bounds.clamp(block.means[slot]) + bonus
+                    }
                 };
             }
             best.add((at, block), scores, Candidates::Open(floor));
             best_of_all.add((at, block), scores, Candidates::All);
             at = block.link;
         }
-        let urgency = scoring.uct(self.config.first_play_visits);
+        let urgency = scoring.without_prior(MAX_VARIANCE, self.config.first_play_visits);
         let score = |mv| match amaf.advantage(table, role, mv) {
             Some(advantage) => mean + advantage.points,
             None => mean + urgency,
@@ -533,11 +547,7 @@ impl Search {
                 if visits <= 0.0 {
                     return f32::INFINITY;
                 }
-                let bonus = match scoring.has_variances {
-                    true => scoring.tuned(MAX_VARIANCE, visits),
-                    false => scoring.uct(visits),
-                };
-                value.unwrap_or(mean) + bonus
+                value.unwrap_or(mean) + scoring.without_prior(MAX_VARIANCE, visits)
             }
         }
     }

@@ -269,7 +269,7 @@ impl Pages {
     /// The answer to a POST.
     pub fn answer_post(&self, asked: &Asked, body: &[u8]) -> Page {
         if asked.path == UNPACK {
-            // Whoever sees the viewer.
+            // For clients that may open the log viewer.
             if asked.is_own_page && (asked.at_log_service || self.sees_all(asked)) {
                 return unpack::unpack(body);
             }
