@@ -473,6 +473,22 @@ fn search_repeats_exactly_and_finds_the_winning_move() {
     assert_keys(&found["moves"][0], &["move", "visits", "value"]);
     assert_eq!(search(), found);
 
+    let studied = objects(
+        &[
+            "search",
+            "ticTacToe",
+            "--study",
+            "0.5",
+            "--iterations",
+            "50",
+        ],
+        0,
+    );
+    assert!(
+        studied[0]["study"]["games"].as_u64() > Some(0),
+        "{studied:?}"
+    );
+
     let message = fails(&["search", "ticTacToe", "--role", "nobody"], 2);
     assert_eq!(
         message,

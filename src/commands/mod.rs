@@ -112,7 +112,7 @@ enum Command {
     #[command(
         after_help = "FILE has one list of facts: ((cell 1 1 x) (cell 1 2 b) ... (control o)).\n\
             Without --seconds and --iterations the search takes 5 seconds. With --iterations, --seed and\n\
-            one thread its result is always the same.\n\n\
+            one thread its result is always the same, unless the game is studied.\n\n\
             Example:\n  panza search connectFour --seconds 10 --threads 2"
     )]
     Search(search::SearchArguments),

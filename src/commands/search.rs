@@ -2,26 +2,31 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, anyhow, bail};
 use clap::Args;
 use serde_json::json;
 
-use panza_arena::arguments::{SearchChoice, read_limited};
+use panza_arena::analyse::examine::{build_as_in_match, study_budget};
+use panza_arena::arguments::{SearchChoice, parse_seconds, read_limited};
 use panza_arena::engine_choice::{build_prover, build_to_search};
 use panza_arena::game_source::Game;
 use panza_arena::interrupt;
 use panza_arena::outcome::Outcome;
 use panza_arena::output::{Column, Output, countdown, counted, grouped, spinner, table};
 use panza_arena::trace::canonical;
+use panza_machine::build::BuiltGame;
 use panza_machine::machine::Machine;
+use panza_player::metagame::{Study, StudyBudget, study};
 use panza_rules::gdl::{Sexpr, sexpr};
 use panza_rules::ids::{Id, RoleId};
-use panza_search::search::{Limit, Search};
+use panza_search::search::{Limit, Search, SearchConfig};
 use panza_sync::clock::thread_cpu_time;
 
+/// The time limit for building a game that is studied.
+const BUILD_TIME: Duration = Duration::from_secs(600);
 /// The time limit where neither seconds nor iterations are given.
 const DEFAULT_TIME: Duration = Duration::from_secs(5);
 /// Files with a position are smaller than this.
@@ -37,6 +42,9 @@ pub struct SearchArguments {
     /// The role to search for. [default: the first role with a choice]
     #[arg(long)]
     role: Option<String>,
+    /// Seconds to study the game first, as a match does: train an evaluation, tune the settings.
+    #[arg(long, value_name = "S", value_parser = parse_seconds, allow_negative_numbers = true)]
+    study: Option<f64>,
     #[command(flatten)]
     search: SearchChoice,
 }
@@ -47,25 +55,32 @@ pub fn run(arguments: &SearchArguments, output: Output) -> anyhow::Result<Outcom
     let game = Game::load(&arguments.game)?;
     let facts = arguments.state.as_deref().map(read_position).transpose()?;
     let progress = spinner(format!("{}: compiling", game.sheet.name));
-    let machine = match build_to_search(&game.rules, arguments.search.threads) {
-        Ok(machine) => machine,
-        Err(error) => {
-            tracing::warn!("searching with the prover: {error}");
-            build_prover(&game.rules)?
-        }
-    };
+    let built = build(&game, arguments)?;
+    progress.finish_and_clear();
+    let machine = &built.machine;
     let state = match facts {
         Some(facts) => machine.info().state_from_facts(&facts),
         None => Ok(machine.initial_state()),
     };
     let state = state.map_err(|why| anyhow!(why).context("the position cannot be set up"))?;
-    let role = find_role(&machine, &state, arguments.role.as_deref())?;
+    let role = find_role(machine, &state, arguments.role.as_deref())?;
 
-    let config = arguments.search.search_config()?;
-    let mut search = Search::new(Arc::clone(&machine), role, config);
+    let mut config = arguments.search.search_config()?;
+    let study = arguments.study.map(|seconds| {
+        let time = Duration::from_secs_f64(seconds);
+        let progress = countdown(format!("{}: studying", game.sheet.name), Some(time));
+        has_begun.store(true, Ordering::Relaxed);
+        let found = studied(arguments, &built, &config, time, &stop);
+        progress.finish_and_clear();
+        found
+    });
+    let study = study.transpose()?;
+    if let Some(study) = &study {
+        config = study.apply(&config);
+    }
+    let mut search = Search::new(Arc::clone(machine), role, config);
     search.set_state(&state);
     let time = arguments.search.time(DEFAULT_TIME);
-    progress.finish_and_clear();
     let message = format!("{}: searching", game.sheet.name);
     let progress = countdown(message, time);
     let started = Instant::now();
@@ -86,8 +101,9 @@ pub fn run(arguments: &SearchArguments, output: Output) -> anyhow::Result<Outcom
         role,
         seconds,
         cpu,
+        study: study.as_ref(),
     };
-    show(arguments, &machine, &mut search, &measured, output)?;
+    show(arguments, machine, &mut search, &measured, output)?;
     Ok(match stop.load(Ordering::Relaxed) {
         true => Outcome::Interrupted,
         false => Outcome::Holds,
@@ -101,6 +117,42 @@ struct Measured<'a> {
     seconds: f64,
     /// Processor time of the thread of the graph.
     cpu: Option<Duration>,
+    study: Option<&'a Study>,
+}
+
+/// The game on the machine to search it with; that of a match where it is studied.
+fn build(game: &Game, arguments: &SearchArguments) -> anyhow::Result<BuiltGame> {
+    if arguments.study.is_some() {
+        let (built, reason) = build_as_in_match(game, BUILD_TIME)?;
+        if let Some(reason) = reason {
+            tracing::warn!("searching with the prover: {reason}");
+        }
+        return Ok(built);
+    }
+    let machine = match build_to_search(&game.rules, arguments.search.threads) {
+        Ok(machine) => machine,
+        Err(error) => {
+            tracing::warn!("searching with the prover: {error}");
+            build_prover(&game.rules)?
+        }
+    };
+    Ok(machine.into())
+}
+
+/// Studies the game.
+fn studied(
+    arguments: &SearchArguments,
+    game: &BuiltGame,
+    config: &SearchConfig,
+    time: Duration,
+    stop: &Arc<AtomicBool>,
+) -> anyhow::Result<Study> {
+    let settings = arguments.search.settings.load([])?;
+    let budget = StudyBudget {
+        threads: config.rollout_threads.max(1),
+        ..study_budget(&settings.metagame, time, stop)
+    };
+    Ok(study(game, None, config, &budget))
 }
 
 fn show(
@@ -115,6 +167,7 @@ fn show(
         role,
         seconds,
         cpu,
+        study,
     } = measured;
     let info = machine.info();
     let best = search.best_move().map(|mv| info.move_text(mv));
@@ -136,7 +189,7 @@ fn show(
         }
         object
     });
-    output.object(&json!({
+    let mut object = json!({
         "game": game,
         "machine": machine.kind(),
         "role": info.role_name(role),
@@ -157,7 +210,11 @@ fn show(
         "seconds": seconds,
         "seed": arguments.search.seed,
         "moves": moves.collect::<Vec<_>>(),
-    }))?;
+    });
+    if let Some(study) = study {
+        object["study"] = study.to_json();
+    }
+    output.object(&object)?;
 
     let value = |value: Option<f32>| value.map_or("-".to_string(), |value| format!("{value:.2}"));
     let proven = |proven: Option<u8>| proven.map_or("-".to_string(), |goal| goal.to_string());

@@ -11,12 +11,14 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, anyhow, bail};
+use panza_arena::analyse::examine::study_budget;
 use panza_arena::engine_choice::{EngineChoice, EngineKind, build_for_playouts, parse_width};
 use panza_arena::game_source::{Game, Rulesheet};
 use panza_machine::build::{self, BuildBudget, BuiltGame};
 use panza_machine::machine::Reasoner;
+use panza_player::config::MetagameSettings;
 use panza_player::config::Settings;
-use panza_player::metagame::{Study, StudyBudget, study};
+use panza_player::metagame::{Study, study};
 use panza_player::player::{Searcher, preferred_search, search_config};
 use panza_player::telemetry::COMMIT;
 use panza_rules::ids::{Id, MoveId, RoleId};
@@ -181,19 +183,17 @@ impl LocalEngine {
 
     fn study(&mut self, seconds: f64, seed: u64) -> anyhow::Result<Value> {
         let config = self.overrides.config(None, seed);
-        let (is_factored, tuning) = (self.overrides.is_factored, self.settings.metagame.tuning);
+        let is_factored = self.overrides.is_factored;
+        let metagame = MetagameSettings {
+            learning: true,
+            ..self.settings.metagame.clone()
+        };
         let played = self.game()?;
         let is_same = |known: &SeededStudy| known.seconds == seconds && known.seed == seed;
         played.study = played.studies.iter().position(is_same);
         if seconds > 0.0 && played.study.is_none() && played.uses_study(&config, is_factored) {
-            let budget = StudyBudget {
-                until: Some(Instant::now() + Duration::from_secs_f64(seconds)),
-                cancelled: Arc::default(),
-                learning: true,
-                threads: 1,
-                tuning,
-                sampling: None,
-            };
+            let time = Duration::from_secs_f64(seconds);
+            let budget = study_budget(&metagame, time, &Arc::default());
             played.studies.push(SeededStudy {
                 seconds,
                 seed,

@@ -8,8 +8,8 @@ use anyhow::anyhow;
 
 use super::report::Report;
 use crate::game_source::Game;
-use panza_machine::build::{self, BuildBudget};
-use panza_player::config::Settings;
+use panza_machine::build::{self, BuildBudget, BuiltGame};
+use panza_player::config::{MetagameSettings, Settings};
 use panza_player::metagame::{SampleSize, StudyBudget, study};
 use panza_player::player;
 use panza_rules::ground;
@@ -39,18 +39,7 @@ pub fn examine(
 ) -> anyhow::Result<Report> {
     let started = Instant::now();
     on_stage("building", limits.build);
-    let budget = BuildBudget {
-        until: started + limits.build,
-        memory: ground::Budget::generous().max_bytes,
-        cancelled: Default::default(),
-    };
-    let (built, reason) = match build::build(&game.rules, &budget) {
-        Ok(built) => (built, None),
-        Err(reason) => {
-            let built = build::prover(&game.rules).map_err(|error| anyhow!(error))?;
-            (built, Some(reason))
-        }
-    };
+    let (built, reason) = build_as_in_match(game, limits.build)?;
     let build_seconds = started.elapsed().as_secs_f64();
     on_stage(STUDYING, limits.study);
     let settings = Settings::load(None, &[])?;
@@ -58,15 +47,12 @@ pub fn examine(
     let most = SampleBudget::until(None);
     let studied = Instant::now();
     let budget = StudyBudget {
-        until: Some(studied + limits.study),
-        cancelled: Arc::clone(stop),
-        learning: settings.metagame.learning,
-        tuning: settings.metagame.tuning,
         threads: config.rollout_threads.max(1),
         sampling: Some(SampleSize {
             games: most.games,
             playouts: most.playouts,
         }),
+        ..study_budget(&settings.metagame, limits.study, stop)
     };
     let study = study(&built, None, &config, &budget);
     Ok(Report {
@@ -77,4 +63,40 @@ pub fn examine(
         game: built,
         study,
     })
+}
+
+/// The game on the machine that a match would use. Where the rules have no network, that is the
+/// prover, and the reason is told.
+pub fn build_as_in_match(
+    game: &Game,
+    time: Duration,
+) -> anyhow::Result<(BuiltGame, Option<String>)> {
+    let budget = BuildBudget {
+        until: Instant::now() + time,
+        memory: ground::Budget::generous().max_bytes,
+        cancelled: Default::default(),
+    };
+    Ok(match build::build(&game.rules, &budget) {
+        Ok(built) => (built, None),
+        Err(reason) => {
+            let built = build::prover(&game.rules).map_err(|error| anyhow!(error))?;
+            (built, Some(reason))
+        }
+    })
+}
+
+/// The budget of a study on one thread that begins now, without random games for statistics.
+pub fn study_budget(
+    settings: &MetagameSettings,
+    time: Duration,
+    stop: &Arc<AtomicBool>,
+) -> StudyBudget {
+    StudyBudget {
+        until: Some(Instant::now() + time),
+        cancelled: Arc::clone(stop),
+        learning: settings.learning,
+        tuning: settings.tuning,
+        threads: 1,
+        sampling: None,
+    }
 }
