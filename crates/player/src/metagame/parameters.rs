@@ -16,6 +16,9 @@ pub struct Parameters {
     pub evaluation_share: f32,
     /// Whether values of the evaluation order moves well, so that new edges start with them.
     pub prior: bool,
+    /// Weight of minimax values against means where the evaluation has weight; see
+    /// [`SearchConfig::minimax_share`].
+    pub minimax_share: f32,
     /// Factor on the exploration of the settings.
     pub exploration: f32,
 }
@@ -26,6 +29,7 @@ impl Default for Parameters {
         Self {
             evaluation_share: 0.0,
             prior: false,
+            minimax_share: MINIMAX_SHARE,
             exploration: 1.0,
         }
     }
@@ -36,7 +40,7 @@ const EXPLORATION_REDUCTION: f32 = 0.4;
 
 /// The temperature of the softmax that makes priors of evaluations, in points.
 const PRIOR_TEMPERATURE: f32 = 6.0;
-/// The weight of minimax values of evaluations against means.
+/// The usual weight of minimax values of evaluations against means.
 const MINIMAX_SHARE: f32 = 0.3;
 
 impl Parameters {
@@ -59,7 +63,7 @@ impl Parameters {
             evaluation,
             evaluation_share: share,
             prior_temperature: if has_prior { PRIOR_TEMPERATURE } else { 0.0 },
-            minimax_share: if is_mixed { MINIMAX_SHARE } else { 0.0 },
+            minimax_share: if is_mixed { self.minimax_share } else { 0.0 },
             ..config.clone()
         }
     }
@@ -96,6 +100,21 @@ const MIN_RANK: f64 = 0.56;
 const MIN_RANK_AGAINST_AMAF: f64 = 0.64;
 
 impl Parameters {
+    /// Best-first minimax on the evaluation alone, without playouts (Korf and Chickering 1996;
+    /// unbounded best-first minimax, Cohen-Solal 2020).
+    pub fn best_first(self) -> Self {
+        Self {
+            evaluation_share: 1.0,
+            minimax_share: 1.0,
+            ..self
+        }
+    }
+
+    /// Whether an evaluation predicts well enough that best-first minimax on it is worth a trial.
+    pub fn may_be_best_first(validation: &Validation) -> bool {
+        validation.positions >= MIN_POSITIONS && validation.evaluation >= MIN_CORRELATION
+    }
+
     /// The weight of an evaluation from its validation, and whether it gives a prior from its order
     /// of moves; `has_amaf`: whether moves can have AMAF values. Neither follows from the other;
     /// without enough games for validation there were too few for training as well.

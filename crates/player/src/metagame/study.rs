@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::move_order::{MoveOrder, move_order};
 use super::parameters::Parameters;
 use super::structure::{STEPS, Structure};
-use super::tuning::{self, Trial};
+use super::tuning::{self, MayTry, Trial};
 use panza_machine::build::BuiltGame;
 use panza_machine::structure::autonomous::{self, Autonomous};
 use panza_machine::structure::step_budget::StepBudget;
@@ -208,7 +208,10 @@ impl Study {
             &budget.cancelled,
         );
         let has_amaf = self.structure.placements.is_some();
-        let can_have_prior = Parameters::of(&learned.validation, self.order, false).prior;
+        let may = MayTry {
+            prior: Parameters::of(&learned.validation, self.order, false).prior,
+            best_first: Parameters::may_be_best_first(&learned.validation),
+        };
         self.parameters = Parameters {
             exploration: self.parameters.exploration,
             ..Parameters::of(&learned.validation, self.order, has_amaf)
@@ -225,7 +228,7 @@ impl Study {
                 &self.structure.apply(config.clone()),
                 &evaluation,
                 learned.mean_length,
-                can_have_prior,
+                may,
                 (until, &budget.cancelled),
                 &mut self.parameters,
             );
