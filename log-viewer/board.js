@@ -28,7 +28,7 @@ export function readShapes(shapes) {
  */
 function isHost(other, shape) {
   return (
-    [...shape.contents.keys()].every((content) => content === "") &&
+    !shape.hasContents &&
     other.boards.length === shape.boards.length &&
     shape.boards.every(({ key }) => other.boards.some((board) => board.key === key)) &&
     [...shape.cells.keys()].every((key) => other.cells.has(key))
@@ -50,6 +50,8 @@ function readShape(raw) {
     column: isPlace(board?.column) ? board.column : 0,
   }));
   const places = [...cells.values()];
+  const nWhere = (number(shape.n_board_arguments) ?? 0) + (number(shape.n_cell_arguments) ?? 0);
+  const grounds = new Map(Object.entries(object(shape.grounds)).filter(([, ground]) => text(ground) !== null));
   const contents = new Map();
   for (const [content, look] of Object.entries(object(shape.contents))) {
     contents.set(content, { label: text(look?.label) ?? content, isBlank: look?.blank === true, rank: contents.size });
@@ -61,7 +63,14 @@ function readShape(raw) {
     boards: boards.length > 0 ? boards : [{ key: "", title: "", line: 0, column: 0 }],
     cells,
     contents,
+    hasContents: (number(shape.arity) ?? nWhere) > nWhere,
     hasBlanks: shape.has_blanks === true,
+    // Facts with their arguments in another order name the places of these in the usual one.
+    order: list(shape.order).map(number),
+    form: ["hexagon", "circle", "stack"].includes(shape.form) ? shape.form : "square",
+    links: list(shape.links).filter((link) => list(link).every((key) => cells.has(key)) && list(link).length === 2),
+    borders: list(shape.borders).length === 4 ? shape.borders.map(text) : null,
+    grounds,
     height: 1 + Math.max(...places.map(({ line }) => line)),
     width: 1 + Math.max(...places.map(({ column }) => column)),
     lineNames: list(shape.lines).map((name) => text(name) ?? ""),
@@ -74,7 +83,7 @@ function isPlace(value) {
 }
 
 /**
- * A position on its boards: `boards`, each with its shape and its cells by key, and `rest`, the facts that lie on none. A
+ * A position on its boards: the `shapes`, the `boards`, each with its shape and its cells by key, and `rest`, the facts that lie on none. A
  * cell is `{ key, line, column, contents }`, a content `{ text, label, isBlank, rank }`; a cell that no fact names
  * is there with no contents, unless the game names the empty ones too, when it is no cell at all.
  */
@@ -90,7 +99,7 @@ export function layOut(facts, shapes) {
     if (!board.shape.hasBlanks) continue;
     for (const [key, cell] of board.cells) if (cell.contents.length === 0) board.cells.delete(key);
   }
-  return { boards, rest };
+  return { boards, rest, shapes };
 }
 
 function emptyCells(shape) {
@@ -99,23 +108,44 @@ function emptyCells(shape) {
 
 /** Lays a fact on the board it belongs to; false if it belongs to none of this shape. */
 function place(fact, shape, boards) {
-  const read = readExpression(fact);
-  if (!Array.isArray(read) || read[0] !== shape.name) return false;
+  const found = placeAmong(fact, shape, boards);
+  found?.board.cells.get(found.key).contents.push(found.content);
+  return found !== null;
+}
+
+/** Where a fact lies and what it puts there: `{ board, key, content }`, or null. */
+function placeAmong(fact, shape, boards) {
+  const said = readExpression(fact);
+  if (!Array.isArray(said) || said[0] !== shape.name) return null;
+  const isOther = shape.order.length === said.length - 1 && shape.order.length > 0;
+  const read = isOther ? [said[0], ...shape.order.map((at) => said[at + 1])] : said;
   const cellFrom = 1 + shape.nBoardArguments;
   const contentFrom = cellFrom + shape.nCellArguments;
-  if (read.length < contentFrom) return false;
+  if (read.length < contentFrom) return null;
   const boardKey = joined(read.slice(1, cellFrom));
   const board = boards.find((board) => board.shape === (shape.host ?? shape) && board.key === boardKey);
-  const cell = board?.cells.get(joined(read.slice(cellFrom, contentFrom)));
-  if (cell === undefined) return false;
-  cell.contents.push(content(shape, joined(read.slice(contentFrom))));
-  return true;
+  const key = joined(read.slice(cellFrom, contentFrom));
+  return board?.cells.has(key) ? { board, key, content: content(shape, joined(read.slice(contentFrom))) } : null;
+}
+
+/** Where a fact would lie in a position that is laid out, and what it would put there; null if on no board. */
+export function placeOf(fact, laid) {
+  for (const shape of laid.shapes) {
+    const found = placeAmong(fact, shape, laid.boards);
+    if (found !== null) return found;
+  }
+  return null;
 }
 
 /** The content that a fact puts on a cell; the fact's name if it has no other content. */
 function content(shape, text) {
   if (text === "") return { text: shape.name, label: shape.name, isBlank: false, rank: shape.rank };
-  return { text, ...(shape.contents.get(text) ?? { label: text, isBlank: false, rank: shape.contents.size }) };
+  return { text, ...(shape.contents.get(text) ?? { label: text, isBlank: false, rank: rankOf(text) }) };
+}
+
+/** A number that tells most contents apart which no one has seen before. */
+function rankOf(text) {
+  return [...text].reduce((sum, letter) => (7 * sum + letter.codePointAt(0)) % 10, 0);
 }
 
 /** The contents of a cell, as one text. */

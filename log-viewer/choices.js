@@ -1,8 +1,9 @@
-// From legal moves to clicks. A move is tied to the cells that its arguments name: one cell for a
-// placement, two for a move from one to another. An argument that names a column or a row alone is
-// tied to all cells in it, and one that names a piece to the cell where that lies. Moves without
-// cells are chosen from a list. Pure: no access to the page.
+// From legal moves to clicks. Which cells are clicked for a move follows from what it does: a piece
+// that goes is clicked first and then the cell it goes to, a piece that comes is put where it comes.
+// The arguments of the move decide where several cells change, and are all there is where nothing is
+// known of the effects. Moves without cells are chosen from a list. Pure: no access to the page.
 
+import { placeOf } from "./board.js";
 import { joined, readExpression } from "./expressions.js";
 
 /** The name of a cell among all boards of a position. */
@@ -12,26 +13,21 @@ export function cellName(board, key) {
 
 /**
  * The moves with what is clicked for each: `[{ text, steps }]`, a step being the set of the names of cells that may be
- * clicked for it. `laid` is the position on its boards.
+ * clicked for it. `laid` is the position on its boards; `effects` has the facts that `went` and `came` with each move,
+ * and is empty where that is not known.
  */
-export function readChoices(moves, laid) {
-  const read = moves.map((text) => ({ text, args: argumentsOf(text) }));
-  const readers = laid.boards.length === 0 ? [] : [...shapesOf(laid).flatMap(cellReaders), ...contentReaders(laid)];
-  const ways = readers.map((reader) => {
-    const steps = read.map(({ args }) => stepsOf(args, reader.take));
-    const isWhole = steps.every((of, index) => of.length > 0 || read[index].args.length === 0);
-    return reader.isForAll && !isWhole ? read.map(() => []) : steps;
+export function readChoices(moves, laid, effects = []) {
+  const read = moves.map((text, index) => {
+    const args = argumentsOf(text);
+    return { text, args, named: namedCells(args, laid), changes: changesOf(effects[index], laid) };
   });
-  const best = Math.max(0, ...ways.map(reach));
-  const way = best === 0 ? read.map(() => []) : ways.find((steps) => reach(steps) === best);
-  return read.map(({ text }, index) => ({ text, steps: way[index] }));
-}
-
-/** How much a way of reading tells: the moves with cells first, then their steps. */
-function reach(steps) {
-  const tied = steps.filter((of) => of.length > 0);
-  const exact = tied.filter((of) => of.every((step) => step.size === 1)).length;
-  return tied.length + exact / (steps.length + 1) / 2 + tied.reduce((sum, of) => sum + of.length, 0) / 1e6;
+  const isKnown = effects.length === moves.length && read.some(({ changes }) => changes.size > 0);
+  const lines = linesOf(read, laid, isKnown);
+  const actor = actorOf(read);
+  return read.map((move, index) => {
+    const steps = lines?.[index] ?? (isKnown ? stepsByEffect(move, actor) : move.named.map((name) => new Set([name])));
+    return { text: move.text, steps };
+  });
 }
 
 function argumentsOf(text) {
@@ -39,34 +35,121 @@ function argumentsOf(text) {
   return Array.isArray(read) ? read.slice(1).map((argument) => joined([argument])) : [];
 }
 
-function shapesOf(laid) {
-  return [...new Set(laid.boards.map((board) => board.shape))].map((shape) => ({
-    shape,
-    boards: laid.boards.filter((board) => board.shape === shape),
-  }));
+/** The cells that arguments name in full, in their order. */
+function namedCells(args, laid) {
+  let most = [];
+  for (const shape of new Set(laid.boards.map((board) => board.shape))) {
+    const { nBoardArguments, nCellArguments } = shape;
+    const taken = nBoardArguments + nCellArguments;
+    const found = [];
+    for (let at = 0; at + taken <= args.length; ) {
+      const key = args.slice(at, at + nBoardArguments).join(" ");
+      const board = laid.boards.find((board) => board.shape === shape && board.key === key);
+      const cell = args.slice(at + nBoardArguments, at + taken).join(" ");
+      const isCell = board?.cells.has(cell) === true;
+      if (isCell) found.push(cellName(board, cell));
+      at += isCell ? taken : 1;
+    }
+    if (found.length > most.length) most = found;
+  }
+  return most;
+}
+
+/** What a move does to cells: by name what went and what came there, empty contents left out. */
+function changesOf(effect, laid) {
+  const changes = new Map();
+  const add = (facts, which) => {
+    for (const fact of facts) {
+      const place = placeOf(fact, laid);
+      if (place === null) continue;
+      const name = cellName(place.board, place.key);
+      if (!changes.has(name)) changes.set(name, { went: [], came: [] });
+      if (!place.content.isBlank) changes.get(name)[which].push(place.content.text);
+    }
+  };
+  add(effect?.went ?? [], "went");
+  add(effect?.came ?? [], "came");
+  return changes;
 }
 
 /**
- * Ways in which arguments may name cells of a shape. A reader takes the first arguments and says which cells they name
- * and how many arguments those were. One that is for all counts only where it reads every move with arguments: a bid of
- * 3 names no third row.
+ * What comes to some cell with each of several moves, and leaves the same cell with all of them, so that its leaving is no
+ * part of the effects: who is moved by all, as the player of Sokoban is.
  */
-function cellReaders({ shape, boards }) {
-  const { nBoardArguments, nCellArguments } = shape;
-  const whole = (args) => {
-    const board = boards.find(({ key }) => key === args.slice(0, nBoardArguments).join(" "));
-    const key = args.slice(nBoardArguments, nBoardArguments + nCellArguments).join(" ");
-    return board?.cells.has(key) ? { cells: [cellName(board, key)], taken: nBoardArguments + nCellArguments } : null;
-  };
-  const readers = [{ take: whole, isForAll: false }];
-  if (nCellArguments === 2) {
+function actorOf(read) {
+  const moving = read.filter(({ changes }) => changes.size > 0);
+  if (moving.length < 2) return null;
+  const those = ({ changes }, which) => [...changes.values()].flatMap((change) => change[which]);
+  const leaving = new Set(moving.flatMap((move) => those(move, "went")));
+  const [first, ...others] = moving.map((move) => new Set(those(move, "came")));
+  const common = [...first].filter((content) => !leaving.has(content) && others.every((other) => other.has(content)));
+  return common.length === 1 ? common[0] : null;
+}
+
+function stepsByEffect({ args, named, changes }, actor) {
+  if (changes.size === 0) return args.length === 0 ? [] : named.map((name) => new Set([name]));
+  const cells = [...changes];
+  const isNamed = (name) => named.includes(name);
+  const one = (names) => (names.length === 1 ? [new Set(names)] : null);
+  const comers = cells.filter(([, { came }]) => came.length > 0).map(([name]) => name);
+  const isChanged = (name) => changes.has(name);
+  if (named.length > 1 && named.every(isChanged)) return named.map((name) => new Set([name]));
+  if (actor !== null) {
+    const found = one(cells.filter(([, { came }]) => came.includes(actor)).map(([name]) => name));
+    if (found !== null) return found;
+  }
+  // A piece goes from one cell to another.
+  const pairs = cells.flatMap(([to, { came }]) =>
+    came.flatMap((piece) =>
+      cells.filter(([from, { went }]) => from !== to && went.includes(piece)).map(([from]) => ({ from, to })),
+    ),
+  );
+  const rank = ({ from, to }) => 2 * Number(isNamed(from)) + Number(isNamed(to));
+  const best = Math.max(...pairs.map(rank));
+  const pair = pairs.find((pair) => rank(pair) === best);
+  if (pair !== undefined) return [new Set([pair.from]), new Set([pair.to])];
+  // A piece that changes on its way, such as a man that becomes a king.
+  const left = cells.filter(([, { went, came }]) => went.length > 0 && came.length === 0).map(([name]) => name);
+  const namedLeft = left.filter(isNamed);
+  const namedComers = comers.filter(isNamed);
+  if (namedLeft.length === 1 && comers.length === 1) return [new Set(namedLeft), new Set(comers)];
+  const placed = comers.filter((name) => changes.get(name).went.length === 0);
+  const gone = cells.filter(([, { went }]) => went.length > 0).map(([name]) => name);
+  const changed = named.filter(isChanged);
+  return (
+    one(namedComers) ??
+    one(placed) ??
+    one(comers) ??
+    one(namedLeft) ??
+    one(gone) ??
+    (changed.length > 0 ? changed.map((name) => new Set([name])) : named.map((name) => new Set([name])))
+  );
+}
+
+/**
+ * Where each move with arguments names no cell but a line of cells, such as the column that a disc is dropped into, any
+ * cell of the line; null where that is not so. What is known of the effects must lie in the line: a bid of 3 names no
+ * third row.
+ */
+function linesOf(read, laid, isKnown) {
+  const withArguments = read.filter(({ args }) => args.length > 0);
+  if (withArguments.length === 0 || read.some(({ named }) => named.length > 0)) return null;
+  for (const shape of new Set(laid.boards.map((board) => board.shape))) {
+    if (shape.nCellArguments !== 2) continue;
+    const boards = laid.boards.filter((board) => board.shape === shape);
     // Pieces that are dropped name a column rather than a row.
-    const coordinates = isColumn(shape, 1) ? [1, 0] : [0, 1];
-    for (const coordinate of coordinates) {
-      readers.push({ take: (args) => lineOf(boards, coordinate, args[0]), isForAll: true });
+    for (const coordinate of isColumn(shape, 1) ? [1, 0] : [0, 1]) {
+      const lines = read.map(({ args, changes }) => {
+        const line = args.length === 0 ? [] : lineNamed(boards, coordinate, args);
+        const fits = !isKnown || changes.size === 0 || [...changes.keys()].some((name) => line.includes(name));
+        return fits ? line : [];
+      });
+      if (read.every(({ args }, index) => args.length === 0 || lines[index].length > 0)) {
+        return lines.map((line) => (line.length === 0 ? [] : [new Set(line)]));
+      }
     }
   }
-  return readers;
+  return null;
 }
 
 /** Whether cells that share this coordinate lie below each other. */
@@ -79,55 +162,31 @@ function isColumn(shape, coordinate) {
   });
 }
 
-/** All cells with this coordinate. */
-function lineOf(boards, coordinate, value) {
+/** All cells with this coordinate, on the board that the arguments name if they name one. */
+function lineNamed(boards, coordinate, args) {
+  const { nBoardArguments } = boards[0].shape;
+  const key = args.slice(0, nBoardArguments).join(" ");
+  const value = args[nBoardArguments];
   const cells = [];
   for (const board of boards) {
-    for (const key of board.cells.keys()) {
-      if (argumentsOf(`(cell ${key})`)[coordinate] === value) cells.push(cellName(board, key));
+    if (board.key !== key) continue;
+    for (const cell of board.cells.keys()) {
+      if (argumentsOf(`(cell ${cell})`)[coordinate] === value) cells.push(cellName(board, cell));
     }
   }
-  return cells.length === 0 ? null : { cells, taken: 1 };
-}
-
-/** The cell on which a piece lies that only one cell has. */
-function contentReaders(laid) {
-  const places = new Map();
-  for (const board of laid.boards) {
-    for (const [key, cell] of board.cells) {
-      for (const { text, isBlank } of cell.contents) {
-        if (isBlank) continue;
-        if (!places.has(text)) places.set(text, []);
-        places.get(text).push(cellName(board, key));
-      }
-    }
-  }
-  const take = (args) => {
-    const cells = places.get(args[0]);
-    return cells?.length === 1 ? { cells, taken: 1 } : null;
-  };
-  return [{ take, isForAll: true }];
-}
-
-function stepsOf(args, take) {
-  const steps = [];
-  let at = 0;
-  while (at < args.length) {
-    const read = take(args.slice(at));
-    if (read !== null) steps.push(new Set(read.cells));
-    at += read?.taken ?? 1;
-  }
-  return steps;
+  return cells;
 }
 
 /**
  * What clicking on cells has come to: `{ picked, open, ready }`, with the moves that go on and those that are complete. A
- * cell that continues no move begins anew, or clears what was picked.
+ * cell that continues no move begins anew, or clears what was picked. A piece with one move needs no second click.
  */
 export function pick(choices, picked, cell) {
   for (const tried of [[...picked, cell], [cell], []]) {
     const state = stateOf(choices, tried);
-    if (tried.length === 0 || state.open.length + state.ready.length > 0) return state;
+    const [only, ...others] = [...state.open, ...state.ready];
+    if (only !== undefined && others.length === 0) return { picked: tried, open: [], ready: [only] };
+    if (tried.length === 0 || only !== undefined) return state;
   }
   return stateOf(choices, []);
 }

@@ -2,11 +2,16 @@
 // for screen readers. Cells with new contents are marked.
 
 import { changedCells, contentOf } from "./board.js";
+import { spoken } from "./expressions.js";
 import { drawn, element } from "./page.js";
-import { drawPiece, isGround, isSilhouette, look } from "./pieces.js";
+import { drawPiece, isGround, isSilhouette, look, sideColour } from "./pieces.js";
 
 const CELL = 100;
 const MARGIN = 44;
+/** Room for coloured sides. */
+const BORDER = 50;
+/** The height of a cell on which things are stacked, in cells. */
+const STACK = 1.9;
 /** How wide a cell gets on the page at most, in pixels. */
 const LARGEST = 68;
 
@@ -18,7 +23,7 @@ export function drawBoards(laid, before) {
   const byShape = new Map();
   laid.boards.forEach((board, index) => {
     if (!byShape.has(board.shape)) byShape.set(board.shape, []);
-    byShape.get(board.shape).push(drawBoard(board, changedCells(board, before?.boards[index])));
+    byShape.get(board.shape).push(drawBoard(board, before?.boards[index]));
   });
   return [...byShape].map(([shape, figures]) => {
     const width = 1 + Math.max(...shape.boards.map(({ column }) => column));
@@ -29,27 +34,49 @@ export function drawBoards(laid, before) {
   });
 }
 
-function drawBoard(board, changed) {
+/** For changed cells the earlier cell of what lies there now, if it has left that one. */
+function movesOn(board, before, changed) {
+  const moved = new Map();
+  const isIn = (cell, text) => cell?.contents.some((content) => content.text === text && !content.isBlank) === true;
+  for (const key of changed) {
+    const [lying, ...others] = board.cells.get(key)?.contents ?? [];
+    if (lying === undefined || lying.isBlank || others.length > 0 || isIn(before.cells.get(key), lying.text)) continue;
+    const left = [...changed].filter(
+      (other) => isIn(before.cells.get(other), lying.text) && !isIn(board.cells.get(other), lying.text),
+    );
+    if (left.length === 1) moved.set(key, before.cells.get(left[0]));
+  }
+  return moved;
+}
+
+function drawBoard(board, before) {
+  const changed = changedCells(board, before);
   const { shape } = board;
   const isChess = [...shape.contents].some(([text, content]) => isSilhouette(look({ text, ...content })));
   const names = {
-    left: shape.lineNames.some((name) => name !== ""),
-    below: shape.columnNames.some((name) => name !== ""),
+    left: shape.form === "square" && shape.lineNames.some((name) => name !== ""),
+    below: ["square", "stack"].includes(shape.form) && shape.columnNames.some((name) => name !== ""),
   };
-  const left = names.left ? MARGIN : 6;
-  const below = names.below ? MARGIN : 6;
-  const width = left + shape.width * CELL + 6;
-  const height = 6 + shape.height * CELL + below;
+  const border = shape.borders === null ? 6 : BORDER;
+  const left = names.left ? MARGIN : border;
+  const below = names.below ? MARGIN : border;
+  const tall = shape.form === "stack" ? STACK : 1;
+  const width = left + shape.width * CELL + border;
+  const height = border + shape.height * CELL * tall + below;
+  const at = { left, top: border, isChess, tall };
+  const moved = movesOn(board, before, changed);
   const cells = [...board.cells.values()].map((cell) =>
-    drawCell(cell, shape, { left, isChess, isChanged: changed.has(cell.key) }),
+    drawCell(cell, shape, { ...at, isChanged: changed.has(cell.key), from: moved.get(cell.key) }),
   );
   const edge = [
     names.left &&
-      shape.lineNames.slice(0, shape.height).map((name, line) => edgeName(name, left / 2, 6 + (line + 0.5) * CELL)),
+      shape.lineNames
+        .slice(0, shape.height)
+        .map((name, line) => edgeName(name, left / 2, border + (line + 0.5) * CELL)),
     names.below &&
       shape.columnNames
         .slice(0, shape.width)
-        .map((name, column) => edgeName(name, left + (column + 0.5) * CELL, height - below / 2)),
+        .map((name, column) => edgeName(name, left + (column + 0.5) * CELL, height - below / 2, shape.height === 1)),
   ];
   const says = board.title === "" ? `The board of ${shape.name}` : `The board ${board.title}`;
   const svg = drawn(
@@ -63,6 +90,17 @@ function drawBoard(board, changed) {
       "data-shape": shape.name,
       style: `max-width:${Math.round((width / CELL) * LARGEST)}px`,
     },
+    // Squares of a chequered board that no fact names are no cells, but are seen.
+    isChess &&
+      drawn("rect", {
+        class: "chequered-ground",
+        x: left,
+        y: border,
+        width: shape.width * CELL,
+        height: shape.height * CELL,
+      }),
+    drawBorders(shape, at),
+    shape.links.map(([from, to]) => drawLink(shape.cells.get(from), shape.cells.get(to), at)),
     cells,
     edge,
   );
@@ -70,24 +108,69 @@ function drawBoard(board, changed) {
   return element(
     "figure",
     { class: "board-figure", style: place },
-    board.title !== "" && element("figcaption", null, board.title),
+    board.title !== "" && element("figcaption", null, spoken(board.title)),
     svg,
   );
 }
 
-function edgeName(name, x, y) {
-  const shown = name.length > 3 ? `${name.slice(0, 2)}…` : name;
-  return drawn("text", { class: "edge-name", x, y, "text-anchor": "middle", "dominant-baseline": "central" }, shown);
+/** The middle of a cell. */
+function middle({ line, column }, { left, top }) {
+  return [left + (column + 0.5) * CELL, top + (line + 0.5) * CELL];
 }
 
-function drawCell(cell, shape, { left, isChess, isChanged }) {
-  const [x, y] = [left + cell.column * CELL, 6 + cell.line * CELL];
+function drawLink(from, to, at) {
+  const [x1, y1] = middle(from, at);
+  const [x2, y2] = middle(to, at);
+  return drawn("line", { class: "link", x1, y1, x2, y2 });
+}
+
+/** The coloured sides of a board: a line beside the cells of the first and last line, and of the ends of each line. */
+function drawBorders(shape, at) {
+  if (shape.borders === null) return null;
+  const cells = [...shape.cells.values()];
+  const lines = [...new Set(cells.map(({ line }) => line))].sort((one, other) => one - other);
+  const ends = (line) => {
+    const columns = cells.filter((cell) => cell.line === line).map(({ column }) => column);
+    return [Math.min(...columns), Math.max(...columns)];
+  };
+  const away = 0.68;
+  const corner = (line, place, side) => middle({ line, column: ends(line)[place] + side }, at);
+  const row = (line, down) => ends(line).map((column) => middle({ line: line + down * away, column }, at));
+  const sides = [
+    row(lines[0], -1),
+    lines.map((line) => corner(line, 1, away)),
+    row(lines.at(-1), 1),
+    lines.map((line) => corner(line, 0, -away)),
+  ];
+  return sides.map((points, side) =>
+    drawn("polyline", {
+      class: "side",
+      points: points.map((point) => point.join(",")).join(" "),
+      stroke: sideColour(shape.borders[side]),
+    }),
+  );
+}
+
+function edgeName(name, x, y, isWhole = false) {
+  const shown = name.length > 3 && !isWhole ? `${name.slice(0, 2)}…` : name;
+  const size = Math.min(30, 160 / Math.max(1, shown.length));
+  return drawn(
+    "text",
+    { class: "edge-name", x, y, "font-size": size, "text-anchor": "middle", "dominant-baseline": "central" },
+    shown,
+  );
+}
+
+function drawCell(cell, shape, { left, top, tall, isChess, isChanged, from }) {
+  const [x, y] = [left + cell.column * CELL, top + cell.line * CELL * tall];
   const isDark = isChess && (Math.floor(cell.line) + Math.floor(cell.column)) % 2 === 1;
   const looks = cell.contents.filter((content) => !content.isBlank).map(look);
   const lying = looks.filter((found) => !isGround(found));
-  const names = ["cell", isDark && "dark-square", isChanged && "changed"].filter(Boolean);
+  const names = ["cell", isDark && "dark-square", lying.length > 0 && "lying", isChanged && "changed"].filter(Boolean);
   const what = contentOf(cell);
   const says = `${cell.key}: ${looks.length === 0 ? "empty" : what}${isChanged ? ", changed" : ""}`;
+  const ground = shape.grounds.get(cell.key);
+  const content = shape.form === "stack" ? drawStack(lying, cell.contents) : drawLying(lying);
   return drawn(
     "g",
     {
@@ -99,15 +182,77 @@ function drawCell(cell, shape, { left, isChess, isChanged }) {
       "data-content": what,
     },
     drawn("title", null, says),
-    drawn("rect", { class: "square", x: 1, y: 1, width: CELL - 2, height: CELL - 2, rx: 5 }),
+    outline(shape.form, tall, "square"),
+    ground !== undefined && drawGround(ground, shape.form),
     looks.filter(isGround).map(drawPiece),
-    lying.slice(0, 4).map((found, place) => {
-      const piece = drawPiece(found);
-      if (lying.length === 1) return piece;
-      const y = lying.length === 2 ? 25 : Math.floor(place / 2) * 50;
-      const corner = `translate(${(place % 2) * 50} ${y}) scale(.5)`;
-      return drawn("g", { transform: corner }, piece);
-    }),
-    isChanged && drawn("rect", { class: "mark-changed", x: 4, y: 4, width: CELL - 8, height: CELL - 8, rx: 5 }),
+    from === undefined
+      ? content
+      : drawn(
+          "g",
+          {
+            class: "arriving",
+            style: `--dx:${(from.column - cell.column) * CELL}px;--dy:${(from.line - cell.line) * CELL}px`,
+          },
+          content,
+        ),
+    drawn("circle", { class: "dot", cx: 50, cy: 50, r: 12 }),
+    outline(shape.form, tall, "cell-mark"),
   );
+}
+
+/** The outline of a cell. */
+function outline(form, tall, name) {
+  if (form === "circle") return drawn("circle", { class: name, cx: 50, cy: 50, r: 44 });
+  if (form === "hexagon") {
+    const [side, half] = [57.7, 50];
+    const corners = [
+      [50, 50 - side],
+      [50 + half, 50 - side / 2],
+      [50 + half, 50 + side / 2],
+      [50, 50 + side],
+      [50 - half, 50 + side / 2],
+      [50 - half, 50 - side / 2],
+    ];
+    return drawn("polygon", { class: name, points: corners.map((corner) => corner.join(",")).join(" ") });
+  }
+  return drawn("rect", { class: name, x: 1, y: 1, width: CELL - 2, height: CELL * tall - 2, rx: 5 });
+}
+
+/** What a cell is made of: a wall, a goal, or a colour. */
+function drawGround(ground, form) {
+  const found = look({ text: ground, label: "", rank: 0 });
+  if (isGround(found)) return drawPiece(found);
+  const colour = sideColour(ground);
+  return form === "circle"
+    ? drawn("circle", { class: "tint", cx: 50, cy: 50, r: 44, fill: colour })
+    : drawn("rect", { class: "tint", x: 1, y: 1, width: CELL - 2, height: CELL - 2, rx: 5, fill: colour });
+}
+
+/** Up to four pieces of a cell; several are drawn smaller. */
+function drawLying(lying) {
+  return lying.slice(0, 4).map((found, place) => {
+    const piece = drawPiece(found);
+    if (lying.length === 1) return piece;
+    const y = lying.length === 2 ? 25 : Math.floor(place / 2) * 50;
+    const corner = `translate(${(place % 2) * 50} ${y}) scale(.5)`;
+    return drawn("g", { transform: corner }, piece);
+  });
+}
+
+/** Discs on a peg, the greatest at the bottom, as wide as they are great. */
+function drawStack(lying, contents) {
+  const sizes = contents.map(({ text }, index) => ({ size: Number(text) || index + 1, text }));
+  sizes.sort((one, other) => other.size - one.size);
+  const most = Math.max(6, ...sizes.map(({ size }) => size));
+  const peg = drawn("path", { class: "peg", d: `M50 20V${CELL * STACK - 12}M10 ${CELL * STACK - 10}H90` });
+  const discs = sizes.map(({ size, text }, index) => {
+    const width = 22 + (64 * size) / most;
+    const y = CELL * STACK - 12 - 24 * (index + 1);
+    const { fill, edge, ink } = look({ text: "tile", label: text, rank: size });
+    return [
+      drawn("rect", { class: "piece", x: 50 - width / 2, y, width, height: 22, rx: 9, fill, stroke: edge }),
+      drawn("text", { x: 50, y: y + 11, fill: ink, "font-size": 15, "text-anchor": "middle", "dominant-baseline": "central" }, text),
+    ];
+  });
+  return lying.length === 0 ? peg : [peg, discs];
 }

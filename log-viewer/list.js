@@ -126,6 +126,7 @@ function showNone(total) {
         "A game manager with this player's address can start one. From a terminal:",
       ),
       element("pre", { class: "command" }, command),
+      element("p", null, "Or ", element("a", { href: "/play" }, "play against it yourself"), "."),
     ),
   );
 }
@@ -173,6 +174,7 @@ function rowOf(match) {
       match.live === true &&
         element("span", { class: "pulse", title: "live" }, element("span", { class: "unseen" }, "live")),
       element("a", { href: address }, text(match.game) ?? matchId),
+      match.live === true && backTo(match.folder),
       element("small", null, matchId),
     ),
     cell("Role", text(match.role) ?? "–", "role-cell"),
@@ -184,6 +186,12 @@ function rowOf(match) {
   );
   state.rows.set(match.folder, { row, said, when });
   return row;
+}
+
+/** The way back to a table that this browser has opened. */
+function backTo(folder) {
+  const table = localStorage.getItem(`panza-log-${folder}`);
+  return table === null ? null : element("a", { class: "back", href: `/play#${table}` }, "Play on");
 }
 
 function cell(name, content, kind) {
@@ -205,6 +213,11 @@ function result(match) {
     return element("span", { class: "badge live" }, value === null ? "playing" : `expects ${goal(Math.round(value))}`);
   }
   const kind = outcome(object(match.goals), match.role);
+  // At a table a person has the other side: say whose result it is.
+  const isTable = list(match.players).includes("a person");
+  if (kind !== null && isTable) {
+    return element("span", { class: "badge none" }, `Panza ${goal(match.goals[match.role])} ${kind}`);
+  }
   if (kind !== null) return element("span", { class: `badge ${kind}` }, `${goal(match.goals[match.role])} ${kind}`);
   return element("span", { class: "badge none" }, text(match.how) ?? "broken off");
 }

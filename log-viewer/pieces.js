@@ -69,7 +69,7 @@ const OTHER_SHAPES = {
 /** What a square is made of; it fills the square, under whatever lies there. */
 const GROUNDS = new Set(["wall", "floor", "goal"]);
 
-const THINGS = { box: "crate", crate: "crate", player: "person", keeper: "person" };
+const THINGS = { box: "crate", crate: "crate", player: "person", keeper: "person", at: "person" };
 
 /** The words of a name, in small letters: `whiteKing2` as white, king, 2. */
 function wordsOf(name) {
@@ -107,6 +107,11 @@ export function look(content) {
   if (words.length > 0 && words.every((word) => /^\d+$/.test(word))) return { form: "tile", label, ...NUMBER_TILE };
   const fill = TILES[Math.abs(content.rank) % TILES.length];
   return { form: "tile", label, fill, edge: "#00000055", ink: "#ffffff" };
+}
+
+/** The colour that a word names, for sides and grounds; grey for one that names none. */
+export function sideColour(word) {
+  return SIDES[sideOf(String(word).toLowerCase()) ?? "grey"].fill;
 }
 
 function sideOf(word) {

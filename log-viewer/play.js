@@ -2,13 +2,13 @@
 // news; what it shows is drawn anew with each version. Moves are made by clicks on the cells that
 // they name (`choices.js`), or from a list.
 
-import { layOut, readShapes } from "./board.js";
+import { layOut, placeOf, readShapes } from "./board.js";
 import { cellName, pick, readChoices, stateOf, targets } from "./choices.js";
 import { drawBoards } from "./drawing.js";
 import { spoken } from "./expressions.js";
 import { count, counted, goal, list } from "./format.js";
 import { byId, element, fill, setText, wordmark } from "./page.js";
-import { Refused, askGames, askTable, openTable, tellTable } from "./server.js";
+import { Refused, askGames, askTable, askTurn, openTable, tellTable } from "./server.js";
 
 const RETRY = 1000;
 /** Moves in the list, at most; the search finds the others. */
@@ -24,6 +24,10 @@ class TablePage {
     this.state = stateOf([], []);
     this.before = null;
     this.turnShown = -1;
+    /** The earlier turn that is looked at, or null. */
+    this.lookedAt = null;
+    /** Whether the board is turned round, so that the person's side is at the bottom. */
+    this.isTurned = null;
     this.heldAt = null;
     this.listen();
   }
@@ -38,6 +42,8 @@ class TablePage {
     board.addEventListener("keydown", (event) => this.key(event));
     byId("undo").addEventListener("click", () => this.tell({ do: "undo" }));
     byId("hint").addEventListener("click", () => this.tell({ do: "hint", role: this.role }));
+    byId("switch").addEventListener("click", () => this.tell({ do: "switch" }));
+    byId("now").addEventListener("click", () => this.goTo(null));
     byId("resign").addEventListener("click", () => this.tell({ do: "resign", role: this.role }));
     byId("again").addEventListener("click", () => again());
     byId("filter").addEventListener("input", () => this.showMoves());
@@ -71,7 +77,7 @@ class TablePage {
   }
 
   clickOn(cell) {
-    if (cell === null || this.role === null) return;
+    if (cell === null || this.role === null || this.lookedAt !== null) return;
     this.state = pick(this.choices, this.state.picked, cell.dataset.name);
     const { open, ready } = this.state;
     if (ready.length === 1 && open.length === 0) this.play(ready[0].text);
@@ -128,21 +134,31 @@ class TablePage {
   }
 
   show(view) {
+    const people = JSON.stringify(view.people);
+    if (people !== JSON.stringify(this.view?.people)) this.isTurned = null;
     this.view = view;
     const turn = view.moves.length;
-    setText(byId("name"), view.game);
-    document.title = `${view.game} · Panza`;
+    const title = view.title === "" ? view.game : view.title;
+    setText(byId("name"), title);
+    document.title = `${title} · Panza`;
+    byId("rules").hidden = view.about.length === 0;
+    if (byId("about").childElementCount === 0) fill(byId("about"), view.about.map((text) => element("p", null, text)));
     if (view.problem !== null) setText(byId("problem"), view.problem);
     if (turn !== this.turnShown && this.shown !== undefined) this.before = turn > this.turnShown ? this.shown : null;
-    const shapes = readShapes(view.shapes);
-    const laid = layOut(view.facts, shapes);
+    this.shapes = readShapes(view.shapes);
+    if (this.isTurned === null && view.facts.length > 0) {
+      this.isTurned = isOnTop(layOut(view.facts, this.shapes), view.roles, view.people);
+    }
+    if (this.isTurned) this.shapes = this.shapes.map(turnedRound);
+    const laid = layOut(view.facts, this.shapes);
+    if (turn !== this.turnShown) this.lookedAt = null;
     const isMoved = turn !== this.turnShown;
     this.turnShown = turn;
     this.shown = laid;
     const { place } = this;
-    this.choices = place < 0 ? [] : readChoices(view.legal[place], laid);
+    this.choices = place < 0 ? [] : readChoices(view.legal[place], laid, view.effects[place]);
     this.state = stateOf(this.choices, isMoved || place < 0 ? [] : this.state.picked);
-    this.draw(laid);
+    if (this.lookedAt === null) this.draw(laid);
     this.showSays();
     this.showFound();
     this.showMoves();
@@ -150,11 +166,11 @@ class TablePage {
     this.showControls();
   }
 
-  draw(laid) {
+  draw(laid, before = this.before) {
     const focused = document.activeElement?.dataset?.name;
     fill(
       byId("board"),
-      drawBoards(laid, this.before),
+      drawBoards(laid, before),
       laid.rest.length > 0 &&
         element("ul", { class: "other-facts", "aria-label": "Other facts" }, laid.rest.map((fact) => element("li", null, spoken(fact)))),
     );
@@ -176,17 +192,44 @@ class TablePage {
     this.mark();
   }
 
+  /** Shows an earlier turn, or with null the game as it is. */
+  async goTo(turn) {
+    this.lookedAt = turn === this.view.moves.length ? null : turn;
+    byId("earlier").hidden = this.lookedAt === null;
+    for (const [index, item] of [...byId("course").children].entries()) {
+      item.toggleAttribute("aria-current", this.lookedAt === index + 1);
+    }
+    if (this.lookedAt === null) {
+      this.draw(this.shown);
+      return;
+    }
+    try {
+      const [facts, before] = await Promise.all([
+        askTurn(this.table, turn),
+        turn > 0 ? askTurn(this.table, turn - 1) : null,
+      ]);
+      if (this.lookedAt !== turn) return;
+      setText(byId("earlier-says"), turn === 0 ? "The start" : `After turn ${turn}`);
+      this.draw(layOut(facts, this.shapes), before === null ? null : layOut(before, this.shapes));
+    } catch (problem) {
+      setText(byId("problem"), problem.message);
+    }
+  }
+
   /** Marks the cells that may be clicked, those that were, and that of a hint; asks where several moves are meant. */
   mark() {
-    const open = targets(this.state);
+    const open = this.lookedAt === null ? targets(this.state) : new Set();
     const picked = new Set(this.state.picked);
     const { hint } = this.view;
     const hinted = this.choices.find(({ text }) => hint !== null && hint.turn === this.turnShown && text === hint.text);
     const ofHint = new Set((hinted?.steps ?? []).flatMap((step) => [...step]));
+    const places = this.lookedAt === null ? this.view.decisive.map((fact) => placeOf(fact, this.shown)) : [];
+    const decisive = new Set(places.filter((place) => place !== null).map(({ board, key }) => cellName(board, key)));
     for (const [name, cell] of this.cells) {
       cell.classList.toggle("target", open.has(name));
       cell.classList.toggle("picked", picked.has(name));
       cell.classList.toggle("hinted", ofHint.has(name));
+      cell.classList.toggle("decisive", decisive.has(name));
       cell.setAttribute("aria-disabled", String(!open.has(name) && !picked.has(name)));
     }
     const { ready } = this.state;
@@ -203,22 +246,38 @@ class TablePage {
   showSays() {
     const { view, role } = this;
     const chosen = view.roles.filter((_, place) => view.chosen[place] && view.people[place]);
+    const isOnlyPerson = view.people.filter(Boolean).length === 1;
+    const own = view.roles.filter((_, place) => view.people[place]);
     const says = () => {
       if (view.phase === "building") return "Panza reads the rules …";
+      if (view.phase === "training") return "Panza trains …";
       if (view.phase === "failed") return "This game cannot go on.";
       if (view.resigned !== null) return `${view.resigned} has resigned.`;
       if (view.phase === "over") return `The game is over: ${this.result()}`;
       if (view.waits) return "Panza plays a match for a game manager; this game goes on after it.";
+      if (role !== null && isOnlyPerson) return view.roles.length === 1 ? "Your move." : `Your turn: you play ${role}.`;
       if (role !== null) return chosen.length > 0 ? `${chosen.join(", ")} chose. ${role} is to move.` : `${role} is to move.`;
-      if (view.thinks_for !== null) return `Panza plays ${view.thinks_for} by search …`;
+      if (view.thinks_for !== null) {
+        return isOnlyPerson ? `You play ${own[0]}. Panza searches for ${view.thinks_for} …` : `Panza plays ${view.thinks_for} by search …`;
+      }
       return "";
     };
     setText(byId("says"), says());
   }
 
+  /** Who has won, and the goals. */
   result() {
-    const { roles, goals } = this.view;
-    return roles.map((role, place) => `${role} ${goal(goals?.[place] ?? null)}`).join(", ");
+    const { roles, people } = this.view;
+    const goals = roles.map((_, place) => this.view.goals?.[place] ?? 0);
+    const all = roles.map((role, place) => `${role} ${goal(goals[place])}`).join(", ");
+    if (roles.length === 1) return goals[0] === 100 ? `solved, ${all}.` : `${all} of 100.`;
+    const best = Math.max(...goals);
+    const winners = roles.filter((_, place) => goals[place] === best);
+    if (winners.length === roles.length) return `a draw, ${all}.`;
+    const isPlayed = people.includes(true) && people.includes(false);
+    const isOwn = people[roles.indexOf(winners[0])];
+    const who = winners.length === 1 && isPlayed ? (isOwn ? " (you)" : " (Panza)") : "";
+    return `${winners.join(" and ")}${who} ${winners.length === 1 ? "wins" : "win"}, ${all}.`;
   }
 
   showFound() {
@@ -235,6 +294,19 @@ class TablePage {
         ),
         found.value !== null &&
           element("meter", { min: 0, max: 100, value: found.value, "aria-label": `Value for ${found.role}` }),
+        list(found.candidates).length > 1 &&
+          element(
+            "details",
+            null,
+            element("summary", null, "Other moves"),
+            element(
+              "ol",
+              { class: "candidates" },
+              found.candidates.map(([text, visits, value]) =>
+                element("li", null, `${spoken(text)}: ${goal(Math.round(value))}, ${counted(visits, "visit")}`),
+              ),
+            ),
+          ),
         found.plan.length > 1 &&
           element(
             "details",
@@ -274,7 +346,11 @@ class TablePage {
     while (course.childElementCount > moves.length) course.lastElementChild.remove();
     for (const joint of moves.slice(course.childElementCount)) {
       const said = joint.map(spoken).filter((text) => !["noop", "wait", "pass"].includes(text));
-      course.append(element("li", null, (said.length === 0 ? joint.map(spoken) : said).join(" · ")));
+      const turn = course.childElementCount + 1;
+      const text = (said.length === 0 ? joint.map(spoken) : said).join(" · ");
+      course.append(
+        element("li", null, element("button", { type: "button", class: "plain", on: { click: () => this.goTo(turn) } }, text)),
+      );
     }
     course.scrollTop = course.scrollHeight;
   }
@@ -285,13 +361,58 @@ class TablePage {
     byId("undo").disabled = view.moves.length === 0 || !view.people.includes(true);
     byId("hint").disabled = !isPlaying || role === null;
     byId("resign").disabled = !isPlaying || role === null;
+    byId("switch").disabled = !isPlaying || role === null;
+    byId("switch").hidden = !view.people.includes(true) || !view.people.includes(false);
     for (const id of ["undo", "hint", "resign"]) byId(id).hidden = !view.people.includes(true);
     byId("leave").nextElementSibling?.remove();
     if (view.log !== null) {
       const address = `/matches/${encodeURIComponent(view.log)}`;
       byId("leave").after(element("a", { class: "button", href: address }, "Log"));
+      // The list of matches leads back here.
+      localStorage.setItem(`panza-log-${view.log}`, this.table);
     }
   }
+
+  /** The table is not there any more: nothing can be done at it. */
+  end(why) {
+    setText(byId("problem"), `${why}; choose a game again`);
+    setText(byId("says"), "");
+    for (const id of ["undo", "hint", "switch", "resign"]) byId(id).hidden = true;
+    if (this.view === null) return;
+    Object.assign(this.view, { legal: this.view.legal.map(() => []), hint: null });
+    this.choices = [];
+    this.state = stateOf([], []);
+    this.mark();
+    this.showMoves();
+  }
+}
+
+/** A board seen from its other side. */
+function turnedRound(shape) {
+  const turn = ({ line, column }) => ({ line: shape.height - 1 - line, column: shape.width - 1 - column });
+  const turned = {
+    ...shape,
+    cells: new Map([...shape.cells].map(([key, place]) => [key, turn(place)])),
+    lineNames: [...shape.lineNames].reverse(),
+    columnNames: [...shape.columnNames].reverse(),
+    borders: shape.borders && [2, 3, 0, 1].map((side) => shape.borders[side]),
+  };
+  return turned;
+}
+
+/** Whether the pieces of the only person, which bear the name of the role, lie above those of others. */
+function isOnTop(laid, roles, people) {
+  if (people.filter(Boolean).length !== 1 || roles.length !== 2 || laid.boards.length !== 1) return false;
+  const lines = roles.map((role) => {
+    const cells = [...laid.boards[0].cells.values()];
+    const name = role.toLowerCase();
+    const own = cells.filter(({ contents }) => contents.some(({ text }) => text.toLowerCase().includes(name)));
+    return own.map(({ line }) => line);
+  });
+  if (lines.some((of) => of.length < 2)) return false;
+  const mean = (of) => of.reduce((sum, line) => sum + line, 0) / of.length;
+  const own = people.indexOf(true);
+  return mean(lines[1 - own]) - mean(lines[own]) > laid.boards[0].shape.height / 3;
 }
 
 const own = { games: [], page: null };
@@ -325,8 +446,10 @@ function options(roles) {
   const people = byId("people").value;
   const effort = byId("effort").value;
   const amount = Number(effort.slice(1));
-  const chosen = people === "second" ? [roles[1] ?? roles[0]] : people;
-  return { people: chosen, ...(effort[0] === "s" ? { seconds: amount } : { iterations: amount }) };
+  const place = { second: 1, third: 2 }[people];
+  const chosen = place === undefined ? people : [roles[place] ?? roles.at(-1)];
+  const training = Number(byId("training").value);
+  return { people: chosen, training, ...(effort[0] === "s" ? { seconds: amount } : { iterations: amount }) };
 }
 
 async function begin(what, roles) {
@@ -364,7 +487,7 @@ async function follow(page) {
     } catch (problem) {
       if (own.page !== page) return;
       if (problem instanceof Refused && problem.status === 404) {
-        setText(byId("problem"), `${problem.message}; choose a game again`);
+        page.end(problem.message);
         return;
       }
       await new Promise((done) => setTimeout(done, RETRY));

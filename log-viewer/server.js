@@ -108,6 +108,11 @@ export async function askTable(table, after) {
   return (await ask(`/api/tables/${encodeURIComponent(table)}?after=${after}`)).json();
 }
 
+/** The facts of an earlier turn at a table. */
+export async function askTurn(table, turn) {
+  return (await (await ask(`/api/tables/${encodeURIComponent(table)}/turns?turn=${turn}`)).json()).facts;
+}
+
 /** Tells a table what a person does there. */
 export function tellTable(table, order) {
   return post(`/api/tables/${encodeURIComponent(table)}`, order);

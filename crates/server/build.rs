@@ -25,13 +25,20 @@ fn embed_games(root: &Path) {
         })
         .unwrap_or_default();
     names.sort();
-    let mut source = String::from("&[\n");
-    for name in names {
-        let path = folder.join(format!("{name}.gdl"));
-        writeln!(source, "    ({name:?}, include_str!({path:?})),").expect("a string takes all");
-    }
-    source.push_str("]\n");
-    write_out("embedded_games.rs", &source);
+    let list = |ending: &str| {
+        let paths = names
+            .iter()
+            .map(|name| (name, folder.join(format!("{name}{ending}"))));
+        let mut source = String::from("&[\n");
+        for (name, path) in paths.filter(|(_, path)| path.exists()) {
+            writeln!(source, "    ({name:?}, include_str!({path:?})),")
+                .expect("a string takes all");
+        }
+        source.push_str("]\n");
+        source
+    };
+    write_out("embedded_games.rs", &list(".gdl"));
+    write_out("embedded_boards.rs", &list(".board.toml"));
 }
 
 fn embed_viewer(root: &Path) {

@@ -58,7 +58,7 @@ test("several things on a cell are all there", () => {
 test("facts that only say where lie on the board that has all their cells", () => {
   const where = (name, size) => {
     const board = discBoard(size, size);
-    return { ...board, function: name, contents: { "": { label: name[0], blank: false } } };
+    return { ...board, function: name, arity: 2, contents: { "": { label: name[0], blank: false } } };
   };
   const facts = ["(at 2 2)", "(visited 1 1)", "(visited 2 2)", "(cell 1 1 red)", "(far 9 9)"];
   const both = readShapes([where("at", 3), where("visited", 3)]);

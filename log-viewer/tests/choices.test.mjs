@@ -27,8 +27,60 @@ test("numbers that are not all columns are tied to nothing", () => {
   assert.deepEqual(stepsOf(["(bid 0)", "(bid 1)", "(bid 2)"]), [[], [], []]);
 });
 
-test("a piece that is alone is tied to where it lies", () => {
-  assert.deepEqual(stepsOf(["(take red)", "(take black)"]), [[[cell("1 1")]], [[cell("2 3")]]]);
+const stepsWith = (moves) =>
+  readChoices(
+    moves.map(([text]) => text),
+    position,
+    moves.map(([, went, came]) => ({ went, came })),
+  ).map(({ steps }) => steps.map((step) => [...step].sort()));
+
+test("a piece that goes is clicked first, then where it goes, whatever the move is called", () => {
+  assert.deepEqual(
+    stepsWith([
+      ["(step north)", ["(cell 1 1 red)"], ["(cell 1 2 red)"]],
+      ["(jump 2 3)", ["(cell 2 3 black)", "(cell 1 1 red)"], ["(cell 3 3 black)"]],
+    ]),
+    [
+      [[cell("1 1")], [cell("1 2")]],
+      [[cell("2 3")], [cell("3 3")]],
+    ],
+  );
+});
+
+test("a number that is no cell is none, since the effects tell", () => {
+  assert.deepEqual(
+    stepsWith([
+      ["(write 1 2 3)", [], ["(cell 1 2 red)"]],
+      ["(write 1 2 1)", [], ["(cell 1 2 black)"]],
+    ]),
+    [[[cell("1 2")]], [[cell("1 2")]]],
+  );
+});
+
+test("who is moved by every move is clicked where it goes", () => {
+  assert.deepEqual(
+    stepsWith([
+      ["(walk north)", [], ["(cell 1 2 red)"]],
+      ["(walk east)", ["(cell 2 1 black)"], ["(cell 2 1 red)", "(cell 3 1 black)"]],
+    ]),
+    [[[cell("1 2")]], [[cell("2 1")]]],
+  );
+});
+
+test("where discs turn too, the one that is placed is clicked", () => {
+  assert.deepEqual(
+    stepsWith([
+      ["(place 3 3)", ["(cell 2 3 black)"], ["(cell 2 3 red)", "(cell 3 3 red)"]],
+      ["(place 1 2)", [], ["(cell 1 2 red)"]],
+    ]),
+    [[[cell("3 3")]], [[cell("1 2")]]],
+  );
+});
+
+test("a piece with one move needs one click", () => {
+  const choices = readChoices(["(move 1 1 1 2)", "(move 2 3 3 3)"], position);
+  const { ready, open } = pick(choices, [], cell("2 3"));
+  assert.deepEqual([ready.map(({ text }) => text), open], [["(move 2 3 3 3)"], []]);
 });
 
 test("two clicks make a move, another cell begins anew", () => {

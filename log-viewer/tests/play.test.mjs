@@ -38,7 +38,7 @@ async function choose(page, game, { people = "first", effort = "i1" } = {}) {
 
 /** Waits until a person is to move, or the game is over. */
 async function turn(page) {
-  await page.waitForFunction(() => /is to move|is over|cannot go on/.test(document.getElementById("says").textContent));
+  await page.waitForFunction(() => /to move|Your (turn|move)|is over|cannot go on/.test(document.getElementById("says").textContent));
   return page.innerText("#says");
 }
 
@@ -121,7 +121,7 @@ test("moves are taken back, hints are shown, and games resigned", () =>
     await page.click("#resign");
     await page.waitForFunction(() => /has resigned/.test(document.getElementById("says").textContent));
     await page.click("#again");
-    assert.match(await turn(page), /is to move/);
+    assert.match(await turn(page), /Your turn/);
   }));
 
 test("a game is played with the keyboard alone", () =>

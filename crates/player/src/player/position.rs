@@ -58,9 +58,15 @@ impl Position {
 
     /// Makes a joint move, one of each role. A legal one leads to a state of the game.
     pub fn make(&mut self, joint_move: &[MoveId]) {
+        let next = self.after(joint_move);
+        self.go_to(next);
+    }
+
+    /// The state after a joint move, which is not made.
+    pub fn after(&mut self, joint_move: &[MoveId]) -> Vec<u64> {
         let mut next = Vec::with_capacity(self.state.len());
         self.reasoner.next_state(joint_move, &mut next);
-        self.go_to(next);
+        next
     }
 
     /// The state.

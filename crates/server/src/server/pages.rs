@@ -199,6 +199,9 @@ impl Pages {
             ["play"] if self.may_play(asked) => assets::page("play.html", asked),
             ["api", "games"] if self.may_play(asked) => tables::games(),
             ["api", "tables", table] if self.may_play(asked) => tables::show(&self.tables, table),
+            ["api", "tables", table, "turns"] if self.may_play(asked) => {
+                tables::turn(&self.tables, table, &asked.query)
+            }
             ["matches", folder] => match self.archive.entry(folder) {
                 Some(_) => assets::page("match.html", asked),
                 None => self.nothing(asked),

@@ -13,12 +13,15 @@ use std::time::{Duration, Instant};
 use crossbeam::channel::{Receiver, RecvTimeoutError, TryRecvError};
 
 use super::course::Course;
+use super::decision::deciding_facts;
+use super::effects::effects;
 use super::view::{Found, MAX_MOVES, Phase, View};
 use super::{Command, Effort, Setting, Shown, locked};
 use panza_machine::build::{BuildBudget, BuiltGame, GameBuilders};
 use panza_machine::machine::random::Random;
 use panza_machine::structure::board::{self, BoardPainter};
 use panza_player::config::Settings;
+use panza_player::metagame::{StudyBudget, study};
 use panza_player::player::{
     Basis, Manager, Record, Searcher, StartRequest, StartRules, preferred_search, search_config,
 };
@@ -34,6 +37,10 @@ const SLICE_ITERATIONS: u64 = 500;
 const PAUSE: Duration = Duration::from_millis(100);
 /// A hint is thought about for at most this long.
 const HINT_TIME: Duration = Duration::from_secs(3);
+/// The same where Panza's moves are counted in iterations.
+const USUAL_HINT_TIME: Duration = Duration::from_secs(1);
+/// Candidate moves that are told.
+const MAX_CANDIDATES: usize = 6;
 /// Limit on the nodes of a search.
 const MAX_NODES: u32 = 500_000;
 /// Searches that a table keeps at the same time.
@@ -62,6 +69,7 @@ const BUILD_TIME: Duration = Duration::from_secs(60);
 pub(super) struct Opened {
     pub setting: Setting,
     pub effort: Effort,
+    pub training: Duration,
     pub rules: StartRules,
     pub roles: Vec<String>,
     pub is_person: Vec<bool>,
@@ -165,7 +173,10 @@ impl Host {
         is_busy: impl Fn() -> bool,
     ) {
         let hosted = catch_unwind(AssertUnwindSafe(|| match self.build(builders) {
-            Ok(game) => self.play(game, inbox, &is_busy),
+            Ok(mut game) => {
+                self.train(&mut game, &is_busy);
+                self.play(game, inbox, &is_busy);
+            }
             Err(why) => self.fail(&why),
         }));
         if let Err(panic) = hosted {
@@ -213,14 +224,16 @@ impl Host {
         let record = self.record();
         record.built(built.machine.kind(), is_fallback, begin.elapsed());
         let seed = self.settings.search.seed;
-        let until = Instant::now() + BOARD_TIME;
-        let mut random = Random::new(seed);
-        let go_on = || Instant::now() < until && !self.together.is_closed();
-        let states = board::sample_states(&built.machine, &mut random, BOARD_STATES, go_on);
-        let facts = built.info().facts();
-        let facts = facts.filter(|facts| facts.len() <= MAX_BOARD_FACTS);
-        let painter = BoardPainter::learn_with(&states, facts.unwrap_or_default(), rules);
-        self.view.shapes = painter.layouts();
+        if self.view.shapes.is_empty() {
+            let until = Instant::now() + BOARD_TIME;
+            let mut random = Random::new(seed);
+            let go_on = || Instant::now() < until && !self.together.is_closed();
+            let states = board::sample_states(&built.machine, &mut random, BOARD_STATES, go_on);
+            let facts = built.info().facts();
+            let facts = facts.filter(|facts| facts.len() <= MAX_BOARD_FACTS);
+            let painter = BoardPainter::learn_with(&states, facts.unwrap_or_default(), rules);
+            self.view.shapes = painter.layouts();
+        }
         record.board(&self.view.shapes);
         self.view.log = record.folder();
         let n_roles = self.opened.roles.len();
@@ -243,6 +256,44 @@ impl Host {
             hint_for: None,
             record: Some(record),
         })
+    }
+
+    /// Studies the game for the time that was asked for, unless a match begins.
+    fn train(&mut self, game: &mut Game, is_busy: &impl Fn() -> bool) {
+        let time = self.opened.training;
+        if time.is_zero() || is_busy() {
+            return;
+        }
+        self.view.phase = Phase::Training;
+        self.publish();
+        let cancelled = Arc::new(AtomicBool::new(false));
+        let budget = StudyBudget {
+            until: Some(Instant::now() + time),
+            cancelled: Arc::clone(&cancelled),
+            learning: true,
+            tuning: self.settings.metagame.tuning,
+            threads: 1,
+            sampling: None,
+        };
+        let (built, config) = (&game.built, &game.config);
+        let studied = std::thread::scope(|scope| {
+            let worker = std::thread::Builder::new().name("table study".into());
+            let worker = worker.spawn_scoped(scope, || study(built, None, config, &budget));
+            let worker = worker.ok()?;
+            while !worker.is_finished() {
+                if self.together.is_closed() || is_busy() {
+                    cancelled.store(true, Ordering::Relaxed);
+                }
+                std::thread::sleep(BUILD_PAUSE);
+            }
+            worker.join().ok()
+        });
+        if let Some(study) = studied {
+            if let Some(record) = &game.record {
+                record.studied(&study.to_json());
+            }
+            game.config = study.apply(&game.config);
+        }
     }
 
     /// The log of this game, like that of a match.
@@ -340,6 +391,8 @@ impl Host {
         let is_hint = self.opened.is_person[role];
         let effort = match self.effort {
             Effort::Time(time) if is_hint => Effort::Time(time.min(HINT_TIME)),
+            // Panza's strength is no measure of the help that a person wants.
+            Effort::Iterations(_) if is_hint => Effort::Time(USUAL_HINT_TIME),
             effort => effort,
         };
         let begin = Instant::now();
@@ -385,6 +438,10 @@ impl Host {
         let plan = searcher.plan().filter(|plan| plan.goal.is_some());
         let plan = plan.map_or(Vec::new(), |plan| plan.moves);
         let took = std::mem::take(spent).time;
+        let sample = searcher.sample();
+        let moves = sample.root_moves.iter().take(MAX_CANDIDATES);
+        let candidates = moves.map(|found| (found.name.clone(), found.visits, found.value));
+        let candidates = candidates.collect();
         let legal = game.course.legal(role);
         // A search that has found nothing, or something illegal, does not end the game.
         let mv = best.map(|best| best.mv).filter(|mv| legal.contains(mv));
@@ -400,6 +457,7 @@ impl Host {
             visits: best.map_or(0, |best| best.visits),
             is_proven,
             plan: plan.iter().map(|&mv| info.move_text(mv)).collect(),
+            candidates,
         };
         if is_hint {
             game.hint_for = None;
@@ -412,10 +470,7 @@ impl Host {
         if let Some(record) = &game.record {
             let basis = Basis::of(best, false);
             record.answered(found.turn, &found.text, basis, (took, took));
-            let sample = game.searches[role].as_mut().map(|search| search.sample());
-            if let Some(sample) = sample {
-                record.root_moves(found.turn, &sample.root_moves);
-            }
+            record.root_moves(found.turn, &sample.root_moves);
         }
         game.found = Some(found);
         self.choose(game, role, mv);
@@ -452,6 +507,8 @@ impl Host {
 
     /// Enters the present state: chooses for roles without a choice, and ends a game that is over.
     fn enter(&mut self, game: &mut Game) {
+        let (turn, state) = (game.course.turn(), game.course.position.state());
+        self.shown.note_turn(&game.built.machine, turn, state);
         (self.view.hint, game.hint_for) = (None, None);
         game.spent = Spent::default();
         if game.course.turn() == 0
@@ -465,6 +522,7 @@ impl Host {
         }
         self.view.phase = Phase::Playing;
         self.view.goals = None;
+        self.view.decisive.clear();
         if game.course.position.is_terminal() {
             let goals = game.course.position.goals();
             if let Some(record) = game.record.take() {
@@ -472,6 +530,10 @@ impl Host {
                 record.ended("stopped", &named.collect::<Vec<_>>());
             }
             self.view.goals = Some(goals);
+            let shapes = &self.view.shapes;
+            self.view.decisive = deciding_facts(&mut game.course.position, |fact| {
+                shapes.iter().any(|shape| shape.shows(fact))
+            });
             self.view.phase = Phase::Over;
         } else if is_too_long(&game.course, game.choices.len()) {
             self.view.phase = Phase::Failed;
@@ -513,6 +575,7 @@ impl Host {
             let info = game.course.info();
             let texts = moves.iter().take(MAX_MOVES).map(|&mv| info.move_text(mv));
             self.view.legal[role] = texts.collect();
+            self.view.effects[role] = effects(&mut game.course.position, role, &moves);
         }
     }
 
@@ -520,6 +583,16 @@ impl Host {
     fn carry_out(&mut self, game: &mut Game, command: Command) -> Result<(), String> {
         match command {
             Command::Think(effort) => self.effort = effort.bounded(),
+            Command::Switch => {
+                if self.view.phase != Phase::Playing || !self.view.people.contains(&true) {
+                    return Err("there are no sides to switch".to_string());
+                }
+                self.opened.is_person.iter_mut().for_each(|it| *it = !*it);
+                self.view.people.clone_from(&self.opened.is_person);
+                game.searches.iter_mut().for_each(|search| *search = None);
+                (self.view.answer, game.found) = (None, None);
+                self.enter(game);
+            }
             // The table is gone before its thread could be told.
             Command::Close => {}
             Command::Undo => {

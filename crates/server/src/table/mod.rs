@@ -10,7 +10,10 @@
 //!
 //! Never uses: HTTP, pages, how a board is drawn.
 
+mod board_file;
 mod course;
+mod decision;
+mod effects;
 mod view;
 mod host;
 
@@ -22,9 +25,11 @@ use crossbeam::channel::{Sender, TrySendError, bounded};
 
 use serde::Deserialize;
 
+pub use effects::Effect;
 pub use view::{Found, Phase, View};
 
 use panza_machine::build::GameBuilders;
+use panza_machine::machine::Machine;
 use panza_machine::machine::random::Random;
 use panza_player::config::Settings;
 use panza_player::player::{Player, StartRules, Status};
@@ -46,6 +51,8 @@ const USUAL_TIME: Duration = Duration::from_secs(1);
 /// Limits on what a person may ask of Panza for a move.
 const MAX_TIME: Duration = Duration::from_secs(120);
 const MAX_ITERATIONS: u64 = 100_000_000;
+/// The longest training before a game.
+const MAX_TRAINING: Duration = Duration::from_secs(120);
 
 /// How long Panza thinks about a move. In JSON `seconds` or `iterations`, or neither.
 #[derive(Clone, Copy, PartialEq, Debug, Deserialize)]
@@ -92,10 +99,14 @@ pub struct Setting {
     pub game: String,
     /// The rulesheet.
     pub source: Arc<str>,
+    /// The text of the file that says how to draw it, if there is one.
+    pub board: Option<Arc<str>>,
     /// The roles that people play; Panza plays all others.
     pub people: People,
     /// How long Panza thinks.
     pub effort: Effort,
+    /// How long Panza studies the game before the first move.
+    pub training: Duration,
 }
 
 /// The roles that people play.
@@ -136,6 +147,8 @@ pub enum Command {
     },
     /// Panza thinks for this long from now on.
     Think(Effort),
+    /// Panza plays the roles that people played, and people those of Panza.
+    Switch,
     /// Ends the table and its work.
     Close,
 }
@@ -146,6 +159,9 @@ pub enum TableError {
     /// The rules cannot be played; the text names line and column.
     #[error("the rules cannot be played: {0}")]
     Rules(String),
+    /// The file that says how to draw the game cannot be read.
+    #[error("the board file cannot be read: {0}")]
+    Board(String),
     /// There is no role of this name.
     #[error("no role is called `{0}`")]
     Role(String),
@@ -181,6 +197,14 @@ struct Shown {
     view: Mutex<Arc<View>>,
     /// When somebody last asked for it.
     asked: Mutex<Instant>,
+    /// The machine and the states of all turns so far.
+    turns: Mutex<Option<Turns>>,
+}
+
+/// The states of a game at a table, from the first turn to the present one.
+struct Turns {
+    machine: Arc<dyn Machine>,
+    states: Vec<Arc<[u64]>>,
 }
 
 impl Shown {
@@ -189,7 +213,19 @@ impl Shown {
             version: AtomicU64::new(view.version),
             view: Mutex::new(Arc::new(view)),
             asked: Mutex::new(Instant::now()),
+            turns: Mutex::new(None),
         }
+    }
+
+    /// Notes the state of a turn, which becomes the last one.
+    fn note_turn(&self, machine: &Arc<dyn Machine>, turn: usize, state: &[u64]) {
+        let mut turns = locked(&self.turns);
+        let turns = turns.get_or_insert_with(|| Turns {
+            machine: Arc::clone(machine),
+            states: Vec::new(),
+        });
+        turns.states.truncate(turn);
+        turns.states.push(state.into());
     }
 
     fn publish(&self, view: View) {
@@ -258,13 +294,18 @@ impl Tables {
             let text = fault.one_line(&setting.game, &setting.source);
             return Err(TableError::Rules(text));
         }
+        let shapes = setting.board.as_deref().map(board_file::read).transpose();
+        let shapes = shapes.map_err(TableError::Board)?;
         let roles = rules.role_names();
         let is_person = people(&setting.people, &roles)?;
         let shared = &self.shared;
         let name = format!("{:016x}", locked(&shared.names).bits());
         let (commands, inbox) = bounded(MAX_COMMANDS);
         let effort = setting.effort.bounded();
-        let view = View::first(&name, &setting.game, &roles, &is_person);
+        let training = setting.training.min(MAX_TRAINING);
+        let mut view = View::first(&name, &setting.game, &roles, &is_person);
+        (view.title, view.about) = title_and_text(&setting.source);
+        view.shapes = shapes.unwrap_or_default();
         let shown = Arc::new(Shown::new(view));
         let stop = Arc::new(AtomicBool::new(false));
         let Some(thread) = ThreadCount::begin(&shared.n_threads) else {
@@ -279,6 +320,7 @@ impl Tables {
             host::Opened {
                 setting,
                 effort,
+                training,
                 rules: StartRules::new(rules, &statements),
                 roles,
                 is_person,
@@ -346,6 +388,25 @@ impl Tables {
         Some(Arc::clone(&locked(&table.shown.view)))
     }
 
+    /// The facts of an earlier turn at a table.
+    pub fn facts_of_turn(&self, name: &str, turn: usize) -> Option<Vec<String>> {
+        let shown = {
+            let tables = locked(&self.shared.tables);
+            let table = tables.iter().find(|table| table.name == name)?;
+            Arc::clone(&table.shown)
+        };
+        *locked(&shown.asked) = Instant::now();
+        let (machine, state) = {
+            let turns = locked(&shown.turns);
+            let turns = turns.as_ref()?;
+            (
+                Arc::clone(&turns.machine),
+                Arc::clone(turns.states.get(turn)?),
+            )
+        };
+        Some(machine.info().state_facts(&state))
+    }
+
     /// The version of what a table shows.
     pub fn version(&self, name: &str) -> Option<u64> {
         let tables = locked(&self.shared.tables);
@@ -375,6 +436,23 @@ impl Drop for ThreadCount {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::AcqRel);
     }
+}
+
+/// The title of a rulesheet and the paragraphs about it: the comment that it begins with. Both are
+/// empty without one.
+pub fn title_and_text(source: &str) -> (String, Vec<String>) {
+    let comment = source
+        .lines()
+        .map_while(|line| line.trim_start().strip_prefix(';'));
+    let lines: Vec<&str> = comment
+        .map(|line| line.trim_start_matches(';').trim())
+        .collect();
+    let paragraphs = lines
+        .split(|line| line.is_empty())
+        .map(|lines| lines.join(" "));
+    let mut paragraphs = paragraphs.filter(|text| !text.is_empty());
+    let title = paragraphs.next().unwrap_or_default();
+    (title, paragraphs.collect())
 }
 
 /// Whether the thread of a table has ended, or nobody has asked for it for long.

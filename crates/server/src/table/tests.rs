@@ -16,6 +16,8 @@ fn setting(game: &str, people: People) -> Setting {
     Setting {
         game: game.to_string(),
         source: source.into(),
+        board: None,
+        training: Duration::ZERO,
         people,
         effort: Effort::Iterations(200),
     }

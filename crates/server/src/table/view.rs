@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::effects::Effect;
 use panza_machine::structure::board::Layout;
 
 /// Moves of a role that are listed, at most.
@@ -16,6 +17,10 @@ pub struct View {
     pub table: String,
     /// The game's name.
     pub game: String,
+    /// Its title, and paragraphs about it; empty where the rulesheet has none.
+    pub title: String,
+    /// The paragraphs.
+    pub about: Vec<String>,
     /// How far the game is.
     pub phase: Phase,
     /// What is wrong; for a game that cannot be played, or a command that was not followed.
@@ -32,6 +37,8 @@ pub struct View {
     pub moves: Vec<Vec<String>>,
     /// For each role what a person may choose; empty for Panza's roles, and after a choice.
     pub legal: Vec<Vec<String>>,
+    /// For each role what each of these moves does; empty where that is not known.
+    pub effects: Vec<Vec<Effect>>,
     /// For each role the number of its legal moves, which may be more than are listed.
     pub n_legal: Vec<usize>,
     /// For each role whether it has chosen while others have not.
@@ -46,6 +53,8 @@ pub struct View {
     pub hint: Option<Found>,
     /// The goals of the roles at the end.
     pub goals: Option<Vec<Option<u8>>>,
+    /// The facts that decided the game, such as those of a line.
+    pub decisive: Vec<String>,
     /// The role that has given the game up.
     pub resigned: Option<String>,
     /// The folder of the log, if there is one.
@@ -58,6 +67,8 @@ pub struct View {
 pub enum Phase {
     /// The game is being built.
     Building,
+    /// Panza studies the game before the first move.
+    Training,
     /// Moves are made.
     Playing,
     /// The game is over.
@@ -83,6 +94,8 @@ pub struct Found {
     pub is_proven: bool,
     /// The moves of a plan to the end, where one is known.
     pub plan: Vec<String>,
+    /// The moves that were searched most, with visits and values, the best first.
+    pub candidates: Vec<(String, u64, f64)>,
 }
 
 impl View {
@@ -92,6 +105,8 @@ impl View {
             version: 1,
             table: table.to_string(),
             game: game.to_string(),
+            title: String::new(),
+            about: Vec::new(),
             phase: Phase::Building,
             problem: None,
             roles: roles.to_vec(),
@@ -100,6 +115,7 @@ impl View {
             facts: Vec::new(),
             moves: Vec::new(),
             legal: vec![Vec::new(); roles.len()],
+            effects: vec![Vec::new(); roles.len()],
             n_legal: vec![0; roles.len()],
             chosen: vec![false; roles.len()],
             thinks_for: None,
@@ -107,6 +123,7 @@ impl View {
             answer: None,
             hint: None,
             goals: None,
+            decisive: Vec::new(),
             resigned: None,
             log: None,
         }

@@ -23,7 +23,7 @@ pub(super) fn draw(shape: &Shape, facts: &[Arguments]) -> String {
     let n_where = n_selectors + shape.cell.n_arguments();
     // Boards by line and column, each with its labels by line and column.
     let mut boards: BTreeMap<(usize, usize), BTreeMap<(usize, usize), String>> = BTreeMap::new();
-    for place in board_places(&shape.selector, shape.rows_first) {
+    for place in board_places(&shape.selector, shape.orientation.rows_first) {
         boards.insert(place, BTreeMap::new());
     }
     for fact in facts {
@@ -34,8 +34,8 @@ pub(super) fn draw(shape: &Shape, facts: &[Arguments]) -> String {
         ) else {
             continue;
         };
-        let board = shape.selector.locate(which, shape.rows_first);
-        let cell = shape.cell.locate(place, shape.rows_first);
+        let board = shape.selector.locate(which, shape.orientation);
+        let cell = shape.cell.locate(place, shape.orientation);
         if let (Some(board), Some(cell)) = (board, cell) {
             let label = shape.label(content);
             boards.entry(board).or_default().insert(cell, label);

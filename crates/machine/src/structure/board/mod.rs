@@ -10,6 +10,7 @@
 mod drawing;
 mod labels;
 mod layout;
+mod orientation;
 mod shape;
 
 use std::collections::BTreeMap;
@@ -18,7 +19,7 @@ use std::sync::Arc;
 use super::mutex_groups::random_joint_move;
 use crate::machine::Machine;
 use crate::machine::random::Random;
-pub use layout::{Board, Content, Layout};
+pub use layout::{Board, Content, Form, HEXAGON_LINE, Layout};
 use panza_rules::gdl::{Rules, sexpr};
 use shape::Shape;
 
@@ -38,25 +39,28 @@ type Functor = (String, usize);
 type Arguments = Vec<String>;
 
 impl BoardPainter {
-    /// Finds boards in sample states, each a list of facts, the initial state first. The names of
-    /// variables in the rules decide the orientation of a board.
-    pub fn learn(samples: &[Vec<String>], rules: &Rules) -> Self {
+    /// Finds boards in sample states. The names of variables in the rules decide the orientation of
+    /// a board, and after them the moves that name a direction.
+    pub fn learn(samples: &Samples, rules: &Rules) -> Self {
         Self::learn_with(samples, &[], rules)
     }
 
     /// As [`learn`](Self::learn), with all facts that may ever hold: they name cells that no sample
     /// contains.
-    pub fn learn_with(samples: &[Vec<String>], all: &[String], rules: &Rules) -> Self {
+    pub fn learn_with(samples: &Samples, all: &[String], rules: &Rules) -> Self {
         let all = by_function(all);
-        let samples: Vec<BTreeMap<Functor, Vec<Arguments>>> =
-            samples.iter().map(|facts| by_function(facts)).collect();
-        let mut functors: Vec<&Functor> = samples.iter().flat_map(BTreeMap::keys).collect();
+        let states: Vec<BTreeMap<Functor, Vec<Arguments>>> = samples
+            .states
+            .iter()
+            .map(|facts| by_function(facts))
+            .collect();
+        let mut functors: Vec<&Functor> = states.iter().flat_map(BTreeMap::keys).collect();
         functors.sort();
         functors.dedup();
         let mut shapes: Vec<Shape> = functors
             .into_iter()
             .filter_map(|functor| {
-                let states: Vec<&[Arguments]> = samples
+                let states: Vec<&[Arguments]> = states
                     .iter()
                     .map(|sample| sample.get(functor).map_or(&[][..], Vec::as_slice))
                     .collect();
@@ -66,6 +70,7 @@ impl BoardPainter {
             .collect();
         shapes.sort_by_key(|shape| std::cmp::Reverse(shape.n_cells()));
         shapes.truncate(MAX_BOARDS);
+        shapes.iter_mut().for_each(|shape| shape.turn(samples));
         Self { shapes }
     }
 
@@ -93,14 +98,32 @@ impl BoardPainter {
 /// Facts of all sampled states together, at most.
 const MAX_SAMPLED_FACTS: usize = 100_000;
 
-/// States of random games, the initial state first, as lists of facts, for [`BoardPainter::learn`].
-/// Stops at `limit` states or `MAX_SAMPLED_FACTS` facts, or when `go_on` returns false.
+/// States to find boards in, the initial state first, as lists of facts.
+#[derive(Clone, Default, Debug)]
+pub struct Samples {
+    states: Vec<Vec<String>>,
+    /// Places of states to which the state before was left by a move that names a direction, in
+    /// lines down and columns to the right.
+    directions: Vec<(usize, (i32, i32))>,
+}
+
+impl From<Vec<Vec<String>>> for Samples {
+    fn from(states: Vec<Vec<String>>) -> Self {
+        Self {
+            states,
+            directions: Vec::new(),
+        }
+    }
+}
+
+/// States of random games, for [`BoardPainter::learn`]. Stops at `limit` states or
+/// `MAX_SAMPLED_FACTS` facts, or when `go_on` returns false.
 pub fn sample_states(
     machine: &Arc<dyn Machine>,
     random: &mut Random,
     limit: usize,
     mut go_on: impl FnMut() -> bool,
-) -> Vec<Vec<String>> {
+) -> Samples {
     let initial = machine.initial_state();
     let mut reasoner = Arc::clone(machine).reasoner();
     let mut n_left = MAX_SAMPLED_FACTS;
@@ -111,21 +134,28 @@ pub fn sample_states(
         (facts, n_left > 0)
     };
     let (first, mut has_room) = facts_of(&initial);
-    let mut samples = vec![first];
+    let mut samples = Samples::from(vec![first]);
     let mut next = Vec::new();
-    while samples.len() < limit && has_room && go_on() {
+    while samples.states.len() < limit && has_room && go_on() {
         let joint_move = match reasoner.is_terminal() {
             true => None,
             false => random_joint_move(reasoner.as_mut(), machine.info().n_roles(), random),
         };
         match joint_move {
-            Some(joint_move) => reasoner.next_state(&joint_move, &mut next),
-            None if samples.len() == 1 => break,
+            Some(joint_move) => {
+                let texts = joint_move.iter().map(|&mv| machine.info().move_text(mv));
+                let mut named = texts.filter_map(|text| orientation::direction(&text));
+                if let (Some(direction), None) = (named.next(), named.next()) {
+                    samples.directions.push((samples.states.len(), direction));
+                }
+                reasoner.next_state(&joint_move, &mut next);
+            }
+            None if samples.states.len() == 1 => break,
             None => next.clone_from(&initial),
         }
         reasoner.set_state(&next);
         let (facts, is_open) = facts_of(&next);
-        samples.push(facts);
+        samples.states.push(facts);
         has_room = is_open;
     }
     samples

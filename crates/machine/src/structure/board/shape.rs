@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use super::Arguments;
 use super::labels::{BLANK, label_contents, shortened};
+use super::orientation::{self, Orientation, Slant, Votes};
+use super::{Arguments, Samples, by_function};
 use panza_rules::gdl::{Literal, Rules, Term, keyword};
 use panza_rules::ids::Symbol;
 
@@ -74,22 +75,41 @@ impl Place {
     }
 
     /// Line and column of these arguments, line 0 on top.
-    pub(super) fn locate(&self, arguments: &[String], rows_first: bool) -> Option<(usize, usize)> {
+    pub(super) fn locate(
+        &self,
+        arguments: &[String],
+        orientation: Orientation,
+    ) -> Option<(usize, usize)> {
         let at = |values: &[String], value: &String| values.iter().position(|own| own == value);
         match (self, arguments) {
             (Place::Grid { first, second }, [a, b]) => {
                 let (first_at, second_at) = (at(first, a)?, at(second, b)?);
-                Some(if rows_first {
-                    (first_at, second_at)
-                } else {
-                    (second.len() - 1 - second_at, first_at)
-                })
+                let (line, column) = match orientation.rows_first {
+                    true => (first_at, second_at),
+                    false => (second.len() - 1 - second_at, first_at),
+                };
+                let (n_lines, n_columns) = match orientation.rows_first {
+                    true => (first.len(), second.len()),
+                    false => (second.len(), first.len()),
+                };
+                Some((
+                    turned(line, n_lines, orientation.is_upside_down),
+                    turned(column, n_columns, orientation.is_mirrored),
+                ))
             }
             (Place::Compass(_), [name]) => compass_place(name),
             (Place::Row(values), [value]) => Some((0, at(values, value)?)),
             (Place::Row(values), []) if values.is_empty() => Some((0, 0)),
             _ => None,
         }
+    }
+}
+
+/// A place among `n`, counted from the other end if so.
+fn turned(place: usize, n: usize, is_turned: bool) -> usize {
+    match is_turned {
+        true => n - 1 - place,
+        false => place,
     }
 }
 
@@ -102,8 +122,13 @@ pub(super) struct Shape {
     pub(super) selector: Place,
     /// The coordinates of the cell.
     pub(super) cell: Place,
-    /// Whether the first of two coordinates is the row, from the top.
-    pub(super) rows_first: bool,
+    /// Which way the coordinates run.
+    pub(super) orientation: Orientation,
+    /// Which diagonals join the cells of a board of hexagons.
+    pub(super) slant: Option<Slant>,
+    /// The cells that facts may name, by the arguments of the cell, if known; no other place of the
+    /// grid is a cell.
+    known_cells: Option<HashSet<Vec<String>>>,
     /// The label of each content.
     labels: HashMap<Vec<String>, String>,
     /// Whether blank cells have facts; if so, a place without a fact is no cell.
@@ -158,13 +183,27 @@ impl Shape {
             if n_contents == 0 {
                 labels.insert(Vec::new(), shortened(&[function.to_string()], 1));
             }
-            let rows_first = names_rows_first(rules, function, arity, n_where);
+            let orientation = Orientation {
+                rows_first: names_rows_first(rules, function, arity, n_where),
+                ..Orientation::default()
+            };
+            let from = n_where - cell.n_arguments();
+            let known_cells = (!all.is_empty()).then(|| {
+                let named = all.iter().chain(facts.iter().copied());
+                named.map(|fact| fact[from..n_where].to_vec()).collect()
+            });
+            let slant = match &cell {
+                Place::Grid { first, second } => orientation::slant(rules, first, second),
+                Place::Compass(_) | Place::Row(_) => None,
+            };
             return Some(Self {
                 function: function.to_string(),
                 arity,
                 selector,
                 cell,
-                rows_first,
+                orientation,
+                slant,
+                known_cells,
                 labels,
                 has_blanks,
             });
@@ -180,6 +219,51 @@ impl Shape {
     /// Its arity.
     pub(super) fn arity(&self) -> usize {
         self.arity
+    }
+
+    /// Whether facts may name this cell.
+    pub(super) fn has_cell(&self, arguments: &[String]) -> bool {
+        let known = self.known_cells.as_ref();
+        known.is_none_or(|known| known.contains(arguments))
+    }
+
+    /// Turns the board so that moves lead where their words say.
+    pub(super) fn turn(&mut self, samples: &Samples) {
+        let mut votes = Votes::default();
+        for &(index, direction) in &samples.directions {
+            let of = |index: usize| self.occupied(samples.states.get(index));
+            let (before, now) = (of(index - 1), of(index));
+            let came = self.middle(now.difference(&before));
+            let went = self.middle(before.difference(&now));
+            if let (Some(came), Some(went)) = (came, went) {
+                votes.add(direction, (came.0 - went.0, came.1 - went.1));
+            }
+        }
+        self.orientation = votes.turned(self.orientation);
+    }
+
+    /// The facts of a state that put something on the board.
+    fn occupied(&self, facts: Option<&Vec<String>>) -> HashSet<Arguments> {
+        let functor = (self.function.clone(), self.arity);
+        let mut facts = by_function(facts.map_or(&[][..], Vec::as_slice));
+        let arguments = facts.remove(&functor).unwrap_or_default().into_iter();
+        let n_where = self.selector.n_arguments() + self.cell.n_arguments();
+        arguments
+            .filter(|fact| self.label(&fact[n_where..]) != BLANK)
+            .collect()
+    }
+
+    /// The middle of the cells of facts, by line and column.
+    fn middle<'a>(&self, facts: impl Iterator<Item = &'a Arguments>) -> Option<(f64, f64)> {
+        let from = self.selector.n_arguments();
+        let to = from + self.cell.n_arguments();
+        let places: Vec<(usize, usize)> = facts
+            .filter_map(|fact| self.cell.locate(&fact[from..to], self.orientation))
+            .collect();
+        let mean = |sum: usize| sum as f64 / places.len() as f64;
+        let lines = places.iter().map(|place| place.0).sum();
+        let columns = places.iter().map(|place| place.1).sum();
+        (!places.is_empty()).then(|| (mean(lines), mean(columns)))
     }
 
     /// The number of cells of all boards.
@@ -213,8 +297,24 @@ impl Shape {
 /// The names of the lines of a board, from the top, and of its columns; empty where they have none.
 pub(super) fn cell_names(shape: &Shape) -> (Vec<String>, Vec<String>) {
     match &shape.cell {
-        Place::Grid { first, second } if shape.rows_first => (first.clone(), second.clone()),
-        Place::Grid { first, second } => (second.iter().rev().cloned().collect(), first.clone()),
+        Place::Grid { first, second } => {
+            let Orientation {
+                rows_first,
+                is_upside_down,
+                is_mirrored,
+            } = shape.orientation;
+            let (mut lines, mut columns) = match rows_first {
+                true => (first.clone(), second.clone()),
+                false => (second.iter().rev().cloned().collect(), first.clone()),
+            };
+            if is_upside_down {
+                lines.reverse();
+            }
+            if is_mirrored {
+                columns.reverse();
+            }
+            (lines, columns)
+        }
         Place::Compass(_) => (vec![String::new(); 3], vec![String::new(); 3]),
         Place::Row(values) => (vec![String::new()], values.clone()),
     }

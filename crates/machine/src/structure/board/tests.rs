@@ -19,7 +19,7 @@ fn facts(text: &str) -> Vec<String> {
 /// A painter that has seen `seen` (several states divided by `|`), and what it makes of `shown`.
 fn drawn(rules: &str, seen: &str, shown: &str) -> Option<String> {
     let samples: Vec<Vec<String>> = seen.split('|').map(facts).collect();
-    BoardPainter::learn(&samples, &gdl::load(rules).0).draw(&facts(shown))
+    BoardPainter::learn(&samples.into(), &gdl::load(rules).0).draw(&facts(shown))
 }
 
 fn grid(n: usize, m: usize, content: &str) -> String {
@@ -116,7 +116,7 @@ fn nine_boards_by_compass_or_by_numbers() {
         (rules, facts)
     };
     let (rules, mut facts) = initial("nineBoardTicTacToe");
-    let painter = BoardPainter::learn(std::slice::from_ref(&facts), &rules);
+    let painter = BoardPainter::learn(&vec![facts.clone()].into(), &rules);
     for fact in &mut facts {
         if fact == "(cell southEast north blank)" {
             *fact = "(cell southEast north x)".to_string();
@@ -169,7 +169,7 @@ fn boards_of_our_own_games_are_found_in_random_playouts() {
         let samples = sample_states(&machine, &mut Random::new(1), 100, || true);
         let painter = BoardPainter::learn(&samples, &rules);
         let shown = painter
-            .draw(&samples[0])
+            .draw(&samples.states[0])
             .unwrap_or_else(|| panic!("{name}: no board"));
         assert_eq!(shown.lines().count(), height + 1, "{name}\n{shown}");
         let columns = shown.lines().last().unwrap().split_whitespace().count();
@@ -203,7 +203,7 @@ fn few_men_on_a_large_board_show_it_once_every_line_and_column_was_seen() {
 fn a_layout_says_where_everything_stands() {
     let seen = format!("{}|(cell 1 1 x)(cell 2 1 o)", grid(3, 3, "b"));
     let samples: Vec<Vec<String>> = seen.split('|').map(facts).collect();
-    let layouts = BoardPainter::learn(&samples, &gdl::load("").0).layouts();
+    let layouts = BoardPainter::learn(&samples.into(), &gdl::load("").0).layouts();
     let [layout] = layouts.as_slice() else {
         panic!("{layouts:?}")
     };
@@ -213,8 +213,8 @@ fn a_layout_says_where_everything_stands() {
         (layout.boards.len(), layout.boards[0].key.as_str()),
         (1, "")
     );
-    assert_eq!(layout.cells["1 1"], (2, 0));
-    assert_eq!(layout.cells["3 3"], (0, 2));
+    assert_eq!(layout.cells["1 1"], (2.0, 0.0));
+    assert_eq!(layout.cells["3 3"], (0.0, 2.0));
     assert_eq!(layout.lines, ["3", "2", "1"]);
     assert_eq!(layout.columns, ["1", "2", "3"]);
     assert!(layout.contents["b"].is_blank && layout.has_blanks);
@@ -247,7 +247,7 @@ fn places_that_were_not_seen_are_known_from_the_facts_that_may_hold() {
     }
     let rules = gdl::load("").0;
     let lines = |all: &[String]| {
-        BoardPainter::learn_with(&samples, all, &rules).layouts()[0]
+        BoardPainter::learn_with(&samples.to_vec().into(), all, &rules).layouts()[0]
             .lines
             .clone()
     };
@@ -256,4 +256,30 @@ fn places_that_were_not_seen_are_known_from_the_facts_that_may_hold() {
     // Too many that no sample comes near are not believed.
     all.extend((1..=29).map(|at| format!("(man {at} {at} red)")));
     assert_eq!(lines(&all), ["2", "1"]);
+}
+
+/// The layouts of a game of the folder gdl-games, from random games.
+fn layouts(name: &str) -> Vec<Layout> {
+    let (rules, machine) = machine(name);
+    let samples = sample_states(&machine, &mut Random::new(1), 60, || true);
+    let facts = machine.info().facts().unwrap_or_default();
+    BoardPainter::learn_with(&samples, facts, &rules).layouts()
+}
+
+#[test]
+fn moves_lead_where_their_words_say() {
+    let layout = &layouts("smallSokoban")[0];
+    let (line, _) = layout.cells["3 4"];
+    // The rules count rows from the north.
+    assert!(line > layout.cells["3 3"].0, "{:?}", layout.cells);
+}
+
+#[test]
+fn six_neighbours_make_hexagons() {
+    let layout = &layouts("hex")[0];
+    assert_eq!(layout.form, Form::Hexagon);
+    let (from, to) = (layout.cells["1 1"], layout.cells["2 1"]);
+    let (line, column) = (to.0 - from.0, to.1 - from.1);
+    assert!((line.hypot(column) - 1.0).abs() < 0.01, "{from:?} {to:?}");
+    assert_eq!(layouts("checkers")[0].form, Form::Square);
 }

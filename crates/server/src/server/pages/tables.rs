@@ -20,8 +20,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::{Page, number, unreadable};
-use crate::games::EMBEDDED;
-use crate::table::{Command, Effort, People, Setting, TableError, Tables};
+use crate::games::{BOARDS, EMBEDDED};
+use crate::table::{Command, Effort, People, Setting, TableError, Tables, title_and_text};
 use panza_rules::gdl;
 
 /// How long a request waits for something new, and how often it looks.
@@ -48,7 +48,11 @@ struct Opening {
     /// A rulesheet, and the name of its game.
     rules: Option<String>,
     name: Option<String>,
+    /// The file that says how to draw it; see `docs/boards.md`.
+    board: Option<String>,
     people: Option<Seats>,
+    /// Seconds of training before the first move.
+    training: Option<f64>,
     #[serde(flatten)]
     effort: Effort,
 }
@@ -69,14 +73,11 @@ pub(super) fn games() -> Page {
 }
 
 fn known((name, text): (&'static str, &'static str)) -> Known {
-    let comment = text.lines().map_while(|line| line.strip_prefix(';'));
-    let lines: Vec<&str> = comment.map(str::trim).collect();
-    let mut paragraphs = lines.split(|line| line.is_empty());
-    let title = paragraphs.next().map_or(String::new(), |it| it.join(" "));
+    let (title, about) = title_and_text(text);
     Known {
         name,
         title,
-        about: paragraphs.next().map_or(String::new(), |it| it.join(" ")),
+        about: about.into_iter().next().unwrap_or_default(),
         roles: gdl::load(text).0.role_names(),
     }
 }
@@ -87,6 +88,7 @@ pub(super) fn open(tables: &Tables, body: &[u8]) -> Page {
         Ok(opening) => opening,
         Err(fault) => return unreadable(&fault),
     };
+    let mut board = opening.board.map(Arc::from);
     let (game, source): (String, Arc<str>) = match (opening.game, opening.rules) {
         (_, Some(rules)) => {
             let name: String = opening.name.unwrap_or_default();
@@ -103,6 +105,8 @@ pub(super) fn open(tables: &Tables, body: &[u8]) -> Page {
                 let text = format!("there is no game `{game}`\n");
                 return Page::text(StatusCode::NOT_FOUND, text);
             };
+            let known = BOARDS.iter().find(|(of, _)| of == name);
+            board = board.or(known.map(|(_, text)| Arc::from(*text)));
             (name.to_string(), (*text).into())
         }
         (None, None) => {
@@ -123,8 +127,12 @@ pub(super) fn open(tables: &Tables, body: &[u8]) -> Page {
     let setting = Setting {
         game,
         source,
+        board,
         people,
         effort: opening.effort,
+        training: opening.training.map_or(Duration::ZERO, |seconds| {
+            Duration::try_from_secs_f64(seconds).unwrap_or_default()
+        }),
     };
     match tables.open(setting) {
         Ok(table) => Page::json(&json!({ "table": table })),
@@ -152,6 +160,15 @@ pub(super) fn show(tables: &Tables, table: &str) -> Page {
     }
 }
 
+/// The facts of an earlier turn.
+pub(super) fn turn(tables: &Tables, table: &str, query: &str) -> Page {
+    let turn = number(query, "turn").unwrap_or(usize::MAX);
+    match tables.facts_of_turn(table, turn) {
+        Some(facts) => Page::json(&json!({ "facts": facts })),
+        None => Page::text(StatusCode::NOT_FOUND, "there is no such turn\n".to_string()),
+    }
+}
+
 /// Waits until a table shows something newer than the version in the query, or for a while.
 pub(super) async fn wait(tables: &Tables, table: &str, query: &str) {
     let Some(after) = number(query, "after") else {
@@ -165,7 +182,9 @@ pub(super) async fn wait(tables: &Tables, table: &str, query: &str) {
 
 fn refused(error: &TableError) -> Page {
     let status = match error {
-        TableError::Rules(_) | TableError::Role(_) => StatusCode::UNPROCESSABLE_ENTITY,
+        TableError::Rules(_) | TableError::Board(_) | TableError::Role(_) => {
+            StatusCode::UNPROCESSABLE_ENTITY
+        }
         TableError::Gone => StatusCode::NOT_FOUND,
         TableError::Busy | TableError::Thread => StatusCode::SERVICE_UNAVAILABLE,
     };

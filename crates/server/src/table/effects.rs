@@ -1,0 +1,95 @@
+//! What moves do: the facts that each of them changes.
+//!
+//! Moves are compared by the states after them, so that nothing depends on their words. What every
+//! move of a role changes, such as the turn or a counter, says nothing about one and is left out.
+//!
+//! Never uses: boards, searches.
+
+use serde::Serialize;
+
+use panza_player::player::Position;
+use panza_rules::ids::{Id, MoveId, RoleId};
+
+/// Moves that are compared, at most.
+const MAX_COMPARED: usize = 1000;
+/// Facts of a move, at most; of a move that changes more, none are told.
+const MAX_CHANGED: usize = 100;
+
+/// The facts that a move changes, and not every other move of the role too.
+#[derive(Clone, PartialEq, Eq, Default, Debug, Serialize)]
+pub struct Effect {
+    /// Facts that do not hold any more after the move.
+    pub went: Vec<String>,
+    /// Facts that hold after it.
+    pub came: Vec<String>,
+}
+
+/// The effects of legal moves of a role here, in their order. Empty where another role has a choice
+/// too, on which the effects may depend, where there are too many moves, and where the machine's
+/// states are no sets of facts.
+pub(super) fn effects(position: &mut Position, role: usize, moves: &[MoveId]) -> Vec<Effect> {
+    if moves.len() > MAX_COMPARED || position.info().facts().is_none() {
+        return Vec::new();
+    }
+    let n_roles = position.info().n_roles();
+    let own = moves.first().copied();
+    let only = |of| match position.legal_moves(RoleId::from_index(of)) {
+        _ if of == role => own,
+        [only] => Some(*only),
+        _ => None,
+    };
+    let Some(mut joint_move) = (0..n_roles).map(only).collect::<Option<Vec<_>>>() else {
+        return Vec::new();
+    };
+    let state = position.state().to_vec();
+    let mut changes: Vec<Vec<u64>> = Vec::with_capacity(moves.len());
+    for &mv in moves {
+        joint_move[role] = mv;
+        let mut next = position.after(&joint_move);
+        next.iter_mut()
+            .zip(&state)
+            .for_each(|(word, now)| *word ^= now);
+        changes.push(next);
+    }
+    if let [first, others @ ..] = &changes[..]
+        && !others.is_empty()
+    {
+        let mut common = first.clone();
+        for other in others {
+            common
+                .iter_mut()
+                .zip(other)
+                .for_each(|(word, of)| *word &= of);
+        }
+        for change in &mut changes {
+            change
+                .iter_mut()
+                .zip(&common)
+                .for_each(|(word, of)| *word &= !of);
+        }
+    }
+    let facts = position.info().facts().unwrap_or_default();
+    let effects = changes.iter().map(|change| {
+        let n_changed: u32 = change.iter().map(|word| word.count_ones()).sum();
+        let mut effect = Effect::default();
+        if n_changed as usize > MAX_CHANGED {
+            return effect;
+        }
+        for (at, &word) in change.iter().enumerate() {
+            let mut left = word;
+            while left != 0 {
+                let bit = left.trailing_zeros() as usize;
+                left &= left - 1;
+                let Some(fact) = facts.get(64 * at + bit) else {
+                    continue;
+                };
+                match state[at] >> bit & 1 {
+                    1 => effect.went.push(fact.clone()),
+                    _ => effect.came.push(fact.clone()),
+                }
+            }
+        }
+        effect
+    });
+    effects.collect()
+}
