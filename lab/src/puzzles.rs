@@ -48,8 +48,8 @@ const SANCHO_BELOW_100: [(&str, u8); 13] = [
     ("pancakes88", 0),
 ];
 
-/// Games in which 100 is out of reach, and Sancho's goal was not noted.
-const SANCHO_UNKNOWN: [&str; 2] = ["pearls", "factoringMutuallyAssuredDestruction"];
+/// Games in which Sancho's goal was not noted: those in which 100 is out of reach, and our own.
+const SANCHO_UNKNOWN: [&str; 3] = ["pearls", "factoringMutuallyAssuredDestruction", "nonogram"];
 
 #[derive(Args, Debug)]
 pub(crate) struct PuzzlesArguments {

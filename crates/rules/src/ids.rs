@@ -173,7 +173,7 @@ impl<I: Id, T> FromIterator<T> for IdVec<I, T> {
 }
 
 /// Lists of items by number, concatenated in one vector.
-#[derive(Clone, Debug)]
+#[derive(Clone, Default, Debug)]
 pub struct GroupedLists<T> {
     starts: Vec<u32>,
     items: Vec<T>,

@@ -8,6 +8,10 @@
 //! below their node, since the order of moves does not matter. Random restarts with growing limits
 //! (Gomes, Selman and Kautz 1998).
 //!
+//! Facts of table constraints (`tables`) are decided before the first move: a table with few
+//! assignments left for the contradictions that it has led to comes first (Boussemart, Hemery,
+//! Lecoutre and Sais 2004). The moves then lead to the final state that was decided.
+//!
 //! Where as many moves are still needed as the classes of a family (`families`) have moves left,
 //! each class needs one.
 //!
@@ -21,6 +25,7 @@ use std::time::{Duration, Instant};
 use super::families::{Family, families};
 use super::plan::PLAYER;
 use super::solver::{Report, Solver, Status};
+use super::tables::FinalState;
 use super::task::{Task, move_signal, signal_of};
 use panza_machine::machine::Reasoner;
 use panza_machine::machine::random::Random;
@@ -53,6 +58,8 @@ struct Analysis {
     settings: Vec<Setting>,
     /// Per lasting fact, whether a move sets it.
     is_set: Vec<bool>,
+    /// Whether a move fixes the fact.
+    is_settable: IdVec<BaseId, bool>,
     /// Moves of the longest random game.
     length: usize,
     families: Vec<Family>,
@@ -64,6 +71,8 @@ pub(super) struct Fixing {
     random: Random,
     restarts: u32,
     n_states: u64,
+    /// Of the tables.
+    weights: Vec<u32>,
 }
 
 /// How a subtree ended.
@@ -106,11 +115,11 @@ impl Fewest {
     }
 }
 
-/// Depth-first searches from the start. After each, only the random numbers and the number of
-/// states differ from before.
+/// Depth-first searches from the start. After each, only the random numbers, the weights of tables
+/// and the number of states differ from before.
 struct Dive<'a, 'b> {
     analysis: &'a Analysis,
-    known: Implications<'a>,
+    known: FinalState<'a, 'a>,
     budget: StepBudget<'static>,
     reasoner: Box<dyn Reasoner>,
     random: &'a mut Random,
@@ -137,6 +146,7 @@ impl Fixing {
             analysis: None,
             random: Random::new(seed),
             restarts: 0,
+            weights: Vec::new(),
             n_states: 0,
         }
     }
@@ -238,12 +248,17 @@ impl Fixing {
         for &setting in sets.iter().flatten() {
             is_set[setting as usize] = true;
         }
+        let mut is_settable: IdVec<BaseId, bool> = network.facts.iter().map(|_| false).collect();
+        for (setting, _) in settings.iter().zip(&is_set).filter(|(_, is_set)| **is_set) {
+            is_settable[setting.base] = true;
+        }
         let has_any = is_set.contains(&true);
         let families = families(&task, network, &sets, &settings, budget);
         has_any.then_some(Analysis {
             sets,
             settings,
             is_set,
+            is_settable,
             length,
             families: families.unwrap_or_default(),
         })
@@ -274,6 +289,7 @@ impl Solver for Fixing {
         task.assume_latched(&mut known, &task.start);
         known.assume(goal);
         known.assume(network.terminal);
+        let mut known = FinalState::new(known, &task.tables, &mut self.weights);
         if known.propagate(&mut budget) == Outcome::Contradiction {
             return Status::GaveUp;
         }
@@ -299,7 +315,7 @@ impl Solver for Fixing {
             let doublings = (self.restarts / RESTARTS_PER_LIMIT).min(40);
             dive.nodes_left = (2 * analysis.length as u64 + 64) << doublings;
             dive.has_omitted = false;
-            match dive.search(&task.start) {
+            match dive.decide(&task.start, 0) {
                 Ended::Found | Ended::Failed => status = Status::GaveUp,
                 Ended::Limit => self.restarts += u32::from(dive.nodes_left == 0),
             }
@@ -314,17 +330,48 @@ impl Solver for Fixing {
 }
 
 impl Dive<'_, '_> {
-    fn search(&mut self, state: &[u64]) -> Ended {
+    /// Takes a node; `false` at a limit.
+    fn enter(&mut self, depth: usize) -> bool {
         let is_late = self.n_states.is_multiple_of(64) && is_past(self.until);
-        if self.nodes_left == 0
-            || self.path.len() >= MAX_DEPTH
-            || is_late
-            || self.stop.load(Ordering::Relaxed)
-        {
-            return Ended::Limit;
+        let is_limit = is_late || self.nodes_left == 0 || self.stop.load(Ordering::Relaxed);
+        if is_limit || depth >= MAX_DEPTH {
+            return false;
         }
         self.nodes_left -= 1;
         self.n_states += 1;
+        true
+    }
+
+    /// Decides the facts of tables in the final state, and then looks for moves that lead there.
+    fn decide(&mut self, state: &[u64], n_decided: usize) -> Ended {
+        let analysis = self.analysis;
+        let is_settable = |base: BaseId| analysis.is_settable[base];
+        let Some(decision) = self.known.decision(is_settable, self.random) else {
+            return self.search(state);
+        };
+        if !self.enter(n_decided) {
+            return Ended::Limit;
+        }
+        for value in [decision.value, !decision.value] {
+            let mark = self.known.mark();
+            self.known.assume(signal_of(decision.base, value));
+            let ended = match self.known.propagate(&mut self.budget) {
+                Outcome::Contradiction => Ended::Failed,
+                Outcome::BudgetSpent => Ended::Limit,
+                Outcome::Consistent => self.decide(state, n_decided + 1),
+            };
+            self.known.undo_to(mark);
+            if ended != Ended::Failed {
+                return ended;
+            }
+        }
+        Ended::Failed
+    }
+
+    fn search(&mut self, state: &[u64]) -> Ended {
+        if !self.enter(self.path.len()) {
+            return Ended::Limit;
+        }
         self.reasoner.set_state(state);
         if self.reasoner.is_terminal() {
             let mut goals = [None];

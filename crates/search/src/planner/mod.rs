@@ -6,9 +6,10 @@
 //! rollouts improve scores.
 //!
 //! Modules, in reading order: `task`, `plan`; `packing`, `compiled`, `packed_game`, `store` and
-//! `successors`, what searches are made of; `solver`, the trait; `relaxed`, `dead_ends`, `distance`
-//! and `projections`, what guides them; `layers`, `guided`, `fixing` with `families`, and
-//! `sampling`, the solvers; `improve`, which shortens a plan.
+//! `successors`, what searches are made of; `solver`, the trait; `tables`, what is known of final
+//! states; `relaxed`, `dead_ends`, `distance` and `projections`, what guides searches; `layers`,
+//! `guided`, `fixing` with `families`, and `sampling`, the solvers; `improve`, which shortens a
+//! plan.
 //!
 //! Invariants: every plan was replayed on the machine; a plan is called best only if a solver that
 //! considers all plans has ended, or its goal reaches a proven bound.
@@ -37,6 +38,7 @@ mod sampling;
 mod solver;
 mod store;
 mod successors;
+mod tables;
 mod task;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -10,6 +10,7 @@ use super::packing::Packing;
 use super::plan::PLAYER;
 use super::projections::{Projections, Source};
 use super::relaxed::Relaxed;
+use super::tables::{FinalState, Tables};
 use panza_machine::machine::Machine;
 use panza_machine::propnet::{Network, Signal};
 use panza_machine::structure::autonomous;
@@ -21,6 +22,8 @@ use panza_sync::budget::after;
 
 /// Time for each step of the analysis.
 const STEP_TIME: Duration = Duration::from_secs(1);
+/// Steps for the tables of a goal.
+const TABLE_STEPS: u64 = 1 << 27;
 
 /// A single-player game, analysed when it is first needed. Planners of several positions share it.
 pub struct PlanningGame {
@@ -68,6 +71,8 @@ pub(super) struct Task {
     pub best_goal: Option<Signal>,
     /// Facts that are true in all final states with that goal, in rising order.
     pub goal_facts: Vec<u32>,
+    /// The tables of the goal `best_goal`.
+    pub tables: Tables,
     /// Moves from the start before which the game does not end.
     pub earliest_end: usize,
 }
@@ -153,6 +158,7 @@ impl Task {
             goal_bound: 100,
             best_goal: None,
             goal_facts: Vec::new(),
+            tables: Tables::default(),
             game,
         };
         if let Some(network) = task.game.network.clone() {
@@ -162,7 +168,7 @@ impl Task {
         task
     }
 
-    /// Finds the highest goal that unit propagation does not refute.
+    /// Finds the highest goal that unit propagation and tables do not refute.
     fn bound_goal(&mut self, network: &Network, budget: &mut StepBudget) {
         let mut goals: Vec<(u8, Signal)> = network
             .goals
@@ -183,12 +189,20 @@ impl Task {
             let mark = known.mark();
             known.assume(signal);
             if known.propagate(budget) != Outcome::Contradiction {
-                self.goal_bound = value;
-                self.best_goal = Some(signal);
-                let is_on = |base: &BaseId| known.value(Signal::of_base(*base)) == Some(true);
-                let facts = network.facts.ids().filter(is_on);
-                self.goal_facts = facts.map(|base| base.0).collect();
-                return;
+                let mut budget = StepBudget::new(TABLE_STEPS, Some(after(STEP_TIME)));
+                let tables = Tables::find(network, &mut known, &mut budget);
+                let mut weights = Vec::new();
+                let mut last = FinalState::new(known, &tables, &mut weights);
+                if last.propagate(&mut budget) != Outcome::Contradiction {
+                    self.goal_bound = value;
+                    self.best_goal = Some(signal);
+                    let is_on = |base: &BaseId| last.value(Signal::of_base(*base)) == Some(true);
+                    let facts = network.facts.ids().filter(is_on);
+                    self.goal_facts = facts.map(|base| base.0).collect();
+                    self.tables = tables;
+                    return;
+                }
+                known = last.into_known();
             }
             known.undo_to(mark);
         }

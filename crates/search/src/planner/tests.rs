@@ -111,7 +111,7 @@ fn puzzles_have_shortest_plans_of_known_length() {
 
 #[test]
 fn all_solvers_together_reach_the_best_goal() {
-    for name in ["eightPuzzle", "hanoi", "knightsTour", "sudoku4"] {
+    for name in ["eightPuzzle", "hanoi", "knightsTour", "nonogram", "sudoku4"] {
         let rules = rules(name);
         let game = built(&rules);
         let found = solve(&game, None);
@@ -129,6 +129,56 @@ fn constraints_fill_in_a_sudoku() {
     let found = solve(&game, Some("fixing"));
     assert_eq!(found.plan.unwrap().goal, 100);
     assert!(found.n_states < 1_000, "{}", found.n_states);
+}
+
+/// The rules of `nonogram` for a random picture.
+fn random_nonogram(random: &mut Random) -> Rules {
+    const SIZE: usize = 10;
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../gdl-games/nonogram.gdl");
+    let text = std::fs::read_to_string(path).unwrap();
+    // The diagonal is painted, so that each line has a block.
+    let is_painted = |square| square % (SIZE + 1) == 0 || random.below(10) < 3;
+    let picture: Vec<bool> = (0..SIZE * SIZE).map(is_painted).collect();
+    let n_painted = picture.iter().filter(|&&painted| painted).count();
+    let mut rules: String = text
+        .replace("(step 49)", &format!("(step {n_painted})"))
+        .lines()
+        .filter(|line| !line.starts_with("(block "))
+        .flat_map(|line| [line, "\n"])
+        .collect();
+    for line in 0..2 * SIZE {
+        let (kind, number) = (["row", "column"][line / SIZE], line % SIZE);
+        let square = |place: usize| match kind {
+            "row" => picture[number * SIZE + place],
+            _ => picture[place * SIZE + number],
+        };
+        let squares: Vec<bool> = (0..SIZE).map(square).collect();
+        let blocks = squares.split(|&painted| !painted);
+        let blocks = blocks.filter(|block| !block.is_empty());
+        for (block, squares) in blocks.enumerate() {
+            let (number, block, length) = (number + 1, block + 1, squares.len());
+            rules.push_str(&format!("(block ({kind} {number}) {block} {length})\n"));
+        }
+    }
+    gdl::load(&rules).0
+}
+
+#[test]
+fn lines_are_painted_as_their_blocks_say() {
+    let game = built(&rules("nonogram"));
+    let found = solve(&game, Some("fixing"));
+    assert_eq!(found.plan.unwrap().goal, 100);
+    assert!(found.n_states < 100, "{}", found.n_states);
+    let mut random = Random::new(3);
+    for _ in 0..6 {
+        let rules = random_nonogram(&mut random);
+        let game = built(&rules);
+        let found = solve(&game, Some("fixing"));
+        let plan = found.plan.unwrap();
+        let goal = replayed_by_the_prover(&rules, &game, &plan.moves);
+        assert_eq!((plan.goal, goal), (100, Some(100)));
+        assert!(found.n_states < 2_000, "{}", found.n_states);
+    }
 }
 
 /// A walk along four rooms to the right or back, with a lamp in each; at most `steps` moves. The
