@@ -911,6 +911,13 @@ fn analyse_prints_json_and_text() {
     assert_eq!(tic_tac_toe["simultaneous"], false);
     assert_eq!(tic_tac_toe["fixed_length"], Value::Null);
     assert_eq!(tic_tac_toe["roles"], 2);
+    let [first, second, end] = [0, 1, 2].map(|index| &tic_tac_toe["study"]["distances"][index]);
+    assert_eq!(
+        (&first["role"], &second["role"], &end["role"]),
+        (&"xplayer".into(), &"oplayer".into(), &Value::Null)
+    );
+    assert_eq!(first["goal"], 100);
+    assert_eq!(first["facts_true"]["counts"][0], 9, "a line needs marks");
 
     let output = run(&["analyse", path, "--seconds", "0.2"]);
     let shown = text(&output.stdout);

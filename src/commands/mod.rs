@@ -104,7 +104,8 @@ enum Command {
     /// Analyse games as the metagame of a match does.
     #[command(
         after_help = "Shown are the structure of the rules, statistics of random games, and the evaluation learned\n\
-            by self-play. What is unknown is null in JSON.\n\n\
+            by self-play. Distances are the transitions before a goal or the end at which a fact or\n\
+            move matters, 0 where it is read directly. What is unknown is null in JSON.\n\n\
             Example:\n  panza analyse connectFour --seconds 20"
     )]
     Analyse(analyse::AnalyseArguments),

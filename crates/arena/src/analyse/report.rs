@@ -8,7 +8,9 @@ use serde_json::{Value, json};
 
 use crate::output::{Column, counted, grouped, table};
 use panza_machine::build::BuiltGame;
+use panza_machine::propnet::Network;
 use panza_machine::structure::autonomous::Autonomous;
+use panza_machine::structure::distances::{Distances, Target};
 use panza_machine::structure::symmetry::Symmetries;
 use panza_player::metagame::{Structure, Study};
 use panza_rules::ids::{BaseId, Id};
@@ -19,6 +21,10 @@ use panza_search::statistics::{GoalSpread, Sampled, SampledRole, Spread, Turns};
 const MAX_LISTED: usize = 4;
 /// Kinds of facts whose weights are listed at most.
 const MAX_KINDS: usize = 8;
+/// Facts and moves nearest to a target that are listed at most.
+const MAX_NEAREST: usize = 3;
+/// Distances to a target that are listed at most.
+const MAX_DISTANCES: usize = 6;
 /// Goal values of a role that are listed with their shares at most.
 const MAX_GOALS: usize = 6;
 
@@ -30,6 +36,91 @@ struct FactorReport {
     roles: Vec<String>,
     /// Whether the end or some goal depends on it.
     is_relevant: bool,
+}
+
+/// The distances of one kind of facts or moves to a target.
+#[derive(Serialize)]
+struct DistanceSummary {
+    /// The number of them at each distance, from 0.
+    counts: Vec<usize>,
+    /// Those that never matter.
+    never: usize,
+    /// The nearest.
+    nearest: Vec<String>,
+}
+
+/// The distances of all facts and moves to a target.
+#[derive(Serialize)]
+struct DistanceReport {
+    /// The role, or null for the end.
+    role: Option<String>,
+    goal: Option<u8>,
+    facts_true: DistanceSummary,
+    facts_false: DistanceSummary,
+    moves: DistanceSummary,
+}
+
+impl DistanceReport {
+    fn new(network: &Network, found: &Distances) -> Self {
+        let facts = network.facts.iter().map(String::as_str);
+        let facts = facts.zip(found.facts.iter());
+        let (role, goal) = match found.target {
+            Target::Goal(role, goal) => (Some(role), Some(goal)),
+            Target::End => (None, None),
+        };
+        let moves = network.moves.iter().zip(found.moves.iter());
+        let moves = moves.map(|((_, text), distance)| (text.as_str(), distance.on));
+        Self {
+            role: role.map(|role| network.roles[role].clone()),
+            goal,
+            facts_true: DistanceSummary::new(facts.clone().map(|(text, it)| (text, it.on))),
+            facts_false: DistanceSummary::new(facts.map(|(text, it)| (text, it.off))),
+            moves: DistanceSummary::new(moves),
+        }
+    }
+}
+
+impl DistanceSummary {
+    fn new<'a>(distances: impl Iterator<Item = (&'a str, Option<u16>)> + Clone) -> Self {
+        let least = distances.clone().filter_map(|(_, distance)| distance).min();
+        let mut summary = Self {
+            counts: Vec::new(),
+            never: 0,
+            nearest: Vec::new(),
+        };
+        for (text, distance) in distances {
+            let Some(distance) = distance else {
+                summary.never += 1;
+                continue;
+            };
+            let place = usize::from(distance);
+            if summary.counts.len() <= place {
+                summary.counts.resize(place + 1, 0);
+            }
+            summary.counts[place] += 1;
+            if Some(distance) == least && summary.nearest.len() < MAX_NEAREST {
+                summary.nearest.push(text.to_string());
+            }
+        }
+        summary
+    }
+
+    /// The first few distances with their numbers of facts or moves, and the farthest.
+    fn histogram(&self) -> String {
+        let shown =
+            |(distance, count): (usize, &usize)| format!("{distance}: {}", grouped(*count as u64));
+        let all = self.counts.iter().enumerate();
+        let found: Vec<String> = all.filter(|(_, count)| **count > 0).map(shown).collect();
+        let mut parts = found;
+        if parts.len() > MAX_DISTANCES {
+            let last = parts.split_off(MAX_DISTANCES - 1).pop();
+            parts.extend(["..".to_string()].into_iter().chain(last));
+        }
+        if self.never > 0 {
+            parts.push(format!("never: {}", grouped(self.never as u64)));
+        }
+        parts.join(", ")
+    }
 }
 
 /// A game that was studied.
@@ -120,6 +211,7 @@ impl Report {
                     "horizon": found.horizon,
                     "earliest_end": found.earliest_end,
                 })),
+                "distances": self.distances(),
                 "sampled": sampled,
                 "trials": study.trials,
             },
@@ -130,6 +222,17 @@ impl Report {
         let facts = self.game.info().facts().unwrap_or_default();
         let names = bases.iter().filter_map(|base| facts.get(base.index()));
         names.cloned().collect()
+    }
+
+    /// The distances to each target.
+    fn distances(&self) -> Option<Vec<DistanceReport>> {
+        let network = self.game.network.as_ref()?;
+        let of_targets = self.study.distances.as_ref()?.iter();
+        Some(
+            of_targets
+                .map(|it| DistanceReport::new(network, it))
+                .collect(),
+        )
     }
 
     fn mutex_groups(&self) -> Vec<Vec<String>> {
@@ -178,6 +281,8 @@ impl Report {
                 .sampled
                 .as_ref()
                 .map_or(String::new(), |sampled| role_table(&sampled.roles)),
+            self.distances()
+                .map_or(String::new(), |found| distance_table(&found)),
             kind_table(&roles, &study.heuristics),
         ];
         let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
@@ -370,6 +475,36 @@ fn role_table(roles: &[SampledRole]) -> String {
                 .map_or("-".to_string(), |mean| format!("{mean:.1}")),
             goals(&role.goals),
         ]
+    });
+    table(&columns, &rows.collect::<Vec<_>>())
+}
+
+/// For each target the numbers of facts and moves at each distance, and the nearest ones.
+fn distance_table(targets: &[DistanceReport]) -> String {
+    let columns = [
+        Column::text("transitions before"),
+        Column::text("what"),
+        Column::text("distances"),
+        Column::text("nearest"),
+    ];
+    let rows = targets.iter().flat_map(|target| {
+        let name = match (&target.role, target.goal) {
+            (Some(role), Some(goal)) => format!("{role} {goal}"),
+            _ => "the end".to_string(),
+        };
+        let kinds = [
+            ("facts true", &target.facts_true),
+            ("facts false", &target.facts_false),
+            ("moves", &target.moves),
+        ];
+        kinds.map(|(kind, summary)| {
+            vec![
+                name.clone(),
+                kind.to_string(),
+                summary.histogram(),
+                summary.nearest.join(", "),
+            ]
+        })
     });
     table(&columns, &rows.collect::<Vec<_>>())
 }

@@ -12,6 +12,7 @@
 pub mod autonomous;
 pub mod board;
 mod csr;
+pub mod distances;
 pub mod factors;
 pub mod implications;
 pub mod latches;

@@ -15,6 +15,7 @@ use super::structure::{STEPS, Structure};
 use super::tuning::{self, MayTry, Trial};
 use panza_machine::build::BuiltGame;
 use panza_machine::structure::autonomous::{self, Autonomous};
+use panza_machine::structure::distances::{Distances, distances};
 use panza_machine::structure::step_budget::StepBudget;
 use panza_machine::structure::tuples::Tuples;
 use panza_search::learning::evaluation::{Evaluation, GradientSums};
@@ -83,6 +84,8 @@ pub struct Study {
     pub trials: Vec<Trial>,
     /// Facts that no move changes; only with [`StudyBudget::sampling`].
     pub autonomous: Option<Autonomous>,
+    /// Distances of facts and moves to goals and the end; only with [`StudyBudget::sampling`].
+    pub distances: Option<Vec<Distances>>,
     /// Statistics of random games; only with [`StudyBudget::sampling`].
     pub sampled: Option<Sampled>,
 }
@@ -91,8 +94,10 @@ pub struct Study {
 const MIN_LEARNING_TIME: Duration = Duration::from_millis(150);
 /// The share of the time for the structure.
 const STRUCTURE_SHARE: f64 = 0.15;
-/// The share of the time left for autonomous facts and for random games, where wanted.
+/// The share of the time left for autonomous facts, for distances and for random games, where
+/// wanted.
 const AUTONOMOUS_SHARE: f64 = 0.25;
+const DISTANCES_SHARE: f64 = 0.1;
 const SAMPLING_SHARE: f64 = 0.5;
 /// Of the time left, the tuples of the evaluation.
 const TUPLES_SHARE: f64 = 0.05;
@@ -125,6 +130,10 @@ pub fn study(
         study.autonomous = game.network.as_ref().and_then(|network| {
             let limits = budget.limits(AUTONOMOUS_SHARE);
             autonomous::find(network, &mut StepBudget::within(STEPS, limits))
+        });
+        study.distances = game.network.as_ref().and_then(|network| {
+            let limits = budget.limits(DISTANCES_SHARE);
+            distances(network, &mut StepBudget::within(STEPS, limits))
         });
         let sampling = SampleBudget {
             games: size.games,
