@@ -163,10 +163,9 @@ impl Search {
             }
             let values = exact.values(graph.state(node));
             n_solved += usize::from(record.solved);
-            for role in 0..graph.roles {
+            for (role, &value) in values.iter().enumerate() {
                 let (bounds, mean) = (graph.bounds[node][role], graph.values[node][role].mean);
                 let (lower, upper) = (f64::from(bounds.lower), f64::from(bounds.upper));
-                let value = values[role];
                 assert!(
                     lower <= value + 1e-6 && value <= upper + 1e-6,
                     "{bounds:?} {value}"
