@@ -2,8 +2,8 @@
 //!
 //! Searches play games on one thread, each with the same short time per move. With two roles the
 //! current settings play against others, in both roles. Otherwise one role plays with other
-//! settings, and the same game is played without them for comparison. The chance role draws its moves
-//! and does not count. The current settings stay until others are clearly better.
+//! settings, and the same game is played without them for comparison. The chance role draws its
+//! moves and does not count. The current settings stay until others are clearly better.
 //!
 //! Invariants: both sides get the same time; tuning ends within one move of its deadline.
 //!

@@ -21,8 +21,8 @@
 //! role draws among the moves within [`NEAR_TIE`] points of it (Tak, Lanctot and Winands 2014), and
 //! with the probability [`UNIFORM_SHARE`] among all its edges.
 //!
-//! The chance role draws: see `chance`. Where it alone chooses with one other role, that role has no
-//! reason to mix its moves and takes upper confidence bounds at the root too.
+//! The chance role draws: see `chance`. Where it alone chooses with one other role, that role has
+//! no reason to mix its moves and takes upper confidence bounds at the root too.
 //!
 //! A solved move needs no more visits (MCTS-Solver; Winands, Björnsson and Saito 2008), and moves
 //! whose upper bound is below the mover's proven lower bound are not selected.
