@@ -9,8 +9,8 @@
 //! * `pool`, `slots`, `record`, `graph`, `transpositions`, `edges`, `eviction`: the graph and its
 //!   memory;
 //! * `iteration`: the loop; `path`, `select`, `amaf`, `spread`, `regret_matching`: the descent;
-//!   `chance`: nodes in which the chance role draws; `expand`: growth; `backpropagate`, `proof`: the
-//!   way back;
+//!   `chance`: nodes in which the chance role draws; `expand`: growth; `backpropagate`, `proof`:
+//!   the way back;
 //! * `proof_numbers`, `questions`: proofs by proof-number search, beside the tree;
 //! * `request`, `family`, `worker`, `playout_queue`, `rollout`, `pipeline`: requests and threads.
 //!

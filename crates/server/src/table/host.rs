@@ -463,8 +463,8 @@ impl Host {
         self.enter(game);
     }
 
-    /// Enters the present state: chooses for roles without a choice and for that of chance, and ends
-    /// a game that is over.
+    /// Enters the present state: chooses for roles without a choice and for that of chance, and
+    /// ends a game that is over.
     fn enter(&mut self, game: &mut Game) {
         (self.view.hint, game.hint_for) = (None, None);
         game.spent = Spent::default();

@@ -2,7 +2,8 @@
 //!
 //! A table has a game, its roles shared between people and Panza, and a thread that makes their
 //! moves: those of people as they come, those of Panza by a search, those of the chance role at
-//! random. After each change the table publishes all that there is to see as one [`View`] with a version.
+//! random. After each change the table publishes all that there is to see as one [`View`] with a
+//! version.
 //!
 //! Invariants: every joint move is legal on the table's machine; where several roles choose, nobody
 //! sees a choice before all have chosen; while a match of a game manager runs, no table searches or
