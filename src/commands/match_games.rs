@@ -29,6 +29,7 @@ use panza_machine::build::ProverMachine;
 use panza_machine::machine::Machine;
 use panza_machine::machine::random::Random;
 use panza_machine::structure::board::{self, BoardPainter};
+use panza_rules::gdl::CHANCE_ROLE;
 
 /// Limits of the sample of states in which boards are found.
 const BOARD_SAMPLE_TIME: Duration = Duration::from_millis(300);
@@ -40,7 +41,8 @@ const MAX_FACTS_SHOWN: usize = 200;
 pub struct MatchArguments {
     /// Path to a rulesheet, or the name of a game.
     game: String,
-    /// A player, once per role: panza, random, legal or http://HOST:PORT.
+    /// A player, once per role: panza, random, legal or http://HOST:PORT. The role random, which
+    /// stands for chance, may be left out: it makes random moves.
     #[arg(long, required = true, value_name = "SPEC", value_parser = PlayerSpec::parse)]
     player: Vec<PlayerSpec>,
     /// Seconds from the rules to the first move.
@@ -69,23 +71,30 @@ pub struct MatchArguments {
 pub fn run(arguments: &MatchArguments, output: Output) -> anyhow::Result<Outcome> {
     let game = Game::load(&arguments.game)?;
     let roles = game.role_names();
-    if arguments.player.len() != roles.len() {
+    let chance = roles.iter().position(|role| role == CHANCE_ROLE);
+    let mut specs = arguments.player.clone();
+    if let Some(chance) = chance
+        && specs.len() + 1 == roles.len()
+    {
+        specs.insert(chance, PlayerSpec::Random);
+    }
+    if specs.len() != roles.len() {
         bail!(
             "{} has {} ({}); expected --player once for each, found {}",
             game.sheet.name,
             counted(roles.len() as u64, "role"),
             roles.join(", "),
-            arguments.player.len()
+            specs.len()
         );
     }
-    for spec in &arguments.player {
+    for spec in &specs {
         spec.reach()?;
     }
     let seed = arguments.seed.unwrap_or_else(any_seed);
     let (runtime, cancelled) = interrupt::runtime(|| {})?;
     let handle = runtime.handle();
     let mut players = Vec::new();
-    for (number, spec) in (1..).zip(&arguments.player) {
+    for (number, spec) in (1..).zip(&specs) {
         let seed = seed.wrapping_add(number);
         let player = Player::start(spec, &arguments.settings, true, seed, handle)?;
         if let Some(page) = player.page() {
@@ -104,6 +113,8 @@ pub fn run(arguments: &MatchArguments, output: Output) -> anyhow::Result<Outcome
             false => find_boards(&game, seed)?,
         },
         game: &game,
+        specs: &specs,
+        chance,
         rules_text: rules_on_one_line(&game.sheet.text),
         roles,
         players: &players,
@@ -131,6 +142,17 @@ pub fn run(arguments: &MatchArguments, output: Output) -> anyhow::Result<Outcome
     outcome
 }
 
+/// The player of each role after so many swaps among all roles but that of chance.
+fn seated(n_roles: usize, chance: Option<usize>, swaps: usize) -> Vec<usize> {
+    let mut seated: Vec<usize> = (0..n_roles).filter(|&role| chance != Some(role)).collect();
+    let n_players = seated.len();
+    seated.rotate_left(swaps % n_players.max(1));
+    if let Some(chance) = chance {
+        seated.insert(chance, chance);
+    }
+    seated
+}
+
 /// An unpredictable seed; the standard library draws it for its hash tables.
 fn any_seed() -> u64 {
     // Short enough to be typed.
@@ -149,6 +171,10 @@ fn find_boards(game: &Game, seed: u64) -> anyhow::Result<BoardPainter> {
 struct Series<'a> {
     arguments: &'a MatchArguments,
     game: &'a Game,
+    /// The player that begins with each role.
+    specs: &'a [PlayerSpec],
+    /// The chance role, whose player stays.
+    chance: Option<usize>,
     rules_text: String,
     roles: Vec<String>,
     players: &'a [Player],
@@ -162,16 +188,12 @@ impl Series<'_> {
         let mut outcome = Outcome::Holds;
         let mut scores = Scores::new(self.players.len());
         for number in 0..self.arguments.games {
-            // The player of each role.
-            let n_players = self.players.len();
             let swaps = if self.arguments.swap {
                 number as usize
             } else {
                 0
             };
-            let seated: Vec<usize> = (0..n_players)
-                .map(|role| (role + swaps) % n_players)
-                .collect();
+            let seated = seated(self.players.len(), self.chance, swaps);
             let plan = MatchPlan {
                 id: match_id(&self.game.sheet.name, number),
                 rules: &self.game.rules,
@@ -204,7 +226,7 @@ impl Series<'_> {
             display.result?;
             self.report(&plan.id, &seated, &record)?;
             scores.add(&seated, &record.goals);
-            let is_our_fault = |fault: &Fault| self.arguments.player[seated[fault.role]].is_ours();
+            let is_our_fault = |fault: &Fault| self.specs[seated[fault.role]].is_ours();
             let has_result =
                 record.ending == Ending::Terminal && record.goals.iter().all(Option::is_some);
             if !has_result || record.faults.iter().any(is_our_fault) {
@@ -212,7 +234,7 @@ impl Series<'_> {
             }
         }
         if self.arguments.games > 1 {
-            let names = self.arguments.player.iter().map(ToString::to_string);
+            let names = self.specs.iter().map(ToString::to_string);
             let table = scores.table(&names.collect::<Vec<_>>());
             self.output.line(format_args!("\n{table}"))?;
         }
@@ -220,7 +242,7 @@ impl Series<'_> {
     }
 
     fn announce(&self, id: &str, seated: &[usize], number: u32) -> io::Result<()> {
-        let (games, specs) = (self.arguments.games, &self.arguments.player);
+        let (games, specs) = (self.arguments.games, self.specs);
         let (start_clock, play_clock) = (self.arguments.start_clock, self.arguments.play_clock);
         if number > 0 {
             self.output.line("")?;
@@ -242,7 +264,7 @@ impl Series<'_> {
     }
 
     fn report(&self, id: &str, seated: &[usize], record: &MatchRecord) -> io::Result<()> {
-        let specs = &self.arguments.player;
+        let specs = self.specs;
         let seconds = record.time.as_secs_f64();
         let stuck = record.stuck.iter().map(|&role| self.roles[role].as_str());
         let stuck: Vec<&str> = stuck.collect();

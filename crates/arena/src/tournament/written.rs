@@ -18,6 +18,7 @@ use crate::arguments::{SettingsChoice, read_limited};
 use crate::game_source::Game;
 use crate::output::counted;
 use crate::players::PlayerSpec;
+use panza_rules::gdl::CHANCE_ROLE;
 use panza_sync::pinning::CoreId;
 
 /// Larger files are refused.
@@ -337,9 +338,16 @@ impl GameTable {
         let play_clock = own(self.play_clock, "play_clock", play, LONGEST_CLOCK)?;
         let games_a_side = own(self.games_a_side, "games_a_side", a_side, MOST_GAMES_A_SIDE)?;
         let game = Game::load(&self.game)?;
-        let n_roles = game.role_names().len();
+        let roles = game.role_names();
+        let n_roles = roles.len();
         if n_roles == 0 {
             bail!("`{}` has no role", game.sheet.name);
+        }
+        if roles.iter().any(|role| role == CHANCE_ROLE) {
+            bail!(
+                "`{}` is a game of chance, which tournaments do not play",
+                game.sheet.name
+            );
         }
         Ok(Event {
             game,

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use crate::propnet::Network;
+use panza_rules::gdl::CHANCE_ROLE;
 use panza_rules::ids::{BaseId, Id, IdVec, MoveId, RoleId};
 
 /// Names of a game's roles, moves and facts, and states as sets of facts.
@@ -12,6 +13,12 @@ pub trait GameInfo: Send + Sync {
 
     /// The role's name.
     fn role_name(&self, role: RoleId) -> &str;
+
+    /// The role that draws uniformly among its legal moves and has no aim, if there is one.
+    fn chance_role(&self) -> Option<RoleId> {
+        let mut roles = (0..self.n_roles()).map(RoleId::from_index);
+        roles.find(|&role| self.role_name(role) == CHANCE_ROLE)
+    }
 
     /// The move as canonical GDL text: one space between elements, none inside the parentheses.
     fn move_text(&self, mv: MoveId) -> String;

@@ -37,7 +37,7 @@ pub fn move_order(
     until: Instant,
     cancelled: &AtomicBool,
 ) -> MoveOrder {
-    let n_roles = machine.info().n_roles();
+    let (n_roles, chance) = (machine.info().n_roles(), machine.info().chance_role());
     let mut reasoner = Arc::clone(machine).reasoner();
     let mut expander = Arc::clone(machine).expander();
     let mut searches: Vec<Option<Search>> = (0..n_roles).map(|_| None).collect();
@@ -51,6 +51,9 @@ pub fn move_order(
         let Some((role, joint_move)) = chooser(&mut *reasoner, n_roles, state) else {
             continue;
         };
+        if chance == Some(RoleId::from_index(role)) {
+            continue;
+        }
         let search = searches[role].get_or_insert_with(|| {
             let role = RoleId::from_index(role);
             Search::new(Arc::clone(machine), role, config.clone())

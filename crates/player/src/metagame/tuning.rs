@@ -2,8 +2,8 @@
 //!
 //! Searches play games on one thread, each with the same short time per move. With two roles the
 //! current settings play against others, in both roles. Otherwise one role plays with other
-//! settings, and the same game is played without them for comparison. The current settings stay
-//! until others are clearly better.
+//! settings, and the same game is played without them for comparison. The chance role draws its
+//! moves and does not count. The current settings stay until others are clearly better.
 //!
 //! Invariants: both sides get the same time; tuning ends within one move of its deadline.
 //!
@@ -252,7 +252,7 @@ impl Contest<'_> {
     /// The games played, and the points of the other settings.
     fn run(&self) -> (u32, f32) {
         let mut reasoner = Arc::clone(self.machine).reasoner();
-        let n_roles = self.machine.info().n_roles();
+        let roles = self.roles_with_aim();
         let (mut games, mut points) = (0, 0.0);
         for round in 0.. {
             let lead = Trial::lead(games, points);
@@ -262,16 +262,16 @@ impl Contest<'_> {
             }
             // Games of a round differ only in who plays which role.
             let seed = 2 * round;
-            if n_roles == 2 {
-                for role in 0..2 {
+            if let [first, second] = roles[..] {
+                for (role, other) in [(first, second), (second, first)] {
                     let Some(goals) = self.play(&mut *reasoner, Some(role), seed) else {
                         return (games, points);
                     };
                     games += 1;
-                    points += point(goals[role], goals[1 - role]);
+                    points += point(goals[role], goals[other]);
                 }
             } else {
-                let role = (round % n_roles as u64) as usize;
+                let role = roles[(round % roles.len().max(1) as u64) as usize];
                 let with = self.play(&mut *reasoner, Some(role), seed);
                 let Some(with) = with else {
                     return (games, points);
@@ -284,6 +284,16 @@ impl Contest<'_> {
             }
         }
         (games, points)
+    }
+
+    /// All roles but that of chance; all where that is the only one.
+    fn roles_with_aim(&self) -> Vec<usize> {
+        let info = self.machine.info();
+        let chance = info.chance_role().filter(|_| info.n_roles() > 1);
+        let roles = 0..info.n_roles();
+        roles
+            .filter(|&role| chance != Some(RoleId::from_index(role)))
+            .collect()
     }
 
     fn is_over(&self) -> bool {
@@ -299,6 +309,8 @@ impl Contest<'_> {
         seed: u64,
     ) -> Option<Vec<u8>> {
         let n_roles = self.machine.info().n_roles();
+        let chance = self.machine.info().chance_role().map(RoleId::index);
+        let mut random = Random::new(seed);
         let mut searches: Vec<Search> = (0..n_roles)
             .map(|role| {
                 let mut config = self.configs[usize::from(tried != Some(role))].clone();
@@ -324,6 +336,10 @@ impl Contest<'_> {
                 let first = *legal.first()?;
                 if legal.len() == 1 {
                     joint_move.push(first);
+                    continue;
+                }
+                if chance == Some(role) {
+                    joint_move.push(legal[random.below(legal.len() as u32) as usize]);
                     continue;
                 }
                 let until = Instant::now() + self.move_time;

@@ -9,6 +9,7 @@ use std::time::Instant;
 
 use crossbeam::channel::Sender;
 
+use super::chance_player::ChancePlayer;
 use super::engine::Engine;
 use super::factored_search::FactoredSearch;
 use super::flat_search::FlatSearch;
@@ -50,6 +51,10 @@ impl SearchKind {
         state: &[u64],
         config: &SearchConfig,
     ) -> Box<dyn Searcher> {
+        let chance = ChancePlayer::new(&game.machine, role, state, config.seed);
+        if let Some(chance) = chance {
+            return Box::new(chance);
+        }
         if let SearchKind::Flat = self {
             return Box::new(FlatSearch::new(&game.machine, role, state, config.seed));
         }
@@ -71,7 +76,7 @@ impl SearchKind {
 }
 
 /// The search that a match prefers for a role in a state: a planner where one role plays, by parts,
-/// where the game has any and `is_factored` is set, else of the whole game.
+/// where the game has any and `is_factored` is set, else of the whole game. The chance role draws.
 pub fn preferred_search(
     game: &BuiltGame,
     role: RoleId,

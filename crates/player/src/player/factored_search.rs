@@ -50,9 +50,9 @@ pub(super) struct FactoredSearch {
 }
 
 impl FactoredSearch {
-    /// A search by parts in `state`. `None` where the game has no parts, where these do not start
-    /// where the game does, or where all roles choose in each part at once: the whole game's search
-    /// finds mixed strategies there.
+    /// A search by parts in `state`. `None` where the game has no parts or a chance role, where the
+    /// parts do not start where the game does, or where all roles choose in each part at once: the
+    /// whole game's search finds mixed strategies there.
     pub fn new(
         game: &BuiltGame,
         role: RoleId,
@@ -61,7 +61,7 @@ impl FactoredSearch {
     ) -> Option<Self> {
         let (machine, parts) = (&game.machine, game.parts.as_ref()?);
         let n_roles = machine.info().n_roles();
-        if parts.is_joint && n_roles > 1 {
+        if (parts.is_joint && n_roles > 1) || machine.info().chance_role().is_some() {
             return None;
         }
         let initial = machine.initial_state();

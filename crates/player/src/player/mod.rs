@@ -32,6 +32,7 @@ mod searcher;
 mod tree_search;
 mod factored_search;
 mod flat_search;
+mod chance_player;
 mod plan_search;
 
 mod position;

@@ -30,7 +30,7 @@ pub use diagnostic::{Diagnostic, Severity};
 pub use rules::{Atom, Literal, Rule, Rules, Term};
 pub use sexpr::Sexpr;
 pub use span::Span;
-pub use symbols::{Symbols, keyword};
+pub use symbols::{CHANCE_ROLE, Symbols, keyword};
 pub use term::TermTable;
 
 /// Rules with more roles are refused. Published games have at most some dozens; every node of a

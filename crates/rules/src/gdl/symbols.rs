@@ -7,6 +7,10 @@ use std::collections::HashMap;
 
 use crate::ids::{Id, Symbol};
 
+/// The name of the chance role, which draws uniformly among its legal moves and has no aim. As a
+/// word of GDL it is lower case in every table.
+pub const CHANCE_ROLE: &str = "random";
+
 /// GDL's own words, at fixed numbers in every table.
 pub mod keyword {
     use crate::ids::Symbol;
@@ -31,7 +35,7 @@ pub mod keyword {
     pub const BASE: Symbol = Symbol(8);
     /// `(input ?r ?m)`
     pub const INPUT: Symbol = Symbol(9);
-    /// `random`, a role in GDL-II.
+    /// `random`, the name of the [chance role](super::CHANCE_ROLE).
     pub const RANDOM: Symbol = Symbol(10);
 
     /// How many arguments GDL's own relations take.
@@ -49,8 +53,17 @@ pub mod keyword {
     ];
 
     pub(super) const WORDS: [&str; 11] = [
-        "role", "init", "true", "next", "does", "legal", "goal", "terminal", "base", "input",
-        "random",
+        "role",
+        "init",
+        "true",
+        "next",
+        "does",
+        "legal",
+        "goal",
+        "terminal",
+        "base",
+        "input",
+        super::CHANCE_ROLE,
     ];
 }
 

@@ -45,9 +45,9 @@ pub(super) struct Edge {
 /// A state that was reached in play.
 #[derive(Clone, Copy)]
 pub(super) struct Turn {
-    /// The role that moves, or [`SEVERAL`].
+    /// The role that moves, or [`SEVERAL`], also where the chance role does.
     pub mover: usize,
-    /// The move made; `None` where several roles choose, and before a move is made.
+    /// The move made; `None` where several roles choose or chance does, and before a move is made.
     pub made: Option<Worth>,
     /// The best of the other moves, if there are any.
     pub best_other: Option<Worth>,
@@ -165,7 +165,7 @@ impl Game {
         self.turns.last().map_or(SEVERAL, |turn| turn.mover)
     }
 
-    /// Begins a turn in the last state expanded.
+    /// Begins a turn in the last state expanded, whose moves wait to be evaluated.
     pub fn begin_turn(&mut self, mover: usize) {
         self.turns.push(Turn::new(mover));
         self.states.extend_from_slice(&self.state);
@@ -191,8 +191,9 @@ pub(super) struct Batch {
 }
 
 impl Batch {
-    /// The next batch of moves to evaluate, for the games from this one on.
-    pub fn new(games: &[Game], from: usize, random: &mut Random) -> Self {
+    /// The next batch of moves to evaluate, for the games from this one on. The moves of the
+    /// `chance` role are drawn and not evaluated.
+    pub fn new(games: &[Game], from: usize, chance: Option<usize>, random: &mut Random) -> Self {
         let mut batch = Self {
             joint_moves: Vec::new(),
             candidates: Vec::new(),
@@ -211,7 +212,7 @@ impl Batch {
             for role in 0..n_roles {
                 let moves = game.moves_of(role);
                 let is_evaluated = match mover {
-                    SEVERAL => moves.len() > 1,
+                    SEVERAL => moves.len() > 1 && chance != Some(role),
                     _ => role == mover,
                 };
                 if !is_evaluated {

@@ -1,8 +1,9 @@
 //! Self-play: parallel games of an evaluation against itself.
 //!
 //! A round evaluates the present state of each game: its legal moves, then the states after each of
-//! them, all games together. Then each game makes a move. A finished game makes samples, or a
-//! position for validation.
+//! them, all games together. Then each game makes a move. The chance role draws its moves; the
+//! states in which it does make samples like others, with the value of the next state. A finished
+//! game makes samples, or a position for validation.
 
 use std::sync::Arc;
 
@@ -50,6 +51,7 @@ type Best = Option<(f32, MoveId)>;
 pub(super) struct SelfPlay {
     expander: Box<dyn Expander>,
     n_roles: usize,
+    chance: Option<usize>,
     n_outputs: usize,
     initial: Vec<u64>,
     pub(super) samples: Samples,
@@ -79,6 +81,7 @@ impl SelfPlay {
         Self {
             expander: Arc::clone(machine).expander(),
             n_roles: machine.info().n_roles(),
+            chance: machine.info().chance_role().map(RoleId::index),
             n_outputs: evaluation.n_outputs(),
             initial: machine.initial_state(),
             samples,
@@ -167,7 +170,7 @@ impl SelfPlay {
         let mut best: Vec<Best> = vec![None; self.games.len() * self.n_roles];
         let mut from = 0;
         while from < self.games.len() {
-            let batch = Batch::new(&self.games, from, &mut self.random);
+            let batch = Batch::new(&self.games, from, self.chance, &mut self.random);
             let joint_moves = batch.joint_moves.chunks(self.n_roles);
             let steps: Vec<ExpansionStep<'_>> = batch
                 .candidates
@@ -252,16 +255,20 @@ impl SelfPlay {
         let is_opening = game.length < game.opening;
         for role in 0..self.n_roles {
             let moves = game.moves_of(role);
-            let mv = match is_opening {
+            let mv = match is_opening || self.chance == Some(role) {
                 true => any_of(moves, &mut self.random),
                 false => moves[0],
             };
             game.joint_move.push(mv);
         }
-        if is_opening {
+        let is_chance = n_choosers == 1 && self.chance == Some(mover);
+        if !is_opening {
+            let is_several = n_choosers > 1 || is_chance;
+            game.begin_turn(if is_several { SEVERAL } else { mover });
+        }
+        if is_opening || is_chance {
+            game.is_fresh = false;
             game.length += 1;
-        } else {
-            game.begin_turn(if n_choosers > 1 { SEVERAL } else { mover });
         }
         true
     }

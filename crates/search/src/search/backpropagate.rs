@@ -7,6 +7,8 @@
 //! of goals, results are averaged; the result of a move that is proven inferior is replaced by the
 //! values of its node.
 //!
+//! In games with a chance role, `chance` recomputes the values of nodes.
+//!
 //! A [`ProofUpdate`] travels along: each step updates its bounds from its child's (see `proof`),
 //! and the update ends where nothing changes.
 //!
@@ -55,7 +57,13 @@ impl Search {
             }
             let selected = path.selected(index);
             let has_mover = selected.len() == 1 && graph.nodes[node].mover != SIMULTANEOUS;
-            let has_regrets = node == graph.root && !has_mover && !selected.is_empty();
+            if has_mover && !child.is_some() && graph.chance.is_some() {
+                // A path that ends here must not change the mean of a solved edge, whose bounds may
+                // not meet.
+                child = graph.child_of(selected[0]);
+            }
+            let has_regrets =
+                node == graph.root && !has_mover && !selected.is_empty() && graph.is_mixed(node);
             if has_regrets {
                 graph.update_regrets(node, selected);
             }
@@ -82,7 +90,9 @@ impl Search {
                         block.minimax[slot] = of_child.minimax;
                     }
                     let known = graph.bounds[child][role];
-                    let is_stale = block.bounds(slot) != block.bounds(slot).intersect(known)
+                    let is_chance = graph.chance == Some(graph.nodes[node].mover);
+                    let is_stale = is_chance
+                        || block.bounds(slot) != block.bounds(slot).intersect(known)
                         || graph.nodes[child].solved != block.is_solved(slot);
                     if update.is_none() && is_stale {
                         self.update_bounds.copy_from_slice(&graph.bounds[child]);
@@ -100,7 +110,7 @@ impl Search {
             }
             graph.average(node, selected.is_empty(), values);
             graph.recompute(node, has_evaluation);
-            if has_mover && graph.is_refuted(node, selected[0]) {
+            if has_mover && graph.replaces_results(node, selected[0]) {
                 graph.read_values(node, values);
             }
             child = node;
@@ -119,6 +129,16 @@ impl Graph {
             } else {
                 bounds.clamp(known.mean)
             };
+        }
+    }
+
+    /// Whether the result of a move is replaced by the values of its node. In a chance node these
+    /// have less noise.
+    #[inline]
+    fn replaces_results(&self, node: NodeId, edge: EdgeId) -> bool {
+        match self.chance {
+            None => self.is_refuted(node, edge),
+            Some(_) => self.is_chance_node(node) || self.is_solved_inferior(node, edge),
         }
     }
 
@@ -174,9 +194,13 @@ impl Graph {
                 *a = bounds[0].clamp(*a);
                 *b = sum - *a;
             }
-            (_, results) => {
+            (sum, results) => {
                 for (result, bounds) in results.iter_mut().zip(bounds) {
                     *result = bounds.clamp(*result);
+                }
+                if let (Some(sum), Some([first, second])) = (sum, self.pair) {
+                    results[first] = bounds[first].clamp(sum - results[second]);
+                    results[second] = sum - results[first];
                 }
             }
         }
@@ -195,6 +219,10 @@ impl Graph {
     fn recompute(&mut self, node: NodeId, has_evaluation: bool) {
         let record = &self.nodes[node];
         if record.mover == SIMULTANEOUS || !record.is_expanded() {
+            return;
+        }
+        if self.chance.is_some() {
+            self.recompute_with_chance(node, has_evaluation);
             return;
         }
         let (first_block, untried) = (record.first_block, record.untried);

@@ -50,8 +50,8 @@ pub struct SearchConfig {
     pub evaluation_share: f32,
     /// Goal ranges that follow from settled facts (latches). Wrong ranges make proofs wrong.
     pub score_ranges: Arc<[ScoreRange]>,
-    /// Expansions of the proof-number search for each iteration, in games of two roles; 0 leaves it
-    /// out.
+    /// Expansions of the proof-number search for each iteration, in games of two roles without
+    /// chance; 0 leaves it out.
     pub proof_effort: f32,
     /// The lasting facts that moves make true, for AMAF values. Searches with priors have none.
     pub placements: Option<Arc<Placements>>,

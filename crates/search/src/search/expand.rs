@@ -213,11 +213,14 @@ impl Graph {
         if let Some(mover) = position.mover().filter(|_| position.has_children) {
             let mut untried = std::mem::take(&mut self.untried_moves);
             untried.clear();
-            let winning = position.winning_move(self.roles);
+            let winning = position.winning_move(self.roles, self.chance.map(usize::from));
+            let is_chance = self
+                .chance
+                .is_some_and(|chance| usize::from(chance) == mover);
             if winning.is_none() {
                 untried.extend_from_slice(&position.untried);
             }
-            if position.value.is_empty() {
+            if position.value.is_empty() || is_chance {
                 shuffle(&mut untried, random);
             }
             if let Some(()) = self.expand_with(node, legal, ends, Untried::Some(&untried)) {
@@ -246,6 +249,9 @@ impl Graph {
         position: &PositionInfo,
         winning: Option<MoveId>,
     ) {
+        let is_chance = self
+            .chance
+            .is_some_and(|chance| usize::from(chance) == mover);
         let best = position.best_terminal_goal(mover, self.roles);
         let mut last_terminal = EdgeId::NONE;
         let rows = position.terminal_rows(self.roles);
@@ -264,7 +270,7 @@ impl Graph {
             block.lower[slot] = goal;
             block.upper[slot] = goal;
             // A terminal child worse than another is never played and needs no node.
-            if best.is_some_and(|best| goal < best) {
+            if !is_chance && best.is_some_and(|best| goal < best) {
                 continue;
             }
             if let Some(child) = self.make_node(&[], Some(goals)) {

@@ -3,7 +3,7 @@
 //! A batch of requests is generated together: the requested positions, after forced moves, in one
 //! pass of the expander, and all their children in another. Where one role has a choice, terminal
 //! children get their goals and the others a static value and a prior, if there is an evaluation.
-//! Priors are the softmax of the static values.
+//! Priors are the softmax of the static values. The children of the chance role have neither.
 //!
 //! Invariants: the result depends on the requests alone; the untried moves of a family are in the
 //! order of rising static values.
@@ -12,6 +12,7 @@
 
 use std::sync::Arc;
 
+use super::chance::MAX_OUTCOMES;
 use super::config::SearchConfig;
 use super::expand::MAX_FORCED_MOVES;
 use super::record::{Prior, UntriedMove};
@@ -29,6 +30,7 @@ pub(super) const MAX_UNVALUED_CHILDREN: usize = 64;
 pub(super) struct FamilyGenerator {
     machine: Arc<dyn Machine>,
     n_roles: usize,
+    chance: Option<usize>,
     expander: Box<dyn Expander>,
     evaluation: Option<Arc<Evaluation>>,
     /// See [`SearchConfig::prior_temperature`].
@@ -56,6 +58,7 @@ impl FamilyGenerator {
         Self {
             machine: Arc::clone(machine),
             n_roles,
+            chance: machine.info().chance_role().map(RoleId::index),
             expander,
             accumulator: config
                 .evaluation
@@ -179,6 +182,10 @@ impl FamilyGenerator {
             let position = &mut request.position;
             let mover = position.mover();
             let n_moves = mover.map_or(0, |mover| position.moves_of(mover).len());
+            let limit = match self.chance.is_some() && mover == self.chance {
+                true => limit.min(MAX_OUTCOMES as usize),
+                false => limit,
+            };
             let n_children = if n_moves <= limit { n_moves } else { 0 };
             self.counts.push(n_children);
             position.has_children = n_children > 0;
@@ -210,6 +217,7 @@ impl FamilyGenerator {
             evaluation: self.evaluation.as_deref(),
             prior_temperature: self.prior_temperature,
             n_roles: self.n_roles,
+            chance: self.chance,
         };
         let (counts, accumulator) = (&self.counts, &mut self.accumulator);
         with_wide_vectors(
@@ -217,7 +225,14 @@ impl FamilyGenerator {
             || {
                 let mut first = 0;
                 for (request, &count) in requests.iter_mut().zip(counts) {
-                    if count > 0 {
+                    if count > 0
+                        && reader
+                            .chance
+                            .is_some_and(|it| reader.moves_alone(request, it))
+                    {
+                        reader.read_outcomes(request, first, count);
+                        first += count;
+                    } else if count > 0 {
                         reader.read(request, accumulator, first, count);
                         first += count;
                     }
@@ -233,9 +248,54 @@ struct FamilyReader<'a> {
     evaluation: Option<&'a Evaluation>,
     prior_temperature: f32,
     n_roles: usize,
+    chance: Option<usize>,
 }
 
 impl FamilyReader<'_> {
+    fn moves_alone(&self, request: &RolloutRequest, role: usize) -> bool {
+        request.position.mover() == Some(role)
+    }
+
+    /// Reads the children of a chance node. They have no order, and the value is their mean.
+    fn read_outcomes(&self, request: &mut RolloutRequest, first: usize, count: usize) {
+        let position = &mut request.position;
+        let Some(mover) = position.mover() else {
+            return;
+        };
+        let start = position.start_of(mover);
+        let mut values = [0.0; MAX_ROLES];
+        let values = &mut values[..self.n_roles.min(MAX_ROLES)];
+        position.value.resize(self.n_roles, 0.0);
+        for index in 0..count {
+            let mv = position.legal[start + index];
+            if self.positions.terminal[first + index] {
+                let goals = self.positions.goals(first + index);
+                let goals = goals.iter().map(|goal| goal.unwrap_or(0).min(100));
+                for (sum, goal) in position.value.iter_mut().zip(goals.clone()) {
+                    *sum += f32::from(goal);
+                }
+                position.terminal_moves.push(mv);
+                position.terminal_goals.extend(goals);
+                continue;
+            }
+            position.untried.push(UntriedMove::unknown(mv));
+            if let Some(evaluation) = self.evaluation {
+                evaluation.values(self.positions.state(first + index), values);
+                for (sum, &value) in position.value.iter_mut().zip(&*values) {
+                    *sum += value;
+                }
+            }
+        }
+        position
+            .value
+            .iter_mut()
+            .for_each(|sum| *sum /= count as f32);
+        request.is_proven = position.untried.is_empty();
+        if !request.is_proven && self.evaluation.is_none() {
+            position.value.clear();
+        }
+    }
+
     /// Reads the children `first..first + count` of the positions into a request.
     #[inline(always)]
     fn read(

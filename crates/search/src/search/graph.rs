@@ -36,7 +36,7 @@ use super::record::{
 };
 use super::slots::EDGES_PER_BLOCK;
 use panza_machine::structure::score_ranges::ScoreRange;
-use panza_rules::ids::{Id, MoveId, NodeId};
+use panza_rules::ids::{Id, MoveId, NodeId, RoleId};
 
 /// Buffers of proof updates.
 #[derive(Default)]
@@ -60,6 +60,10 @@ pub(super) struct Graph {
     pub(super) roles: usize,
     /// The role that is searched for.
     pub(super) searcher: usize,
+    /// The chance role, if there is one.
+    pub(super) chance: Option<u16>,
+    /// The roles that have an aim, where there are two.
+    pub(super) pair: Option<[usize; 2]>,
     /// None only before the first root is set.
     pub(super) root: NodeId,
     pub(super) nodes: Pool<NodeId, Node>,
@@ -93,7 +97,7 @@ pub(super) struct Graph {
     pub(super) root_children: Vec<NodeId>,
     /// Nodes whose generations are used up.
     pub(super) retired: u64,
-    /// The sum of the values of two roles, while it was the same in all results.
+    /// The sum of the values of the pair, while it was the same in all results.
     pub(super) fixed_sum: Option<f32>,
     score_ranges: Arc<[ScoreRange]>,
     // Buffers of single functions, kept so that nothing is allocated per iteration.
@@ -112,6 +116,7 @@ impl Graph {
     pub(super) fn new(
         config: &SearchConfig,
         roles: usize,
+        chance: Option<RoleId>,
         searcher: usize,
         state_words: usize,
     ) -> Self {
@@ -128,6 +133,8 @@ impl Graph {
         Self {
             roles,
             searcher,
+            chance: chance.map(|role| role.index() as u16),
+            pair: pair_of(roles, chance),
             root: NodeId::NONE,
             nodes: Pool::new(max_nodes, node_row),
             values: Strided::new(roles),
@@ -219,6 +226,9 @@ impl Graph {
         };
         self.values[node].fill(RoleValue::default());
         self.bounds[node].fill(Bounds::UNKNOWN);
+        if let Some(chance) = self.chance {
+            self.bounds[node][usize::from(chance)] = Bounds::exact(0);
+        }
         let stored = if let Some(goals) = goals {
             self.set_goals(node, goals);
             Some(())
@@ -258,6 +268,9 @@ impl Graph {
         for (bounds, &goal) in self.bounds[node].iter_mut().zip(goals) {
             *bounds = Bounds::exact(goal);
         }
+        if let Some(chance) = self.chance {
+            self.bounds[node][usize::from(chance)] = Bounds::exact(0);
+        }
     }
 
     /// Clears all counts of iterations in flight.
@@ -277,4 +290,11 @@ impl Graph {
         let edges = self.edge_blocks.all_mut().flat_map(|block| block.in_flight);
         nodes + edges.map(u64::from).sum::<u64>()
     }
+}
+
+/// The roles that have an aim, where there are two.
+fn pair_of(roles: usize, chance: Option<RoleId>) -> Option<[usize; 2]> {
+    let mut with_aim = (0..roles).filter(|&role| chance != Some(RoleId::from_index(role)));
+    let pair = [with_aim.next()?, with_aim.next()?];
+    with_aim.next().is_none().then_some(pair)
 }

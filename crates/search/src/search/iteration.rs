@@ -278,7 +278,8 @@ impl Search {
         if !record.solved && bounds.iter().all(|&bounds| bounds == Bounds::UNKNOWN) {
             return None;
         }
-        if record.solved {
+        // The result of a new chance node is the mean of its outcomes already.
+        if record.solved && (record.visits > 0 || !self.graph.is_chance_node(leaf)) {
             self.graph.read_values(leaf, &mut self.values);
         }
         self.update_bounds.copy_from_slice(bounds);
@@ -306,15 +307,14 @@ impl Search {
         if position.terminal {
             let goals = self.values.iter_mut().zip(&position.goals);
             goals.for_each(|(value, &goal)| *value = f32::from(goal));
-            let sum = position.goals.iter().map(|&goal| u64::from(goal)).sum();
-            self.check_sum(sum, 1);
+            self.check_sum(|role| u64::from(position.goals[role]), 1);
             return;
         }
         if tally.playouts == 0 {
             self.values.copy_from_slice(&position.value);
             return;
         }
-        self.check_sum(tally.totals.iter().sum(), u64::from(tally.playouts));
+        self.check_sum(|role| tally.totals[role], u64::from(tally.playouts));
         let difference = tally.playouts as f32 - self.playouts_per_result;
         self.playouts_per_result += difference * RECENT_RESULT;
         let factor = 1.0 / tally.playouts as f32;
@@ -340,11 +340,12 @@ impl Search {
         }
     }
 
-    /// Compares the sum of the goals of two roles in so many results with that of all others.
-    fn check_sum(&mut self, sum: u64, n_results: u64) {
-        if self.graph.roles != 2 || self.has_varying_sum {
+    /// Compares the sum of the goals of the pair in so many results with that of all others.
+    fn check_sum(&mut self, total: impl Fn(usize) -> u64, n_results: u64) {
+        let Some(pair) = self.graph.pair.filter(|_| !self.has_varying_sum) else {
             return;
-        }
+        };
+        let sum: u64 = pair.into_iter().map(total).sum();
         let expected = *self.first_sum.get_or_insert(sum / n_results);
         self.has_varying_sum = sum != expected * n_results;
         self.graph.fixed_sum = (!self.has_varying_sum).then_some(expected as f32);

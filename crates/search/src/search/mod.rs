@@ -9,7 +9,8 @@
 //! * `pool`, `slots`, `record`, `graph`, `transpositions`, `edges`, `eviction`: the graph and its
 //!   memory;
 //! * `iteration`: the loop; `path`, `select`, `amaf`, `spread`, `regret_matching`: the descent;
-//!   `expand`: growth; `backpropagate`, `proof`: the way back;
+//!   `chance`: nodes in which the chance role draws; `expand`: growth; `backpropagate`, `proof`:
+//!   the way back;
 //! * `proof_numbers`, `questions`: proofs by proof-number search, beside the tree;
 //! * `request`, `family`, `worker`, `playout_queue`, `rollout`, `pipeline`: requests and threads.
 //!
@@ -24,6 +25,7 @@
 
 mod amaf;
 mod backpropagate;
+mod chance;
 mod config;
 mod edges;
 mod eviction;
@@ -115,7 +117,7 @@ pub struct Search {
     amaf_table: Option<TableId>,
     /// None where no positions are solved beside the tree.
     questions: Option<Questions>,
-    /// The sum of both roles' goals in the first result, and whether it differed in another.
+    /// The sum of the pair's goals in the first result, and whether it differed in another.
     first_sum: Option<u64>,
     has_varying_sum: bool,
     /// Longest path since the current state was reached.
@@ -139,13 +141,13 @@ impl Search {
             // Priors take the place of AMAF values, and counting facts has its cost.
             config.placements = None;
         }
-        let roles = machine.info().n_roles();
+        let (roles, chance) = (machine.info().n_roles(), machine.info().chance_role());
         config.placements.take_if(|found| !amaf::fits(found, roles));
         let current = machine.initial_state();
         let pipeline = Pipeline::start(&machine, &config);
         let mut search = Search {
             role,
-            graph: Graph::new(&config, roles, role.index(), current.len()),
+            graph: Graph::new(&config, roles, chance, role.index(), current.len()),
             game: WriterGame::new(
                 Arc::clone(&machine).reasoner(),
                 Random::new(config.seed),

@@ -12,6 +12,9 @@
 //! untried move is a child without known bounds. So one winning move proves a node, and a lost node
 //! is proven with its last child.
 //!
+//! *Chance.* `chance` has the bounds of nodes in which the chance role draws. They are bounds of an
+//! expected goal, rounded outwards.
+//!
 //! *Simultaneous moves.* Nothing is assumed about the others. A move of a role is worth at least
 //! the least and at most the greatest bound in its *row*: all joint moves that contain it, once all
 //! of them are in the graph. Rows of more than [`MAX_ROW`] joint moves are not examined. The best
@@ -66,7 +69,9 @@ impl Graph {
         proof.bounds.clear();
         proof.bounds.extend_from_slice(&self.bounds[node]);
         let was_solved = self.nodes[node].solved;
-        if self.nodes[node].mover == SIMULTANEOUS {
+        if self.is_chance_node(node) {
+            self.update_chance(node, selected[0], of_child, &mut proof.bounds);
+        } else if self.nodes[node].mover == SIMULTANEOUS {
             self.update_simultaneous(node, selected, of_child, &mut proof);
         } else {
             self.update_mover(node, selected[0], of_child, bounds, &mut proof);
@@ -169,9 +174,9 @@ impl Graph {
 
     /// The role against which a mover breaks ties.
     fn tie_break_opponent(&self, mover: usize) -> Option<usize> {
-        match self.roles {
-            1 => None,
-            2 => Some(1 - mover),
+        match (self.roles, self.pair) {
+            (1, _) => None,
+            (_, Some([first, second])) => Some(if mover == first { second } else { first }),
             _ => (mover != self.searcher).then_some(self.searcher),
         }
     }

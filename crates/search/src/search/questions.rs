@@ -63,9 +63,11 @@ pub(super) struct Questions {
 }
 
 impl Questions {
-    /// `None` unless the game has two roles and expansions are wanted.
+    /// `None` unless the game has two roles, neither of them chance, and expansions are wanted.
     pub(super) fn new(machine: &Arc<dyn Machine>, config: &SearchConfig) -> Option<Self> {
-        let is_wanted = machine.info().n_roles() == 2 && config.proof_effort > 0.0;
+        let info = machine.info();
+        let has_two_players = info.n_roles() == 2 && info.chance_role().is_none();
+        let is_wanted = has_two_players && config.proof_effort > 0.0;
         let max_bytes = MAX_TABLE_BYTES.min(config.max_bytes / MEMORY_SHARE);
         is_wanted.then(|| Self {
             proofs: ProofNumberSearch::new(machine, max_bytes),

@@ -70,7 +70,7 @@ impl Search {
         let root = self.graph.root;
         let record = &self.graph.nodes[root];
         self.visits_before_root = record.visits;
-        if !record.is_expanded() || record.mover != SIMULTANEOUS {
+        if !record.is_expanded() || record.mover != SIMULTANEOUS || !self.graph.is_mixed(root) {
             return;
         }
         for role in 0..self.graph.roles {

@@ -176,7 +176,8 @@ impl Search {
         let role = self.role.index();
         let bounds = self.graph.bounds[root][role];
         let record = &self.graph.nodes[root];
-        if record.mover != SIMULTANEOUS || !record.is_expanded() || bounds.is_exact() {
+        let is_unmixed = record.mover != SIMULTANEOUS || !record.is_expanded();
+        if is_unmixed || bounds.is_exact() || !self.graph.is_mixed(root) {
             return Vec::new();
         }
         let role_moves = self.graph.role_moves(root, role);
@@ -220,6 +221,8 @@ impl Search {
             ProofClass::Open
         };
         let lower_confidence_bound = match visits {
+            // A solved edge may have no whole goal in games with chance.
+            _ if self.graph.chance.is_some() && block.is_solved(slot) => block.means[slot],
             0 => f32::NEG_INFINITY,
             _ => {
                 let (mean, minimax) = (block.means[slot], block.minimax[slot]);

@@ -68,7 +68,8 @@ pub(super) struct PositionInfo {
     pub(super) terminal_moves: Vec<MoveId>,
     /// For each terminal child and role the goal.
     pub(super) terminal_goals: Vec<u8>,
-    /// The static value for each role, of the mover's best child where the children were generated.
+    /// The static value for each role, of the mover's best child where the children were generated,
+    /// or the mean over the outcomes of chance.
     /// Where the children prove the value, the goals. Empty if nothing is known.
     pub(super) value: Vec<f32>,
 }
@@ -129,12 +130,14 @@ impl PositionInfo {
     }
 
     /// The first move to a terminal child that no other can surpass: the mover has 100, and the
-    /// other of two roles 0.
-    pub(super) fn winning_move(&self, n_roles: usize) -> Option<MoveId> {
-        let mover = self.mover()?;
+    /// other of two roles 0. The chance role does not count, and wins nothing.
+    pub(super) fn winning_move(&self, n_roles: usize, chance: Option<usize>) -> Option<MoveId> {
+        let mover = self.mover().filter(|&mover| chance != Some(mover))?;
+        let n_with_aim = n_roles - usize::from(chance.is_some());
+        let is_other = |role: usize| role != mover && chance != Some(role);
         let is_win = |goals: &[u8]| {
-            let mut others = goals.iter().enumerate().filter(|&(role, _)| role != mover);
-            goals[mover] == 100 && n_roles <= 2 && others.all(|(_, &goal)| goal == 0)
+            let mut others = goals.iter().enumerate().filter(|&(role, _)| is_other(role));
+            goals[mover] == 100 && n_with_aim <= 2 && others.all(|(_, &goal)| goal == 0)
         };
         let winning = self.terminal_rows(n_roles).position(is_win)?;
         Some(self.terminal_moves[winning])

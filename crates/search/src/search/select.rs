@@ -21,6 +21,9 @@
 //! role draws among the moves within [`NEAR_TIE`] points of it (Tak, Lanctot and Winands 2014), and
 //! with the probability [`UNIFORM_SHARE`] among all its edges.
 //!
+//! The chance role draws: see `chance`. Where it alone chooses with one other role, that role has
+//! no reason to mix its moves and takes upper confidence bounds at the root too.
+//!
 //! A solved move needs no more visits (MCTS-Solver; Winands, Björnsson and Saito 2008), and moves
 //! whose upper bound is below the mover's proven lower bound are not selected.
 //!
@@ -339,7 +342,11 @@ impl Search {
     fn select_edges(&mut self, record: &Node, path: &mut Path) -> bool {
         let node = path.last_node();
         if record.mover != SIMULTANEOUS {
-            let Some(edge) = self.select_for_mover(node, record) else {
+            let edge = match self.graph.is_chance_node(node) {
+                true => self.select_outcome(node, record),
+                false => self.select_for_mover(node, record),
+            };
+            let Some(edge) = edge else {
                 return false;
             };
             path.select(edge);
@@ -347,7 +354,11 @@ impl Search {
         }
         for role in 0..self.graph.roles {
             if self.graph.role_moves(node, role).has_choice() {
-                let Some(edge) = self.select_simultaneous(node, role) else {
+                let edge = match self.graph.chance.is_some_and(|it| usize::from(it) == role) {
+                    true => self.draw_chance_move(node, role),
+                    false => self.select_simultaneous(node, role),
+                };
+                let Some(edge) = edge else {
                     path.deselect();
                     return false;
                 };
@@ -450,7 +461,8 @@ impl Search {
     fn select_simultaneous(&mut self, node: NodeId, role: usize) -> Option<EdgeId> {
         self.has_simultaneous = true;
         let role_moves = *self.graph.role_moves(node, role);
-        if node == self.graph.root && role_moves.n_legal <= regret_matching::MAX_MOVES {
+        let is_mixed_root = node == self.graph.root && self.graph.is_mixed(node);
+        if is_mixed_root && role_moves.n_legal <= regret_matching::MAX_MOVES {
             if role_moves.has_untried()
                 && let Some(new) = self.graph.add_edge(node, role)
             {

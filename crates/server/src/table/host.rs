@@ -26,6 +26,7 @@ use panza_player::player::{
     Basis, Manager, Record, Searcher, StartRequest, StartRules, preferred_search, search_config,
 };
 use panza_player::telemetry::panic_text;
+use panza_rules::gdl::CHANCE_ROLE;
 use panza_rules::ids::{Id, MoveId, RoleId};
 use panza_search::search::SearchConfig;
 
@@ -126,6 +127,8 @@ struct Game {
     config: SearchConfig,
     /// For each role its search.
     searches: Vec<Option<Box<dyn Searcher>>>,
+    /// Draws the moves of the chance role.
+    random: Random,
     /// For each role its choice of this turn.
     choices: Vec<Option<MoveId>>,
     /// What Panza found when it chose this turn; shown once all have chosen.
@@ -250,6 +253,7 @@ impl Host {
             built,
             config,
             searches: (0..n_roles).map(|_| None).collect(),
+            random: self.chance_numbers(),
             choices: vec![None; n_roles],
             found: None,
             spent: Spent::default(),
@@ -294,6 +298,15 @@ impl Host {
             }
             game.config = study.apply(&game.config);
         }
+    }
+
+    /// The numbers of the chance role: others at each table, unless the search has a seed.
+    fn chance_numbers(&self) -> Random {
+        let time = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+        Random::new(match self.settings.search.seed {
+            0 => time.map_or(1, |time| time.as_nanos() as u64),
+            seed => seed,
+        })
     }
 
     /// The log of this game, like that of a match.
@@ -505,7 +518,8 @@ impl Host {
         self.enter(game);
     }
 
-    /// Enters the present state: chooses for roles without a choice, and ends a game that is over.
+    /// Enters the present state: chooses for roles without a choice and for that of chance, and
+    /// ends a game that is over.
     fn enter(&mut self, game: &mut Game) {
         let (turn, state) = (game.course.turn(), game.course.position.state());
         self.shown.note_turn(&game.built.machine, turn, state);
@@ -541,8 +555,12 @@ impl Host {
             self.view.problem = Some(format!("the game has not ended after {turn} turns"));
         }
         for role in 0..game.choices.len() {
-            game.choices[role] = match *game.course.legal(role) {
-                [only] => Some(only),
+            let draws = self.opened.roles[role] == CHANCE_ROLE && !self.opened.is_person[role];
+            game.choices[role] = match game.course.legal(role) {
+                &[only] => Some(only),
+                moves if draws && !moves.is_empty() => {
+                    Some(moves[game.random.below(moves.len() as u32) as usize])
+                }
                 _ => None,
             };
             if self.view.phase == Phase::Playing && game.course.legal(role).is_empty() {
@@ -587,7 +605,10 @@ impl Host {
                 if self.view.phase != Phase::Playing || !self.view.people.contains(&true) {
                     return Err("there are no sides to switch".to_string());
                 }
-                self.opened.is_person.iter_mut().for_each(|it| *it = !*it);
+                let roles = self.opened.roles.iter();
+                for (is_person, role) in self.opened.is_person.iter_mut().zip(roles) {
+                    *is_person = !*is_person && role != CHANCE_ROLE;
+                }
                 self.view.people.clone_from(&self.opened.is_person);
                 game.searches.iter_mut().for_each(|search| *search = None);
                 (self.view.answer, game.found) = (None, None);

@@ -1,8 +1,9 @@
 //! Tables: games between people and Panza in this process.
 //!
 //! A table has a game, its roles shared between people and Panza, and a thread that makes their
-//! moves: those of people as they come, those of Panza by a search. After each change the table
-//! publishes all that there is to see as one [`View`] with a version.
+//! moves: those of people as they come, those of Panza by a search, those of the chance role at
+//! random. After each change the table publishes all that there is to see as one [`View`] with a
+//! version.
 //!
 //! Invariants: every joint move is legal on the table's machine; where several roles choose, nobody
 //! sees a choice before all have chosen; while a match of a game manager runs, no table searches or
@@ -33,7 +34,7 @@ use panza_machine::machine::Machine;
 use panza_machine::machine::random::Random;
 use panza_player::config::Settings;
 use panza_player::player::{Player, StartRules, Status};
-use panza_rules::gdl::{self, Diagnostic, Severity, sexpr};
+use panza_rules::gdl::{self, CHANCE_ROLE, Diagnostic, Severity, sexpr};
 use panza_sync::allocator;
 
 /// Tables at the same time. A further one takes the place of the one that was idle longest.
@@ -112,9 +113,9 @@ pub struct Setting {
 /// The roles that people play.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum People {
-    /// The first role of the rulesheet.
+    /// The first role of the rulesheet that is not chance.
     First,
-    /// Every role.
+    /// Every role but that of chance.
     All,
     /// The roles of these names.
     Named(Vec<String>),
@@ -462,9 +463,13 @@ fn is_over(table: &Table) -> bool {
 
 /// Whether a person plays, for each role.
 fn people(people: &People, roles: &[String]) -> Result<Vec<bool>, TableError> {
+    let is_chance = |role: &String| role == CHANCE_ROLE;
     let names = match people {
-        People::First => return Ok((0..roles.len()).map(|role| role == 0).collect()),
-        People::All => return Ok(vec![true; roles.len()]),
+        People::First => {
+            let first = roles.iter().position(|role| !is_chance(role));
+            return Ok((0..roles.len()).map(|role| first == Some(role)).collect());
+        }
+        People::All => return Ok(roles.iter().map(|role| !is_chance(role)).collect()),
         People::Named(names) => names,
     };
     if let Some(name) = names.iter().find(|name| !roles.contains(name)) {

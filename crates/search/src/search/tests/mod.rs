@@ -1,5 +1,6 @@
 //! Tests of the search as a whole, on small games.
 
+mod chance;
 mod consistency;
 mod games;
 mod graph;

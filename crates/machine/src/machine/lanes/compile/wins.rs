@@ -13,6 +13,7 @@
 use super::cover::LutCover;
 use super::{Circuit, Literal, current_bases, leaves_under};
 use crate::propnet::{GateKind, Network, Node, Signal};
+use panza_rules::gdl::CHANCE_ROLE;
 use panza_rules::ids::{BaseId, GateId, IdVec, MoveId, RoleId};
 
 /// The goal of a win.
@@ -43,7 +44,8 @@ pub(super) struct Mover<'a> {
 }
 
 impl<'a> Mover<'a> {
-    /// The mover, unless several roles have a choice, or none.
+    /// The mover, unless several roles have a choice, or none, or the chance role, which wins and
+    /// avoids nothing.
     pub(super) fn of(network: &'a Network) -> Option<Self> {
         let possible = network.legal.ids();
         let possible = possible.filter(|&mv| network.legal[mv] != Signal::FALSE);
@@ -52,6 +54,9 @@ impl<'a> Mover<'a> {
         possible.for_each(|mv| of_role[network.moves[mv].0].push(mv));
         let mut choosing = of_role.ids().filter(|&role| of_role[role].len() > 1);
         let role = choosing.next().filter(|_| choosing.next().is_none())?;
+        if network.roles[role] == CHANCE_ROLE {
+            return None;
+        }
         let moves = std::mem::take(&mut of_role[role]);
         Some(Self {
             network,
