@@ -41,6 +41,8 @@ function namedCells(args, laid) {
   for (const shape of new Set(laid.boards.map((board) => board.shape))) {
     const { nBoardArguments, nCellArguments } = shape;
     const taken = nBoardArguments + nCellArguments;
+    // A board of a single cell has no name for it.
+    if (taken === 0) continue;
     const found = [];
     for (let at = 0; at + taken <= args.length; ) {
       const key = args.slice(at, at + nBoardArguments).join(" ");

@@ -8,6 +8,8 @@ import { drawPiece, isGround, isSilhouette, look, sideColour } from "./pieces.js
 
 const CELL = 100;
 const MARGIN = 44;
+/** The longest name at an edge. */
+const LONGEST_NAME = 10;
 /** Room for coloured sides. */
 const BORDER = 50;
 /** The height of a cell on which things are stacked, in cells. */
@@ -58,7 +60,8 @@ function drawBoard(board, before) {
     below: ["square", "stack"].includes(shape.form) && shape.columnNames.some((name) => name !== ""),
   };
   const border = shape.borders === null ? 6 : BORDER;
-  const left = names.left ? MARGIN : border;
+  const longest = Math.max(0, ...shape.lineNames.map((name) => name.length));
+  const left = names.left ? Math.max(MARGIN, 14 * Math.min(longest, LONGEST_NAME)) : border;
   const below = names.below ? MARGIN : border;
   const tall = shape.form === "stack" ? STACK : 1;
   const width = left + shape.width * CELL + border;
@@ -76,7 +79,7 @@ function drawBoard(board, before) {
     names.below &&
       shape.columnNames
         .slice(0, shape.width)
-        .map((name, column) => edgeName(name, left + (column + 0.5) * CELL, height - below / 2, shape.height === 1)),
+        .map((name, column) => edgeName(name, left + (column + 0.5) * CELL, height - below / 2)),
   ];
   const says = board.title === "" ? `The board of ${shape.name}` : `The board ${board.title}`;
   const svg = drawn(
@@ -151,8 +154,8 @@ function drawBorders(shape, at) {
   );
 }
 
-function edgeName(name, x, y, isWhole = false) {
-  const shown = name.length > 3 && !isWhole ? `${name.slice(0, 2)}…` : name;
+function edgeName(name, x, y) {
+  const shown = name.length > LONGEST_NAME ? `${name.slice(0, LONGEST_NAME - 1)}…` : name;
   const size = Math.min(30, 160 / Math.max(1, shown.length));
   return drawn(
     "text",

@@ -71,6 +71,17 @@ const GROUNDS = new Set(["wall", "floor", "goal"]);
 
 const THINGS = { box: "crate", crate: "crate", player: "person", keeper: "person", at: "person" };
 
+const INK = { fill: "#2b2f36", edge: "#12161b", ink: "#ffffff" };
+
+/** Marks that say no more than that something is so. */
+const MARKS = {
+  painted: { form: "tile", label: "", ...INK },
+  marked: { form: "tile", label: "", ...INK },
+  on: { form: "disc", label: "", ...SIDES.yellow },
+  lit: { form: "disc", label: "", ...SIDES.yellow },
+  visited: { form: "disc", label: "", ...SIDES.grey },
+};
+
 /** The words of a name, in small letters: `whiteKing2` as white, king, 2. */
 function wordsOf(name) {
   return name
@@ -90,6 +101,7 @@ export function look(content) {
   if (words.length === 1 && Object.hasOwn(OTHER_SHAPES, words[0])) {
     return { form: OTHER_SHAPES[words[0]], label: "" };
   }
+  if (words.length === 1 && Object.hasOwn(MARKS, words[0])) return MARKS[words[0]];
   if (words.length === 1 && GROUNDS.has(words[0])) return { form: words[0], label: "" };
   if (words.length === 1 && Object.hasOwn(THINGS, words[0])) return { form: THINGS[words[0]], label: "" };
   const code = words.length === 1 ? /^([wb])([prnbqk])$/.exec(words[0]) : null;

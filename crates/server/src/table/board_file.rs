@@ -44,6 +44,9 @@ struct Entry {
     columns: Vec<String>,
     #[serde(default)]
     rows: Vec<String>,
+    /// What stands at the edge instead of these values.
+    column_names: Option<Vec<String>>,
+    row_names: Option<Vec<String>>,
     /// Whether the row is named before the column.
     #[serde(default)]
     rows_first: bool,
@@ -112,6 +115,11 @@ impl Entry {
         });
         // Names of lines that lean or are no grid would stand beside the wrong cells.
         let has_names = self.lean == 0.0 && self.places.is_empty();
+        let names = |given: &Option<Vec<String>>, values: &[String]| match given {
+            Some(names) => names.clone(),
+            None if has_names => values.to_vec(),
+            None => Vec::new(),
+        };
         Ok(Layout {
             function: self.fact.clone(),
             arity: self.arguments,
@@ -124,16 +132,8 @@ impl Entry {
             links: self.links.clone(),
             borders: self.borders.clone(),
             grounds: grounds.collect(),
-            lines: if has_names {
-                self.rows.clone()
-            } else {
-                Vec::new()
-            },
-            columns: if has_names {
-                self.columns.clone()
-            } else {
-                Vec::new()
-            },
+            lines: names(&self.row_names, &self.rows),
+            columns: names(&self.column_names, &self.columns),
             contents: blank.into_iter().collect(),
             has_blanks: false,
         })
