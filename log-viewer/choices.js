@@ -19,7 +19,9 @@ export function cellName(board, key) {
 export function readChoices(moves, laid, effects = []) {
   const read = moves.map((text, index) => {
     const args = argumentsOf(text);
-    return { text, args, named: namedCells(args, laid), changes: changesOf(effects[index], laid) };
+    const named = namedCells(args, laid);
+    const isLying = named.length > 0 && contentAt(named[0], laid);
+    return { text, args, named, isLying, changes: changesOf(effects[index], laid) };
   });
   const isKnown = effects.length === moves.length && read.some(({ changes }) => changes.size > 0);
   const lines = linesOf(read, laid, isKnown);
@@ -35,9 +37,9 @@ function argumentsOf(text) {
   return Array.isArray(read) ? read.slice(1).map((argument) => joined([argument])) : [];
 }
 
-/** The cells that arguments name in full, in their order. */
+/** The cells that arguments name in full, in their order: on the board that most of the arguments fit. */
 function namedCells(args, laid) {
-  let most = [];
+  let most = { cells: [], covered: 0, taken: 0 };
   for (const shape of new Set(laid.boards.map((board) => board.shape))) {
     const { nBoardArguments, nCellArguments } = shape;
     const taken = nBoardArguments + nCellArguments;
@@ -52,9 +54,19 @@ function namedCells(args, laid) {
       if (isCell) found.push(cellName(board, cell));
       at += isCell ? taken : 1;
     }
-    if (found.length > most.length) most = found;
+    const covered = taken * found.length;
+    if (covered > most.covered || (covered === most.covered && taken > most.taken)) most = { cells: found, covered, taken };
   }
-  return most;
+  return most.cells;
+}
+
+/** Whether something lies on the cell of this name. */
+function contentAt(name, laid) {
+  return laid.boards.some((board) =>
+    [...board.cells].some(
+      ([key, { contents }]) => cellName(board, key) === name && contents.some(({ isBlank }) => !isBlank),
+    ),
+  );
 }
 
 /** What a move does to cells: by name what went and what came there, empty contents left out. */
@@ -88,14 +100,17 @@ function actorOf(read) {
   return common.length === 1 ? common[0] : null;
 }
 
-function stepsByEffect({ args, named, changes }, actor) {
+function stepsByEffect({ args, named, isLying, changes }, actor) {
   if (changes.size === 0) return args.length === 0 ? [] : named.map((name) => new Set([name]));
   const cells = [...changes];
   const isNamed = (name) => named.includes(name);
   const one = (names) => (names.length === 1 ? [new Set(names)] : null);
   const comers = cells.filter(([, { came }]) => came.length > 0).map(([name]) => name);
   const isChanged = (name) => changes.has(name);
-  if (named.length > 1 && named.every(isChanged)) return named.map((name) => new Set([name]));
+  const isEach = named.length > 1 && named.every(isChanged);
+  // A piece that leaves its cell with each of the moves.
+  const isMoved = named.length === 2 && isLying && isChanged(named[1]);
+  if (isEach || isMoved) return named.map((name) => new Set([name]));
   if (actor !== null) {
     const found = one(cells.filter(([, { came }]) => came.includes(actor)).map(([name]) => name));
     if (found !== null) return found;
@@ -109,11 +124,12 @@ function stepsByEffect({ args, named, changes }, actor) {
   const rank = ({ from, to }) => 2 * Number(isNamed(from)) + Number(isNamed(to));
   const best = Math.max(...pairs.map(rank));
   const pair = pairs.find((pair) => rank(pair) === best);
-  if (pair !== undefined) return [new Set([pair.from]), new Set([pair.to])];
+  const namedComers = comers.filter(isNamed);
+  const isPlaced = best === 0 && namedComers.length === 1;
+  if (pair !== undefined && !isPlaced) return [new Set([pair.from]), new Set([pair.to])];
   // A piece that changes on its way, such as a man that becomes a king.
   const left = cells.filter(([, { went, came }]) => went.length > 0 && came.length === 0).map(([name]) => name);
   const namedLeft = left.filter(isNamed);
-  const namedComers = comers.filter(isNamed);
   if (namedLeft.length === 1 && comers.length === 1) return [new Set(namedLeft), new Set(comers)];
   const placed = comers.filter((name) => changes.get(name).went.length === 0);
   const gone = cells.filter(([, { went }]) => went.length > 0).map(([name]) => name);
@@ -181,15 +197,19 @@ function lineNamed(boards, coordinate, args) {
 
 /**
  * What clicking on cells has come to: `{ picked, open, ready }`, with the moves that go on and those that are complete. A
- * cell that continues no move begins anew, or clears what was picked. A piece with one move needs no second click.
+ * cell that continues no move begins anew, or clears what was picked. A piece with one move needs no second click, and a
+ * cell to which one move alone leads no first one.
  */
 export function pick(choices, picked, cell) {
   for (const tried of [[...picked, cell], [cell], []]) {
     const state = stateOf(choices, tried);
     const [only, ...others] = [...state.open, ...state.ready];
     if (only !== undefined && others.length === 0) return { picked: tried, open: [], ready: [only] };
-    if (tried.length === 0 || only !== undefined) return state;
+    if (tried.length === 0) break;
+    if (only !== undefined) return state;
   }
+  const leading = choices.filter(({ steps }) => steps.length > 1 && steps.at(-1).has(cell));
+  if (leading.length === 1) return { picked: [cell], open: [], ready: leading };
   return stateOf(choices, []);
 }
 
