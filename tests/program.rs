@@ -12,6 +12,7 @@ mod cli;
 mod faults;
 #[cfg(target_os = "linux")]
 mod hostile;
+mod lsp;
 mod match_e2e;
 mod matches;
 mod pages;
