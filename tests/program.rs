@@ -8,6 +8,7 @@ mod support;
 
 mod access;
 mod cli;
+mod edit;
 #[cfg(target_os = "linux")]
 mod faults;
 #[cfg(target_os = "linux")]

@@ -566,6 +566,7 @@ mod tests {
             "/api/matches/m/bund%6ce",
             "/api/matches/m/tiltyard",
             "/api/unpack",
+            "/api/preview",
         ] {
             assert!(is_heavy(path, false), "{path}");
         }

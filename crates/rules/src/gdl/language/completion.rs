@@ -38,6 +38,17 @@ struct Frame<'a> {
     n_items: usize,
 }
 
+/// A place where a name may be written.
+struct Asked {
+    expected: Expected,
+    /// Whether it is the first word of a list.
+    is_first: bool,
+    /// The statement that it is in.
+    statement: Option<usize>,
+    /// What is there already.
+    replaced: Span,
+}
+
 /// The proposals at a byte offset of `text`, with the place of what they replace.
 pub(super) fn completions(text: &str, outline: &Outline, offset: u32) -> (Span, Vec<Completion>) {
     let offset = offset.min(text.len() as u32);
@@ -92,7 +103,13 @@ pub(super) fn completions(text: &str, outline: &Outline, offset: u32) -> (Span, 
     let mut found = Vec::new();
     words(expected, is_first, &mut found);
     let statement = number.filter(|_| !frames.is_empty());
-    names(outline, expected, is_first, statement, &mut found);
+    let at = Asked {
+        expected,
+        is_first,
+        statement,
+        replaced,
+    };
+    names(outline, &at, &mut found);
     found.truncate(MAX_PROPOSALS);
     (replaced, found)
 }
@@ -148,13 +165,10 @@ fn words(expected: Expected, is_first: bool, found: &mut Vec<Completion>) {
     }
 }
 
-fn names(
-    outline: &Outline,
-    expected: Expected,
-    is_first: bool,
-    statement: Option<usize>,
-    found: &mut Vec<Completion>,
-) {
+fn names(outline: &Outline, asked: &Asked, found: &mut Vec<Completion>) {
+    let Asked {
+        expected, is_first, ..
+    } = *asked;
     // In the order of how likely they are meant.
     let rank = |name: &Name| match (expected, name.kind) {
         (Expected::Term(_), Kind::Variable) if !is_first => Some(1),
@@ -173,8 +187,12 @@ fn names(
         (_, Kind::Variable) => None,
     };
     let is_here = |name: &Name| {
-        let of = |&place: &usize| outline.occurrences[place].statement;
-        name.kind != Kind::Variable || name.places.first().map(of) == statement
+        let first = name.places.first().map(|&place| outline.occurrences[place]);
+        // What is being written is no name yet.
+        let is_new = name.places.len() == 1 && first.is_some_and(|it| it.span == asked.replaced);
+        let is_known =
+            name.kind != Kind::Variable || first.map(|it| it.statement) == asked.statement;
+        is_known && !is_new
     };
     let names = outline.names.iter().filter(|name| is_here(name));
     let mut ranked: Vec<(u8, &Name)> = names.filter_map(|name| Some((rank(name)?, name))).collect();

@@ -181,6 +181,11 @@ fn proposals_fit_their_place() {
         &["?n"],
     );
     check("(<= (q ?x) (does |)", &["white", "black", "?x"], &[]);
+    check(
+        "(<= (q ?x) (nea|r ?x)",
+        &["true ${1:fact}"],
+        &["near ${1:?x}"],
+    );
     check("; (|", &[], &["white"]);
     let cell = Sheet::read("(<= (q ?x) (true (cell ?x ").completions(26).1;
     assert_eq!(cell[0].label, "?x");
