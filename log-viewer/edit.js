@@ -175,6 +175,7 @@ async function look() {
     return;
   }
   own.isPreviewing = true;
+  later("patience", PREVIEW_PAUSE, () => setText(byId("preview-says"), "Trying the game out …"));
   const { version } = own;
   try {
     const seen = await askPreview(own.editor.text);
@@ -190,6 +191,7 @@ async function look() {
     if (version === own.version) setText(byId("preview-says"), problem.message);
   } finally {
     own.isPreviewing = false;
+    clearTimeout(own.timers.patience);
   }
 }
 

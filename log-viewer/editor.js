@@ -187,7 +187,7 @@ export class RulesEditor {
           looks,
           meanings,
           EditorView.lineWrapping,
-          EditorView.contentAttributes.of({ "aria-label": "Rules in GDL", spellcheck: "false" }),
+          EditorView.contentAttributes.of({ "aria-label": "Rules in GDL", spellcheck: "false", tabindex: "0" }),
           keymap.of([
             ...closeBracketsKeymap,
             ...searchKeymap,

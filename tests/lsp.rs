@@ -352,7 +352,11 @@ wait('no diagnostics', function() return #vim.diagnostic.get(buffer) == 0 end)
 vim.api.nvim_win_set_cursor(0, { 5, 50 })
 local places = ask('textDocument/definition')
 vim.lsp.util.apply_workspace_edit(ask('textDocument/rename', { newName = 'square' }), client.offset_encoding)
-vim.lsp.buf.formatting_sync(nil, 60000)
+if vim.lsp.buf.format then
+  vim.lsp.buf.format({ timeout_ms = 60000 })
+else
+  vim.lsp.buf.formatting_sync(nil, 60000)
+end
 local out = { 'definition in line ' .. (places[1].range.start.line + 1) }
 vim.list_extend(out, vim.api.nvim_buf_get_lines(buffer, 0, -1, false))
 vim.fn.writefile(out, vim.env.RESULT)

@@ -58,7 +58,7 @@ fn diagnostic(sheet: &Sheet, fault: &Fault) -> Diagnostic {
         help => format!("{}\n{help}", fault.message),
     };
     Diagnostic {
-        range: range(sheet, fault.span),
+        range: range(sheet, sheet.place(fault)),
         severity: Some(match fault.severity {
             Severity::Error => DiagnosticSeverity::ERROR,
             Severity::Warning => DiagnosticSeverity::WARNING,

@@ -8,7 +8,7 @@
 //! Never uses: HTTP, pages, tables.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use crossbeam::channel::{RecvTimeoutError, bounded};
@@ -21,6 +21,7 @@ use panza_machine::structure::board::{self, BoardPainter, Layout};
 use panza_player::player::Position;
 use panza_rules::gdl::{self, Rules, Severity};
 use panza_rules::ids::{Id, RoleId};
+use panza_sync::allocator;
 
 /// Time for building the game; without a network in this time the prover plays.
 const BUILD_TIME: Duration = Duration::from_secs(2);
@@ -43,6 +44,10 @@ const MAX_MOVES: usize = 500;
 const PAUSE: Duration = Duration::from_millis(10);
 /// Stack for deep recursion in building.
 const STACK_BYTES: usize = 64 << 20;
+/// Threads at the same time, those of previews that nobody waits for any more included.
+const MAX_THREADS: usize = 2;
+/// How many there are.
+static N_THREADS: AtomicUsize = AtomicUsize::new(0);
 
 /// What there is to see of a game.
 #[derive(Clone, PartialEq, Debug, Serialize)]
@@ -108,6 +113,13 @@ pub fn preview(text: &str, is_busy: impl Fn() -> bool) -> Result<Preview, Previe
     if let Some(fault) = errors.min_by_key(|fault| !fault.code.ends_with("-parenthesis")) {
         return Err(PreviewError::Rules(fault.one_line("rules", text)));
     }
+    let more = |n: usize| (n < MAX_THREADS).then_some(n + 1);
+    let counted = N_THREADS.fetch_update(Ordering::AcqRel, Ordering::Acquire, more);
+    if counted.is_err() {
+        let why = "other games are still being tried out".to_string();
+        return Err(PreviewError::Rules(why));
+    }
+    let thread = OneThread;
     let stop = Arc::new(AtomicBool::new(false));
     let (sender, made) = bounded(1);
     let until = Instant::now() + WHOLE_TIME;
@@ -115,7 +127,14 @@ pub fn preview(text: &str, is_busy: impl Fn() -> bool) -> Result<Preview, Previe
     let spawned = std::thread::Builder::new()
         .name("preview".into())
         .stack_size(STACK_BYTES)
-        .spawn(move || drop(sender.send(look(&rules, &of_thread))));
+        .spawn(move || {
+            let seen = look(&rules, &of_thread);
+            drop(rules);
+            allocator::give_back();
+            drop(thread);
+            // Nobody may wait for it any more.
+            drop(sender.send(seen));
+        });
     if spawned.is_err() {
         return Err(PreviewError::Rules("the system gives no thread".into()));
     }
@@ -138,6 +157,15 @@ pub fn preview(text: &str, is_busy: impl Fn() -> bool) -> Result<Preview, Previe
             }
             Err(RecvTimeoutError::Timeout) => {}
         }
+    }
+}
+
+/// One of [`N_THREADS`], while it exists.
+struct OneThread;
+
+impl Drop for OneThread {
+    fn drop(&mut self) {
+        N_THREADS.fetch_sub(1, Ordering::AcqRel);
     }
 }
 

@@ -23,7 +23,7 @@ use super::lines::Lines;
 use super::read::unwrapped;
 use super::rules::Rules;
 use super::span::Span;
-use super::token::{TokenKind, tokens};
+use super::token::{Token, TokenKind, tokens};
 
 /// A rulesheet that was analysed.
 #[derive(Clone, Debug)]
@@ -83,27 +83,44 @@ impl Sheet {
         format(&self.text).ok()
     }
 
+    /// The place of a diagnostic of this sheet, as narrow as it is known: a misspelt name rather
+    /// than all that it stands in.
+    pub fn place(&self, diagnostic: &Diagnostic) -> Span {
+        let name = match &diagnostic.remedy {
+            Remedy::Name { from, .. } => self.named(diagnostic.span, from),
+            Remedy::Unknown | Remedy::Edits(_) => None,
+        };
+        name.unwrap_or(diagnostic.span)
+    }
+
+    /// The first place of a name inside a span.
+    fn named(&self, span: Span, name: &str) -> Option<Span> {
+        let text = self.text.get(span.range())?;
+        let is_it =
+            |token: &Token| token.kind == TokenKind::Symbol && text[token.span.range()] == *name;
+        let found = tokens(text).find(is_it)?.span.range();
+        let start = span.start as usize;
+        Some(Span::new(start + found.start, start + found.end))
+    }
+
     /// What mends a diagnostic of this sheet, if that is known.
     pub fn fix(&self, diagnostic: &Diagnostic) -> Option<Fix> {
         match &diagnostic.remedy {
             Remedy::Unknown => None,
             Remedy::Edits(edits) => {
-                let title = match diagnostic.code {
-                    "unclosed-parenthesis" => "Add what is missing: `)`".to_string(),
-                    "stray-parenthesis" => "Remove what closes nothing: `)`".to_string(),
-                    _ => "Write it as a fact".to_string(),
+                let title = match (diagnostic.code, edits.len()) {
+                    ("unclosed-parenthesis", _) => "Add the missing `)`",
+                    ("stray-parenthesis", 1) => "Remove this `)`",
+                    ("stray-parenthesis", _) => "Remove these `)`",
+                    _ => "Write it as a fact",
                 };
-                let edits = edits.clone();
-                Some(Fix { title, edits })
+                Some(Fix {
+                    title: title.to_string(),
+                    edits: edits.clone(),
+                })
             }
             Remedy::Name { from, to } => {
-                let text = self.text.get(diagnostic.span.range())?;
-                let found = tokens(text).find(|token| {
-                    token.kind == TokenKind::Symbol && text[token.span.range()] == **from
-                })?;
-                let start = diagnostic.span.start as usize;
-                let range = found.span.range();
-                let span = Span::new(start + range.start, start + range.end);
+                let span = self.named(diagnostic.span, from)?;
                 Some(Fix {
                     title: format!("Change `{}` to `{}`", brief(from), brief(to)),
                     edits: vec![Edit::replacement(span, &**to)],

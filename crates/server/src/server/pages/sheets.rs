@@ -145,18 +145,19 @@ fn check(text: String) -> Page {
     let is_short = |edits: &[Edit]| edits.len() <= MAX_EDITS;
     let edits = fixes.iter().flatten().flat_map(|fix| &fix.edits);
     let spans = edits.map(|edit| edit.span);
-    let spans = spans.chain(faults.iter().map(|fault| fault.span));
+    let spans = spans.chain(faults.iter().map(|fault| sheet.place(fault)));
     let units = Units::new(
         &sheet.text,
         spans.flat_map(|span| [span.start, span.end]).collect(),
     );
     let shown = faults.iter().zip(fixes).map(|(fault, fix)| {
-        let place = sheet.lines.place(&sheet.text, fault.span.start);
+        let span = sheet.place(fault);
+        let place = sheet.lines.place(&sheet.text, span.start);
         Shown {
             severity: fault.severity.as_str(),
             code: fault.code,
-            from: units.of(fault.span.start),
-            to: units.of(fault.span.end),
+            from: units.of(span.start),
+            to: units.of(span.end),
             line: place.line + 1,
             column: place.column + 1,
             message: &fault.message,
