@@ -13,6 +13,8 @@ use panza_rules::gdl::language::Sheet;
 const MAX_BYTES: usize = 16 << 20;
 const MAX_ALL_BYTES: usize = 64 << 20;
 const MAX_DOCUMENTS: usize = 1000;
+/// Limit on the bytes of an address.
+const MAX_ADDRESS: usize = 8192;
 /// A document is analysed when it was not changed for this time.
 const PAUSE: Duration = Duration::from_millis(120);
 
@@ -75,11 +77,14 @@ impl Documents {
     /// A document has this text now. The diagnostics are due at once for one that was opened.
     ///
     /// # Errors
-    /// There are too many documents.
+    /// There are too many documents, or the address is too long.
     pub fn set(&mut self, address: &str, version: i32, text: String) -> Result<(), String> {
         let is_new = !self.by_address.contains_key(address);
         if is_new && self.by_address.len() >= MAX_DOCUMENTS {
             return Err(format!("more than {MAX_DOCUMENTS} documents are open"));
+        }
+        if address.len() > MAX_ADDRESS {
+            return Err(format!("an address has more than {MAX_ADDRESS} bytes"));
         }
         let others = self.by_address.iter();
         let others = others.filter(|(own, _)| own.as_str() != address);

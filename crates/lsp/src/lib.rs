@@ -25,7 +25,7 @@ use session::{Flow, Session};
 use transport::Incoming;
 
 /// Messages that wait, at most.
-const MAX_WAITING: usize = 16;
+const MAX_WAITING: usize = 2;
 
 /// Why the server ends before it is asked to.
 #[derive(Debug, thiserror::Error)]

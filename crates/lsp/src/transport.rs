@@ -11,8 +11,8 @@ use serde_json::json;
 
 use super::ServeError;
 
-/// Limit on the bytes of a message. A document in JSON can be several times as long as its text.
-const MAX_BYTES: u64 = 64 << 20;
+/// Limit on the bytes of a message. A document in JSON is longer than its text.
+const MAX_BYTES: u64 = 32 << 20;
 /// Limits on the bytes of a header and on the number of headers.
 const MAX_HEADER: u64 = 4096;
 const MAX_HEADERS: usize = 32;
@@ -146,7 +146,7 @@ mod tests {
             ("Content-Length: 9\r\n", "ends inside the headers"),
             (
                 "Content-Length: 99999999999\r\n\r\n{}",
-                "at most 67108864 are taken",
+                "at most 33554432 are taken",
             ),
             ("a: b\n".repeat(40).as_str(), "more than 32 headers"),
         ] {

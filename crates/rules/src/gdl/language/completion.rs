@@ -209,7 +209,7 @@ fn names(outline: &Outline, asked: &Asked, found: &mut Vec<Completion>) {
 
 /// The name with a field for each argument. Fields of more arguments than anybody fills in are left
 /// out.
-pub(super) fn snippet(name: &Name) -> String {
+fn snippet(name: &Name) -> String {
     const MOST_FIELDS: usize = 20;
     let mut snippet = escaped(&name.text);
     for (place, argument) in name.arguments.iter().take(MOST_FIELDS).enumerate() {

@@ -15,7 +15,6 @@ mod words;
 
 pub use completion::Completion;
 pub use outline::{Kind, Name, Occurrence, Outline, Statement};
-pub use words::{Standing, WORDS, Word, word};
 
 use super::diagnostic::{Diagnostic, Edit, Remedy};
 use super::format::format;
@@ -24,6 +23,7 @@ use super::read::unwrapped;
 use super::rules::Rules;
 use super::span::Span;
 use super::token::{Token, TokenKind, tokens};
+use words::word;
 
 /// A rulesheet that was analysed.
 #[derive(Clone, Debug)]
@@ -196,11 +196,6 @@ impl Sheet {
     /// What may be written at a byte offset, and the place of what it replaces.
     pub fn completions(&self, offset: u32) -> (Span, Vec<Completion>) {
         completion::completions(&self.text, &self.outline, offset)
-    }
-
-    /// The name with a field for each argument, as completions put it in.
-    pub fn snippet(name: &Name) -> String {
-        completion::snippet(name)
     }
 
     /// The place of the name at a byte offset that can be renamed.

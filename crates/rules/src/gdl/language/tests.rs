@@ -255,3 +255,31 @@ fn every_question_is_answered_for_every_broken_text() {
         sheet.laid_out();
     }
 }
+
+#[test]
+fn every_word_of_every_game_is_known() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../gdl-games");
+    let files = std::fs::read_dir(folder).expect("the games are there");
+    let paths = files.map(|file| file.expect("it can be read").path());
+    let sheets: Vec<_> = paths
+        .filter(|path| path.extension().is_some_and(|ending| ending == "gdl"))
+        .collect();
+    assert!(sheets.len() > 20);
+    for path in sheets {
+        let text = std::fs::read_to_string(&path).expect("it is text");
+        let words = tokens(&text).filter(|token| token.kind == TokenKind::Symbol);
+        let words: Vec<Span> = words.map(|token| token.span).collect();
+        let sheet = Sheet::read(text);
+        let places = sheet.outline.occurrences.iter();
+        let places: Vec<Span> = places.map(|place| place.span).collect();
+        assert_eq!(places, words, "{}", path.display());
+        for (number, name) in sheet.outline.names.iter().enumerate() {
+            let is_fact = name.is_fact && name.kind == Kind::Function;
+            let mut places = sheet.outline.places(number);
+            let is_defined = places.any(|place| place.is_definition);
+            let form = name.form();
+            assert!(is_defined || name.kind != Kind::Relation, "{form}");
+            assert!(is_defined || !is_fact, "{form} in {}", path.display());
+        }
+    }
+}
