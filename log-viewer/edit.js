@@ -13,6 +13,8 @@ import { Refused, askGames, askPreview, askRules, checkRules, layOutRules, openT
 /** Milliseconds without a change, after which the text is checked and a sound one tried out. */
 const PAUSE = 120;
 const PREVIEW_PAUSE = 600;
+/** After so long a server that did not answer is asked again. */
+const RETRY = 2000;
 /** After so long it is asked again whether a match is still being played. */
 const BUSY_PAUSE = 5000;
 const STORED = "panza-edit";
@@ -112,6 +114,8 @@ async function check() {
     else if (own.previewed !== null) setText(byId("preview-says"), "This is the game before the last changes.");
   } catch (problem) {
     setText(byId("counts"), `The rules could not be checked: ${problem.message}`);
+    // The server may be away for a while.
+    if (!(problem instanceof Refused)) later("check", RETRY, check);
   } finally {
     own.isChecking = false;
   }

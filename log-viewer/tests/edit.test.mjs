@@ -148,6 +148,26 @@ test("a click leads to a table with these rules", () =>
     assert.equal(await page.inputValue("#name"), "going");
   }));
 
+test("everything is done with the keyboard", () =>
+  withPage({}, async (page) => {
+    await open(page);
+    await write(page, `${SOUND}(<= (next (at 3)) (tru (at 2)))`);
+    await page.waitForSelector(".cm-lintRange");
+    // The list of the editor; the first letter of a fix makes it.
+    await page.keyboard.press("ControlOrMeta+Shift+M");
+    await page.waitForSelector(".cm-panel-lint");
+    await page.keyboard.press("c");
+    await found(page, "No errors and no warnings.");
+    await page.keyboard.press("ControlOrMeta+Shift+M");
+    await page.keyboard.press("Escape");
+    await page.waitForSelector(".cm-panel-lint", { state: "detached" });
+    await page.keyboard.press("Tab");
+    assert.equal(await page.evaluate(() => document.activeElement.closest(".cm-editor")), null);
+    await page.keyboard.press("Shift+Tab");
+    await page.keyboard.press("ControlOrMeta+Enter");
+    await page.waitForURL(/\/play#[0-9a-f]{16}$/);
+  }));
+
 test("files are opened and saved", () =>
   withPage({}, async (page) => {
     const path = join(folder, "mine.kif");
