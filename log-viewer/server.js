@@ -117,3 +117,33 @@ export async function askTurn(table, turn) {
 export function tellTable(table, order) {
   return post(`/api/tables/${encodeURIComponent(table)}`, order);
 }
+
+/** The rulesheet of a game inside the program. */
+export async function askRules(game) {
+  return (await ask(`/api/games/${encodeURIComponent(game)}`)).text();
+}
+
+/** What is wrong with a rulesheet: `{ diagnostics, more }`, with places in UTF-16 units. */
+export function checkRules(text) {
+  return post("/api/check", { text });
+}
+
+/** A rulesheet in the canonical layout, or null where its parentheses do not match. */
+export async function layOutRules(text) {
+  return (await post("/api/format", { text })).text;
+}
+
+/** What may be written at a place of a rulesheet: `{ from, to, proposals }`. */
+export function askProposals(text, at) {
+  return post("/api/complete", { text, at });
+}
+
+/** What the name at a place of a rulesheet means, or null. */
+export function askMeaning(text, at) {
+  return post("/api/explain", { text, at });
+}
+
+/** The first position of a game and some random games, or `{ busy: true }` while a match is played. */
+export function askPreview(text) {
+  return post("/api/preview", { text });
+}

@@ -53,6 +53,7 @@ fn help_has_an_example_of_each_command() {
         "games",
         "check",
         "format",
+        "lsp",
         "verify",
         "perft",
         "stats",

@@ -136,6 +136,11 @@ fn messages() {
 }
 
 #[test]
+fn what_editors_send() {
+    run("editor", 1000);
+}
+
+#[test]
 fn requests() {
     run("http", 1500);
 }

@@ -8,10 +8,12 @@ mod support;
 
 mod access;
 mod cli;
+mod edit;
 #[cfg(target_os = "linux")]
 mod faults;
 #[cfg(target_os = "linux")]
 mod hostile;
+mod lsp;
 mod match_e2e;
 mod matches;
 mod pages;

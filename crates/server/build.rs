@@ -44,13 +44,15 @@ fn embed_games(root: &Path) {
 fn embed_viewer(root: &Path) {
     let folder = root.join("log-viewer");
     println!("cargo::rerun-if-changed={}", folder.display());
-    let mut paths: Vec<PathBuf> = fs::read_dir(&folder)
-        .map(|entries| {
-            entries
-                .filter_map(|entry| Some(entry.ok()?.path()))
-                .collect()
-        })
-        .unwrap_or_default();
+    // The libraries of the viewer have a folder of their own; their names are unique among all.
+    let folders = [folder.clone(), folder.join("vendor")];
+    let entries = folders
+        .iter()
+        .filter_map(|folder| fs::read_dir(folder).ok());
+    let mut paths: Vec<PathBuf> = entries
+        .flatten()
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .collect();
     paths.retain(|path| {
         let extension = path.extension().and_then(|extension| extension.to_str());
         matches!(extension, Some("html" | "css" | "js" | "svg"))

@@ -19,6 +19,7 @@ use panza::arena::tournament::{plan::Schedule, results, tally};
 use panza::build::{self, BuildBudget};
 use panza::config::Settings;
 use panza::gdl;
+use panza::gdl::language::Sheet;
 use panza::ids::RoleId;
 use panza::learning::evaluation::Trainer;
 use panza::machine::Machine;
@@ -48,6 +49,7 @@ pub struct Target {
 pub const TARGETS: &[Target] = &[
     target("message", message, seeds::messages),
     target("rules", rules, seeds::rules),
+    target("editor", editor, seeds::sessions),
     target("http", http, seeds::requests),
     target("logs", logs, seeds::logs),
     target("tournament", tournament, seeds::tournaments),
@@ -66,6 +68,8 @@ const fn target(name: &'static str, run: fn(&[u8]), seeds: fn() -> Vec<Vec<u8>>)
 pub const SERVER_THREAD: &str = "fuzzed-server";
 /// An answer of the server that takes longer is a fault.
 const PATIENCE: Duration = Duration::from_secs(20);
+/// Places of a text at which an editor asks.
+const QUESTIONS: usize = 40;
 /// Diagnostics of one text that are rendered, at most.
 const DIAGNOSTICS: usize = 50;
 /// Between the files of a match in an input of `logs`.
@@ -108,6 +112,7 @@ pub fn rules(bytes: &[u8]) {
         diagnostic.render("text", &text, false);
         diagnostic.one_line("text", &text);
     }
+    questions(&text);
     let Some(once) = laid_out(&text) else { return };
     let (again, _) = gdl::load(&once);
     let shown = |rules: &gdl::Rules| -> Vec<String> {
@@ -115,6 +120,41 @@ pub fn rules(bytes: &[u8]) {
         rules.map(|rule| rule.to_string()).collect()
     };
     assert_eq!(shown(&rules), shown(&again), "the rules stay the same");
+}
+
+/// What an editor asks of a rulesheet, at some of its places.
+fn questions(text: &str) {
+    let sheet = Sheet::read(text);
+    let is_within = |span: gdl::Span| text.get(span.range()).is_some();
+    let places = sheet.outline.occurrences.windows(2);
+    places.for_each(|two| assert!(two[0].span.end <= two[1].span.start, "{two:?}"));
+    for diagnostic in sheet.diagnostics.iter().take(DIAGNOSTICS) {
+        let edits = sheet.fix(diagnostic).map_or(Vec::new(), |fix| fix.edits);
+        let is_sound = edits.iter().all(|edit| is_within(edit.span));
+        let is_ordered = edits.is_sorted_by(|one, next| one.span.end <= next.span.start);
+        assert!(is_sound && is_ordered, "{diagnostic:?}");
+    }
+    let step = text.len() / QUESTIONS + 1;
+    for offset in (0..=text.len()).step_by(step).map(|offset| offset as u32) {
+        let place = sheet.lines.place(text, offset);
+        let back = sheet.lines.offset(text, place);
+        assert!(back <= offset, "{offset} is {place:?} is {back}");
+        let (replaced, _) = sheet.completions(offset);
+        assert!(is_within(replaced) || !text.is_char_boundary(offset as usize));
+        if let Some(found) = sheet.explain(offset) {
+            assert!(is_within(found.span), "{found:?}");
+        }
+        if let Ok(edits) = sheet.rename(offset, "other") {
+            assert!(edits.iter().all(|edit| is_within(edit.span)), "{edits:?}");
+        }
+    }
+}
+
+/// What an editor sends to the language server.
+pub fn editor(bytes: &[u8]) {
+    let input = std::io::Cursor::new(bytes.to_vec());
+    // That it is no protocol is an error, which most of these inputs are.
+    drop(panza::lsp::serve(input, std::io::sink()));
 }
 
 /// The laid out text, which does not change when it is laid out again.

@@ -277,3 +277,26 @@ pub fn memories() -> Vec<Vec<u8>> {
     drop(store);
     vec![fs::read(&path).expect("the file was written")]
 }
+
+/// What editors send: a document that is opened, questions about it, and a goodbye.
+pub fn sessions() -> Vec<Vec<u8>> {
+    let place = r#"{"textDocument":{"uri":"file:///a.gdl"},"position":{"line":1,"character":6}"#;
+    let ask = |id: u32, what: &str, more: &str| {
+        format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{what}","params":{place}{more}}}}}"#)
+    };
+    let texts = [
+        r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"capabilities":{}}}"#.to_string(),
+        r#"{"jsonrpc":"2.0","method":"textDocument/didOpen","params":{"textDocument":{"uri":"file:///a.gdl","languageId":"gdl","version":1,"text":"(role a)\n(<= (legal a ?x) (tru ?x)"}}}"#.to_string(),
+        r#"{"jsonrpc":"2.0","method":"textDocument/didChange","params":{"textDocument":{"uri":"file:///a.gdl","version":2},"contentChanges":[{"text":"(role a)\n(init (p ?x))"}]}}"#.to_string(),
+        ask(2, "textDocument/hover", ""),
+        ask(3, "textDocument/completion", ""),
+        ask(4, "textDocument/rename", r#","newName":"b""#),
+        ask(5, "textDocument/definition", ""),
+        ask(6, "textDocument/formatting", r#","options":{"tabSize":2,"insertSpaces":true}"#),
+        ask(7, "textDocument/documentSymbol", ""),
+        r#"{"jsonrpc":"2.0","id":8,"method":"shutdown"}"#.to_string(),
+        r#"{"jsonrpc":"2.0","method":"exit"}"#.to_string(),
+    ];
+    let framed = texts.map(|text| format!("Content-Length: {}\r\n\r\n{text}", text.len()));
+    vec![framed.concat().into_bytes(), framed[0].clone().into_bytes()]
+}

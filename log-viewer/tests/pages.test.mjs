@@ -11,8 +11,12 @@ const read = (name) => readFileSync(new URL(name, folder), "utf8");
 const pages = names.filter((name) => name.endsWith(".html"));
 const scripts = names.filter((name) => name.endsWith(".js"));
 
+/** Libraries, which are served beside the viewer's own files. */
+const libraries = readdirSync(new URL("vendor", folder)).filter((name) => name.endsWith(".js"));
+
 /** The modules that one imports, and those that they import. */
 function imports(name, found = new Set()) {
+  if (libraries.includes(name)) return found;
   for (const [, other] of read(name).matchAll(/from "\.\/(\w+\.js)"/g)) {
     if (!found.has(other)) imports(other, found.add(other));
   }
@@ -22,9 +26,9 @@ function imports(name, found = new Set()) {
 test("everything that a page asks for is there", () => {
   for (const page of pages) {
     for (const [, address] of read(page).matchAll(/(?:src|href)="([^"]+)"/g)) {
-      if (address.startsWith("data:") || ["/", "/play", "/viewer"].includes(address) || address.startsWith("#")) continue;
+      if (address.startsWith("data:") || ["/", "/edit", "/play", "/viewer"].includes(address) || address.startsWith("#")) continue;
       const name = /^\/assets\/([\w.]+)$/.exec(address)?.[1];
-      assert.ok(name === "plotly.min.js" || names.includes(name), `${page}: ${address}`);
+      assert.ok(name === "plotly.min.js" || [...names, ...libraries].includes(name), `${page}: ${address}`);
     }
   }
 });
@@ -35,6 +39,18 @@ test("a page names all modules beforehand, so that none is waited for twice", ()
     const named = [...text.matchAll(/rel="modulepreload" href="\/assets\/([\w.]+)"/g)].map(([, name]) => name);
     const entry = /type="module" src="\/assets\/([\w.]+)"/.exec(text)?.[1];
     assert.deepEqual(named.sort(), entry === undefined ? [] : [...imports(entry)].sort(), page);
+  }
+});
+
+test("the license of every package in a library is beside it", () => {
+  const vendor = new URL("vendor/", folder);
+  const lock = JSON.parse(readFileSync(new URL("package-lock.json", vendor), "utf8"));
+  const licenses = readFileSync(new URL("codemirror.LICENSE.txt", vendor), "utf8");
+  for (const [path, { version }] of Object.entries(lock.packages)) {
+    const name = path.replace("node_modules/", "");
+    // What makes the file is not in it.
+    if (name === "" || name.includes("esbuild")) continue;
+    assert.ok(licenses.includes(`\n== ${name} ${version}\n`), name);
   }
 });
 
@@ -60,7 +76,7 @@ test("every module begins by saying what it holds", () => {
 });
 
 test("every module is of use to a page", () => {
-  const entries = ["match.js", "list.js", "play.js"];
+  const entries = ["match.js", "list.js", "play.js", "edit.js"];
   const used = new Set([...entries, ...entries.flatMap((name) => [...imports(name)])]);
   assert.deepEqual(
     scripts.filter((name) => !used.has(name)),

@@ -8,6 +8,7 @@ mod bench;
 mod check;
 mod format;
 mod games;
+mod lsp;
 mod manual;
 mod match_games;
 mod perft;
@@ -85,6 +86,13 @@ enum Command {
             Example:\n  panza format my-game.gdl --write"
     )]
     Format(format::FormatArguments),
+    /// Serve an editor that writes rulesheets, by the Language Server Protocol on standard input.
+    #[command(
+        after_help = "Editors start it: diagnostics as you type, layout, completion, hover, definitions, references,\n\
+            renaming, fixes. docs/editing.md says how in VS Code, Neovim, Helix and Emacs.\n\
+            Status 1: the editor did not say goodbye.\n\nExample:\n  panza lsp --stdio"
+    )]
+    Lsp(lsp::LspArguments),
     /// Compare recorded playouts with the engines: legal moves, next states, terminality, goals.
     #[command(
         after_help = "A trace has one JSON object per line and state: playout, step, state, terminal, legal, moves,\n\
@@ -191,6 +199,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<Outcome> {
         Command::Games(arguments) => games::run(arguments, output),
         Command::Check(arguments) => check::run(arguments, output),
         Command::Format(arguments) => format::run(arguments, output),
+        Command::Lsp(arguments) => lsp::run(arguments),
         Command::Verify(arguments) => verify::run(arguments, output),
         Command::Perft(arguments) => perft::run(arguments, output),
         Command::Stats(arguments) => stats::run(arguments, output),

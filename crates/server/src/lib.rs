@@ -1,7 +1,8 @@
 //! A player behind HTTP: the GGP protocol, games between people and Panza, and pages for browsers.
 //!
 //! [`server`] reads messages and serves pages, [`table`] has the games that people play in a
-//! browser, [`games`] the rulesheets that come with the program.
+//! browser, [`preview`] a look at rules that are being written, [`games`] the rulesheets that come
+//! with the program.
 //!
 //! Invariants: nothing that a client sends panics, delays a match or allocates without a bound.
 //!
@@ -10,5 +11,6 @@
 #![forbid(unsafe_code)]
 
 pub mod games;
+pub mod preview;
 pub mod table;
 pub mod server;

@@ -182,7 +182,10 @@ impl Checker<'_> {
                 if let Some(other) = others.find(|other| is_similar(other)) {
                     let message = format!("`{}` occurs only once in this rule", brief(name));
                     let help = format!("did you mean `{}`?", brief(other));
-                    self.warn("single-variable", rule.span, message, &help);
+                    let warning = Diagnostic::warning("single-variable", rule.span, message)
+                        .with_help(help)
+                        .with_name(name, Some(other));
+                    self.diagnostics.push(warning);
                 }
             }
         }

@@ -25,6 +25,56 @@ impl Severity {
     }
 }
 
+/// A change of a text: what stands at `span` becomes `text`.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Edit {
+    /// The place; empty where something is put in.
+    pub span: Span,
+    /// What stands there afterwards.
+    pub text: String,
+}
+
+impl Edit {
+    /// Takes out what stands at a place.
+    pub fn removal(span: Span) -> Self {
+        Self::replacement(span, "")
+    }
+
+    /// Puts another text in a place.
+    pub fn replacement(span: Span, text: impl Into<String>) -> Self {
+        Self {
+            span,
+            text: text.into(),
+        }
+    }
+
+    /// Puts a text behind a place.
+    pub fn insertion(after: Span, text: impl Into<String>) -> Self {
+        let span = Span {
+            start: after.end,
+            end: after.end,
+        };
+        Self::replacement(span, text)
+    }
+}
+
+/// How a diagnostic can be mended by a program.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub enum Remedy {
+    /// Not known.
+    #[default]
+    Unknown,
+    /// By these changes, in the order of the text.
+    Edits(Vec<Edit>),
+    /// By another name in the place of the diagnostic.
+    Name {
+        /// The name that stands there.
+        from: Box<str>,
+        /// The name to write.
+        to: Box<str>,
+    },
+}
+
 /// One finding.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Diagnostic {
@@ -38,6 +88,8 @@ pub struct Diagnostic {
     pub message: String,
     /// How to mend it; may be empty.
     pub help: String,
+    /// The same for programs.
+    pub remedy: Remedy,
 }
 
 impl Diagnostic {
@@ -49,6 +101,7 @@ impl Diagnostic {
             span,
             message: message.into(),
             help: String::new(),
+            remedy: Remedy::Unknown,
         }
     }
 
@@ -63,6 +116,21 @@ impl Diagnostic {
     /// The same with help text.
     pub fn with_help(mut self, help: impl Into<String>) -> Self {
         self.help = help.into();
+        self
+    }
+
+    /// The same with changes that mend it.
+    pub fn with_edits(mut self, edits: Vec<Edit>) -> Self {
+        self.remedy = Remedy::Edits(edits);
+        self
+    }
+
+    /// The same with a name that is meant in the place of another, if there is one.
+    pub fn with_name(mut self, from: &str, to: Option<&str>) -> Self {
+        if let Some(to) = to {
+            let (from, to) = (from.into(), to.into());
+            self.remedy = Remedy::Name { from, to };
+        }
         self
     }
 

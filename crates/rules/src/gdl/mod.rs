@@ -14,6 +14,8 @@ pub mod components;
 pub mod diagnostic;
 pub mod format;
 mod formula;
+pub mod language;
+pub mod lines;
 pub mod read;
 mod recover;
 pub mod rules;
@@ -26,7 +28,7 @@ mod usage;
 
 use std::collections::HashSet;
 
-pub use diagnostic::{Diagnostic, Severity};
+pub use diagnostic::{Diagnostic, Edit, Severity};
 pub use rules::{Atom, Literal, Rule, Rules, Term};
 pub use sexpr::Sexpr;
 pub use span::Span;
@@ -43,11 +45,18 @@ pub const MAX_ROLES: usize = 1000;
 /// Faulty statements are left out and reported. [`is_playable`] says whether what is left is a
 /// game.
 pub fn load(text: &str) -> (Rules, Vec<Diagnostic>) {
+    let (_, rules, diagnostics) = load_with_statements(text);
+    (rules, diagnostics)
+}
+
+/// As [`load`], with the expressions of the text.
+fn load_with_statements(text: &str) -> (Vec<Sexpr>, Rules, Vec<Diagnostic>) {
     let (statements, faults) = sexpr::parse(text);
-    if let Some(fault) = not_gdl(text, &statements) {
-        return (load_statements(&[], Vec::new()).0, vec![fault]);
-    }
-    load_statements(&statements, faults)
+    let (rules, diagnostics) = match not_gdl(text, &statements) {
+        Some(fault) => (load_statements(&[], Vec::new()).0, vec![fault]),
+        None => load_statements(&statements, faults),
+    };
+    (statements, rules, diagnostics)
 }
 
 /// A text whose expressions are names most of the time, as in prose, HTML and random bytes, or that

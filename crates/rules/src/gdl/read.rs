@@ -9,7 +9,7 @@
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
-use super::diagnostic::Diagnostic;
+use super::diagnostic::{Diagnostic, Edit};
 use super::formula::{
     Conjunction, Formula, Measure, all, alternatives, any, conjunctions, flatten_all, size_of,
     size_of_atom, size_of_literal, variables_of,
@@ -154,9 +154,18 @@ impl Reader {
             );
         };
         if items.len() == 2 {
+            let before = Span {
+                end: head.span().start,
+                ..*span
+            };
+            let after = Span {
+                start: head.span().end,
+                ..*span
+            };
             self.diagnostics.push(
                 Diagnostic::warning("rule-without-body", *span, "this rule has no conditions")
-                    .with_help("write the head alone: it is a fact"),
+                    .with_help("write the head alone: it is a fact")
+                    .with_edits(vec![Edit::removal(before), Edit::removal(after)]),
             );
         }
         let head = self.atom(head, &mut scope);

@@ -7,7 +7,7 @@
 //! each `(<=` instead, since no rule stands inside a rule. Inside a chunk the indentation shows
 //! which list is open too long, as in Parinfer (Lavers, 2015).
 
-use super::diagnostic::Diagnostic;
+use super::diagnostic::{Diagnostic, Edit};
 use super::sexpr::{Builder, MAX_DEPTH, Sexpr, unclosed};
 use super::span::Span;
 use super::token::{Token, TokenKind, tokens};
@@ -268,6 +268,7 @@ impl<'a, 't> Chunk<'a, 't> {
         let mut builder = Builder::new(self.text);
         let mut columns: Vec<u32> = Vec::new();
         let mut fault = None;
+        let mut missing: Vec<Edit> = Vec::new();
         let mut end_of_last = self.tokens.first()?.token.span;
         for placed in self.tokens {
             while placed.starts_line
@@ -280,6 +281,7 @@ impl<'a, 't> Chunk<'a, 't> {
                 let start = builder.open().next_back()?;
                 fault.get_or_insert_with(|| unclosed(start, 1, Some(placed.line)));
                 builder.close(end_of_last);
+                missing.push(Edit::insertion(end_of_last, ")"));
             }
             end_of_last = placed.token.span;
             match placed.token.kind {
@@ -290,7 +292,7 @@ impl<'a, 't> Chunk<'a, 't> {
             builder.add(&placed.token);
         }
         let fault = fault.filter(|_| builder.is_sound())?;
-        Some((builder.closed(), fault))
+        Some((builder.closed(), fault.with_edits(missing)))
     }
 
     /// Leaves out so many `)` that end a rule before its last condition, which ends at `last`.
@@ -315,7 +317,9 @@ impl<'a, 't> Chunk<'a, 't> {
         }
         let &first = early.first().filter(|_| builder.is_sound())?;
         let message = "this `)` ends the rule before its last condition";
-        let fault = Diagnostic::error("stray-parenthesis", first, message).with_help("remove it");
+        let fault = Diagnostic::error("stray-parenthesis", first, message)
+            .with_help("remove it")
+            .with_edits(early.into_iter().map(Edit::removal).collect());
         Some((builder.closed(), fault))
     }
 }

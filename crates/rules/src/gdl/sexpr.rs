@@ -6,7 +6,7 @@
 
 use std::fmt;
 
-use super::diagnostic::Diagnostic;
+use super::diagnostic::{Diagnostic, Edit};
 pub use super::recover::{parse, parse_message};
 use super::span::Span;
 use super::token::{Token, TokenKind, tokens};
@@ -190,11 +190,12 @@ impl<'a> Builder<'a> {
             };
             Diagnostic::error("stray-parenthesis", span, message)
                 .with_help("remove it, or add the `(` that it belongs to")
+                .with_edits(self.stray.iter().copied().map(Edit::removal).collect())
         });
-        let open = self
-            .open()
-            .next_back()
-            .map(|start| unclosed(start, n_open, next_line));
+        let open = self.open().next_back().map(|start| {
+            let missing = Edit::insertion(self.end, ")".repeat(n_open));
+            unclosed(start, n_open, next_line).with_edits(vec![missing])
+        });
         let faults = stray.into_iter().chain(open).collect();
         (self.closed(), faults)
     }

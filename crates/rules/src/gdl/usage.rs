@@ -142,13 +142,13 @@ impl<'a> Usage<'a> {
             .map(|(_, candidate)| candidate)
     }
 
-    /// `did you mean ...?`, or a text for when no candidate is near.
+    /// `did you mean ...?` with the name that is meant, or a text for when no candidate is near.
     fn proposal(
         &self,
         name: Symbol,
         candidates: impl Iterator<Item = Symbol>,
         otherwise: &str,
-    ) -> String {
+    ) -> (String, Option<Symbol>) {
         let n_before = self.n_proposals.replace(self.n_proposals.get() + 1);
         let candidates = candidates.take(if n_before < MAX_PROPOSALS {
             usize::MAX
@@ -156,14 +156,25 @@ impl<'a> Usage<'a> {
             0
         });
         match self.nearest(name, candidates) {
-            Some(symbol) => format!("did you mean `{}`?", brief(self.name(symbol))),
-            None => otherwise.into(),
+            Some(symbol) => (self.question(symbol), Some(symbol)),
+            None => (otherwise.into(), None),
         }
+    }
+
+    fn question(&self, meant: Symbol) -> String {
+        format!("did you mean `{}`?", brief(self.name(meant)))
     }
 
     fn warn(&mut self, code: &'static str, span: Span, message: String, help: String) {
         let warning = Diagnostic::warning(code, span, message).with_help(help);
         self.diagnostics.push(warning);
+    }
+
+    /// Reports a fault at a name that another one may have been meant for.
+    fn report(&mut self, fault: Diagnostic, help: String, name: Symbol, meant: Option<Symbol>) {
+        let to = meant.map(|meant| self.name(meant));
+        let fault = fault.with_help(help).with_name(self.name(name), to);
+        self.diagnostics.push(fault);
     }
 
     /// The relations that every game defines.
@@ -196,16 +207,18 @@ impl<'a> Usage<'a> {
             let first = misspelt
                 .filter_map(|(own, _)| Some((self.defined.get(own)?.span, *own)))
                 .min();
-            let (span, help) = match first {
+            match first {
                 Some((span, own)) => {
                     // The relation is not reported again as unused.
                     self.defined.remove(&own);
-                    (span, format!("did you mean `{}`?", self.name(word)))
+                    let fault = Diagnostic::error(code, span, message);
+                    self.report(fault, self.question(word), own.0, Some(word));
                 }
-                None => (Span::default(), help.to_string()),
-            };
-            let fault = Diagnostic::error(code, span, message).with_help(help);
-            self.diagnostics.push(fault);
+                None => {
+                    let fault = Diagnostic::error(code, Span::default(), message);
+                    self.diagnostics.push(fault.with_help(help));
+                }
+            }
         }
     }
 
@@ -219,9 +232,8 @@ impl<'a> Usage<'a> {
                 match self.meant.get(&(name, arity)) {
                     // Nothing else can be meant: the rule has no effect as it stands.
                     Some(&word) => {
-                        let help = format!("did you mean `{}`?", self.name(word));
                         let fault = Diagnostic::error("misspelt-keyword", atom.span, message);
-                        self.diagnostics.push(fault.with_help(help));
+                        self.report(fault, self.question(word), name, Some(word));
                     }
                     None => {
                         let help = "remove it, or use it in a condition".to_string();
@@ -231,9 +243,10 @@ impl<'a> Usage<'a> {
             } else {
                 let of_arity = self.defined.keys().chain(&ARITIES);
                 let of_arity = of_arity.filter(|(_, n)| *n == arity).map(|other| other.0);
-                let help = self.proposal(name, of_arity, "it never holds; a misprint?");
+                let (help, meant) = self.proposal(name, of_arity, "it never holds; a misprint?");
                 let message = format!("`{shown}/{arity}` is used but nothing defines it");
-                self.warn("undefined-relation", atom.span, message, help);
+                let fault = Diagnostic::warning("undefined-relation", atom.span, message);
+                self.report(fault, help, name, meant);
             }
         }
     }
@@ -291,19 +304,22 @@ impl<'a> Usage<'a> {
             if !arity_of.contains_key(&name)
                 && let Some(other) = self.nearest(name, in_vain.map(|(other, _)| *other))
             {
-                let help = format!("did you mean `{}`?", brief(self.name(other)));
                 let fault = Diagnostic::error("misspelt-fact", atom.span, message);
-                self.diagnostics.push(fault.with_help(help));
+                self.report(fault, self.question(other), name, Some(other));
                 continue;
             }
-            let help = match arity_of.get(&name) {
-                Some(n) => format!("facts of this name have {n} arguments elsewhere"),
+            let (help, meant) = match arity_of.get(&name) {
+                Some(n) => (
+                    format!("facts of this name have {n} arguments elsewhere"),
+                    None,
+                ),
                 None => {
                     let produced = arity_of.keys().copied();
                     self.proposal(name, produced, "it is never true; a misprint?")
                 }
             };
-            self.warn("unproduced-fact", atom.span, message, help);
+            let fault = Diagnostic::warning("unproduced-fact", atom.span, message);
+            self.report(fault, help, name, meant);
         }
     }
 
@@ -342,9 +358,10 @@ impl<'a> Usage<'a> {
                 && !self.doubtful.contains(&name)
                 && known.insert(name)
             {
-                let help = self.proposal(name, names(), &otherwise);
+                let (help, meant) = self.proposal(name, names(), &otherwise);
                 let message = format!("`{}` is not a role", brief(self.name(name)));
-                self.warn("unknown-role", atom.span, message, help);
+                let fault = Diagnostic::warning("unknown-role", atom.span, message);
+                self.report(fault, help, name, meant);
             }
         }
         for (name, span) in roles {

@@ -8,6 +8,8 @@
 //! - `/api/matches/FOLDER/log`, `/events`, `/series`, each `?from=BYTE`: the files, in whole lines
 //! - `/api/matches/FOLDER/bundle`: all of a match as one JSON object
 //! - `/api/matches/FOLDER/tiltyard`: the same in the form of match databases
+//! - `/play`, `/edit`: pages to play on and to write rulesheets; what they ask is in `tables` and
+//!   `sheets`
 //! - `/api/unpack`, by POST: unpacks the log in an object of a match database, for `/viewer`
 //! - `/metrics`, `/healthz`: figures for Prometheus, liveness
 //! - `/MATCH-ID`, on the log service's port: as `/tiltyard`
@@ -26,6 +28,7 @@
 mod asked;
 mod assets;
 mod metrics;
+mod sheets;
 mod tables;
 mod tiltyard;
 mod unpack;
@@ -58,6 +61,14 @@ const USUAL_MATCHES: usize = 100;
 const LONGEST_SEARCH: usize = 200;
 /// Where packed logs are sent, in the only spelling that is taken.
 const UNPACK: &str = "/api/unpack";
+/// Where rulesheets that are being written are sent, likewise.
+const SHEETS: [&str; 5] = [
+    "/api/check",
+    "/api/complete",
+    "/api/explain",
+    "/api/format",
+    "/api/preview",
+];
 
 /// Pages load nothing from other servers; what may show them in a frame follows.
 const CONTENT_POLICY: &str = "default-src 'none'; script-src 'self'; \
@@ -197,7 +208,9 @@ impl Pages {
                 ..assets::page("match.html", asked)
             },
             ["play"] if self.may_play(asked) => assets::page("play.html", asked),
+            ["edit"] if self.may_play(asked) => assets::page("edit.html", asked),
             ["api", "games"] if self.may_play(asked) => tables::games(),
+            ["api", "games", name] if self.may_play(asked) => sheets::text(name),
             ["api", "tables", table] if self.may_play(asked) => tables::show(&self.tables, table),
             ["api", "tables", table, "turns"] if self.may_play(asked) => {
                 tables::turn(&self.tables, table, &asked.query)
@@ -266,7 +279,8 @@ impl Pages {
 
     /// Whether a POST with this path is for the pages, not a message.
     pub fn takes_posts(asked: &Asked) -> bool {
-        asked.path == UNPACK || (!asked.at_log_service && asked.path.starts_with("/api/tables"))
+        let is_own = asked.path.starts_with("/api/tables") || SHEETS.contains(&&*asked.path);
+        asked.path == UNPACK || (!asked.at_log_service && is_own)
     }
 
     /// The answer to a POST.
@@ -288,6 +302,10 @@ impl Pages {
         match segments.as_slice() {
             ["api", "tables"] => tables::open(&self.tables, body),
             ["api", "tables", table] => tables::tell(&self.tables, table, body),
+            ["api", what] => {
+                let answer = sheets::ask(what, body, || self.is_busy());
+                answer.unwrap_or_else(|| self.nothing(asked))
+            }
             _ => self.nothing(asked),
         }
     }
@@ -303,12 +321,12 @@ impl Pages {
         }
     }
 
-    /// Whether the answer reads or unpacks a whole match.
+    /// Whether the answer reads or unpacks a whole match, or plays games.
     pub fn is_heavy(asked: &Asked) -> bool {
         let segments = segments(&asked.path).unwrap_or_default();
         let segments: Vec<&str> = segments.iter().map(AsRef::as_ref).collect();
         match segments.as_slice() {
-            ["api", "matches", _, "bundle" | "tiltyard"] | ["api", "unpack"] => true,
+            ["api", "matches", _, "bundle" | "tiltyard"] | ["api", "unpack" | "preview"] => true,
             ["" | "viewer" | "metrics" | "healthz" | "favicon.ico"] => false,
             [_] => asked.at_log_service,
             _ => false,
@@ -551,6 +569,7 @@ mod tests {
             "/api/matches/m/bund%6ce",
             "/api/matches/m/tiltyard",
             "/api/unpack",
+            "/api/preview",
         ] {
             assert!(is_heavy(path, false), "{path}");
         }

@@ -1,0 +1,38 @@
+//! How long the analysis of a rulesheet for an editor takes: `cargo run --release --example
+//! sheet_time -- FILE [COPIES]`, with so many copies of its statements under other names.
+
+#![allow(clippy::disallowed_methods, reason = "time is measured")]
+
+use std::time::Instant;
+
+use panza_rules::gdl::language::Sheet;
+use panza_rules::gdl::lines::Lines;
+
+const RUNS: u32 = 5;
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let mut arguments = std::env::args().skip(1);
+    let file = arguments.next().ok_or("expected a file")?;
+    let n_copies: usize = arguments.next().map_or(Ok(1), |number| number.parse())?;
+    let text = String::from_utf8_lossy(&std::fs::read(&file)?).into_owned();
+    let copies = (1..n_copies).map(|copy| text.replace("(true (", &format!("(true (of{copy}_")));
+    let text: String = std::iter::once(text.clone()).chain(copies).collect();
+    let mut times = Vec::new();
+    let mut sheet = Sheet::read("");
+    for _ in 0..RUNS {
+        let begin = Instant::now();
+        sheet = Sheet::read(text.clone());
+        times.push(begin.elapsed());
+    }
+    times.sort();
+    println!(
+        "{file}: {} bytes, {} lines, {} names, {} places, {} diagnostics, {:.1?} (median of {RUNS})",
+        text.len(),
+        Lines::of(&text).count(),
+        sheet.outline.names.len(),
+        sheet.outline.occurrences.len(),
+        sheet.diagnostics.len(),
+        times[times.len() / 2],
+    );
+    Ok(())
+}

@@ -1,0 +1,57 @@
+//! The comment above a statement, which documents what the statement defines.
+
+use crate::gdl::lines::Lines;
+use crate::gdl::span::Span;
+use crate::gdl::token::{TokenKind, tokens};
+
+/// Limits on the lines and bytes of one comment that are shown.
+const MAX_LINES: usize = 40;
+const MAX_BYTES: usize = 2000;
+
+/// The comments that have a line of their own, with the number of the line, in the order of the
+/// text.
+pub(super) struct Comments<'a> {
+    text: &'a str,
+    on_lines: Vec<(usize, Span)>,
+}
+
+impl<'a> Comments<'a> {
+    pub fn of(text: &'a str, lines: &Lines) -> Self {
+        let mut on_lines = Vec::new();
+        let mut last_line = None;
+        for token in tokens(text) {
+            let line = lines.line_of(token.span.start);
+            if token.kind == TokenKind::Comment && last_line != Some(line) {
+                on_lines.push((line, token.span));
+            }
+            last_line = Some(lines.line_of(token.span.end));
+        }
+        Self { text, on_lines }
+    }
+
+    /// The comment that ends on the line above `line` and begins behind the byte `after`, without
+    /// its semicolons; empty where there is none.
+    pub fn above(&self, line: usize, after: u32) -> String {
+        let mut at = self.on_lines.partition_point(|&(own, _)| own < line);
+        let mut next = line;
+        let mut found: Vec<&str> = Vec::new();
+        while at > 0 && found.len() < MAX_LINES {
+            at -= 1;
+            let (own, span) = self.on_lines[at];
+            if own + 1 != next || span.start < after {
+                break;
+            }
+            let comment = self.text[span.range()].trim_start_matches(';');
+            found.push(comment.strip_prefix(' ').unwrap_or(comment).trim_end());
+            next = own;
+        }
+        found.reverse();
+        let mut shown = found.join("\n");
+        if shown.len() > MAX_BYTES {
+            let end = (0..=MAX_BYTES).rfind(|&at| shown.is_char_boundary(at));
+            shown.truncate(end.unwrap_or(0));
+            shown.push_str(" ...");
+        }
+        shown.trim().to_string()
+    }
+}

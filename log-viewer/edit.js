@@ -1,0 +1,337 @@
+// The page to write rulesheets on. The text is checked a moment after each change and kept in the
+// browser; a sound one is tried out: its first position, the moves there and some random games. One
+// click opens a table with it.
+
+import { layOut, readShapes } from "./board.js";
+import { drawBoards } from "./drawing.js";
+import { RulesEditor } from "./editor.js";
+import { spoken } from "./expressions.js";
+import { count, counted, list } from "./format.js";
+import { byId, element, fill, setText, wordmark } from "./page.js";
+import { Refused, askGames, askPreview, askRules, checkRules, layOutRules, openTable } from "./server.js";
+
+/** Milliseconds without a change, after which the text is checked and a sound one tried out. */
+const PAUSE = 120;
+const PREVIEW_PAUSE = 600;
+/** After so long a server that did not answer is asked again. */
+const RETRY = 2000;
+/** After so long it is asked again whether a match is still being played. */
+const BUSY_PAUSE = 5000;
+const STORED = "panza-edit";
+/** Problems in the list, and moves of a role, at most. */
+const MOST_PROBLEMS = 100;
+const MOST_MOVES = 100;
+
+const FIRST = `; A game of your own. This one counts: its only player adds one until three is reached.
+
+(role player)
+
+(init (number 0))
+
+(follows 0 1)
+(follows 1 2)
+(follows 2 3)
+
+(<= (legal player add)
+  (true (number ?n)))
+
+(<= (next (number ?m))
+  (does player add)
+  (true (number ?n))
+  (follows ?n ?m))
+
+(<= terminal
+  (true (number 3)))
+
+(goal player 100)
+`;
+
+const own = {
+  editor: null,
+  /** Counts changes of the text, so that an answer about an earlier one is known. */
+  version: 0,
+  /** The text that the diagnostics are about, and they. */
+  checked: null,
+  diagnostics: [],
+  isChecking: false,
+  previewed: null,
+  isPreviewing: false,
+  timers: {},
+};
+
+/** Does something after a pause, and only once of several calls. */
+function later(name, pause, act) {
+  clearTimeout(own.timers[name]);
+  own.timers[name] = setTimeout(act, pause);
+}
+
+function stored() {
+  try {
+    const kept = JSON.parse(localStorage.getItem(STORED));
+    if (typeof kept?.text === "string" && typeof kept?.name === "string") return kept;
+  } catch {
+    // What is not readable was not written here.
+  }
+  return { name: "game", text: FIRST };
+}
+
+function store() {
+  try {
+    localStorage.setItem(STORED, JSON.stringify({ name: byId("name").value, text: own.editor.text }));
+  } catch {
+    say("This browser keeps no copy of the text: save it as a file.");
+  }
+}
+
+function say(text) {
+  setText(byId("says"), text);
+}
+
+function changed() {
+  own.version += 1;
+  clearTimeout(own.timers.preview);
+  later("store", PAUSE, store);
+  later("check", PAUSE, check);
+}
+
+/** Asks what is wrong, one question at a time. */
+async function check() {
+  if (own.isChecking) {
+    later("check", PAUSE, check);
+    return;
+  }
+  own.isChecking = true;
+  const { version } = own;
+  const { text } = own.editor;
+  try {
+    const { diagnostics, more } = await checkRules(text);
+    if (version !== own.version) return;
+    own.checked = text;
+    own.diagnostics = list(diagnostics);
+    own.editor.mark(own.diagnostics, mend);
+    showProblems(more);
+    if (isSound()) later("preview", PREVIEW_PAUSE, look);
+    else if (own.previewed !== null) setText(byId("preview-says"), "This is the game before the last changes.");
+  } catch (problem) {
+    setText(byId("counts"), `The rules could not be checked: ${problem.message}`);
+    // The server may be away for a while.
+    if (!(problem instanceof Refused)) later("check", RETRY, check);
+  } finally {
+    own.isChecking = false;
+  }
+}
+
+function isSound() {
+  return own.diagnostics.every(({ severity }) => severity !== "error");
+}
+
+function showProblems(more) {
+  const errors = own.diagnostics.filter(({ severity }) => severity === "error").length;
+  const warnings = own.diagnostics.length - errors + more;
+  const parts = [errors > 0 && counted(errors, "error"), warnings > 0 && counted(warnings, "warning")];
+  setText(byId("counts"), parts.filter(Boolean).join(", ") || "No errors and no warnings.");
+  fill(
+    byId("problems"),
+    own.diagnostics.slice(0, MOST_PROBLEMS).map((found) =>
+      element(
+        "li",
+        { class: found.severity },
+        element(
+          "button",
+          { type: "button", class: "plain", on: { click: () => own.editor.goTo(found.from, found.to) } },
+          element("small", null, `${found.line}:${found.column} `),
+          found.message,
+        ),
+        found.help !== "" && element("span", { class: "quiet" }, found.help),
+        found.fix !== null &&
+          element("button", { type: "button", class: "button fix", on: { click: () => mend(found) } }, found.fix.title),
+      ),
+    ),
+  );
+}
+
+/** Makes the changes that mend a fault, if the text is still the one in which it was found. */
+function mend(found) {
+  if (own.editor.text !== own.checked) return;
+  own.editor.change(found.fix.edits);
+  own.editor.focus();
+}
+
+async function tidy() {
+  const { version } = own;
+  try {
+    const text = await layOutRules(own.editor.text);
+    if (version !== own.version) return;
+    if (text === null) say("The parentheses do not match, so the text is left as it is.");
+    else {
+      own.editor.replace(text);
+      say("Laid out.");
+    }
+  } catch (problem) {
+    say(problem.message);
+  }
+}
+
+/** Tries the game out. */
+async function look() {
+  if (own.isPreviewing) {
+    later("preview", PREVIEW_PAUSE, look);
+    return;
+  }
+  own.isPreviewing = true;
+  later("patience", PREVIEW_PAUSE, () => setText(byId("preview-says"), "Trying the game out …"));
+  const { version } = own;
+  try {
+    const seen = await askPreview(own.editor.text);
+    if (version !== own.version) return;
+    if (seen.busy) {
+      setText(byId("preview-says"), "Panza plays a match; games are tried out after it.");
+      later("preview", BUSY_PAUSE, look);
+      return;
+    }
+    own.previewed = version;
+    show(seen);
+  } catch (problem) {
+    if (version === own.version) setText(byId("preview-says"), problem.message);
+  } finally {
+    own.isPreviewing = false;
+    clearTimeout(own.timers.patience);
+  }
+}
+
+function show(seen) {
+  const laid = layOut(list(seen.facts), readShapes(seen.shapes));
+  setText(byId("preview-says"), seen.terminal ? "The game is over before it begins." : "");
+  fill(
+    byId("board"),
+    drawBoards(laid),
+    laid.rest.length > 0 &&
+      element("ul", { class: "other-facts", "aria-label": "Other facts" }, laid.rest.map((fact) => element("li", null, spoken(fact)))),
+  );
+  fill(
+    byId("legal"),
+    seen.roles.map((role, place) => {
+      const moves = list(seen.legal[place]);
+      const more = seen.n_legal[place] - Math.min(moves.length, MOST_MOVES);
+      return element(
+        "details",
+        { open: seen.n_legal[place] <= 40 },
+        element("summary", null, `${role}: ${counted(seen.n_legal[place], "legal move")}`),
+        element("p", { class: "moves-text" }, moves.slice(0, MOST_MOVES).map(spoken).join(" · "), more > 0 && ` and ${count(more)} more`),
+      );
+    }),
+  );
+  fill(byId("playouts"), told(seen));
+}
+
+/** What random games have shown. */
+function told({ roles, playouts, is_slow: isSlow }) {
+  const { games, cut_off: cutOff, length, shortest, longest, goals } = playouts;
+  if (games === 0) {
+    const why = cutOff > 0 ? `None of ${counted(cutOff, "random game")} came to an end.` : "No random game ended in time.";
+    return element("p", null, why);
+  }
+  const of = shortest === longest ? "all" : `${count(shortest)} to ${count(longest)}, on average`;
+  return [
+    element(
+      "p",
+      null,
+      `${counted(games, "random game")}: ${of} ${length.toFixed(shortest === longest ? 0 : 1)} turns long`,
+      cutOff > 0 && `; ${count(cutOff)} more did not end`,
+      ".",
+    ),
+    element(
+      "ul",
+      { class: "mean-goals" },
+      roles.map((role, place) =>
+        element(
+          "li",
+          null,
+          element("span", null, `${role} ${goals[place].toFixed(1)}`),
+          element("meter", { min: 0, max: 100, value: goals[place], "aria-label": `Mean goal of ${role}` }),
+        ),
+      ),
+    ),
+    isSlow && element("p", { class: "quiet" }, "The game is large: it was tried out straight from the rules."),
+  ];
+}
+
+/** Puts another text into the editor; undoing brings back the one before. */
+function take(name, text, what) {
+  byId("name").value = name;
+  own.editor.replace(text);
+  say(`${what} The text before comes back with Ctrl-Z.`);
+  own.editor.focus();
+}
+
+async function startFrom(game) {
+  if (game === "") return;
+  try {
+    take(game, await askRules(game), `This is a copy of ${game}.`);
+  } catch (problem) {
+    say(problem.message);
+  }
+  byId("start").value = "";
+}
+
+async function openFile(event) {
+  const [file] = event.target.files;
+  event.target.value = "";
+  if (file === undefined) return;
+  take(file.name.replace(/\.[a-z]+$/i, ""), await file.text(), `${file.name} is open.`);
+}
+
+function save() {
+  const name = byId("name").value.trim().replace(/[^\w.-]+/g, "_") || "game";
+  const address = URL.createObjectURL(new Blob([own.editor.text], { type: "text/plain" }));
+  const link = element("a", { href: address, download: `${name}.gdl` });
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(address), 1000);
+  say(`Saved as ${name}.gdl.`);
+}
+
+async function play() {
+  store();
+  const setting = { rules: own.editor.text, name: byId("name").value, people: "first", seconds: 1 };
+  try {
+    const table = await openTable(setting);
+    // There the game can be played again.
+    sessionStorage.setItem(`panza-table-${table}`, JSON.stringify(setting));
+    location.assign(`/play#${table}`);
+  } catch (problem) {
+    if (!(problem instanceof Refused)) throw problem;
+    say(problem.message);
+  }
+}
+
+/** Keys that mean the same wherever the cursor is. */
+function key(event) {
+  if (!(event.ctrlKey || event.metaKey) || event.altKey) return;
+  const name = `${event.shiftKey ? "shift " : ""}${event.key.toLowerCase()}`;
+  const act = { "shift f": tidy, s: save, enter: play }[name];
+  if (act === undefined) return;
+  event.preventDefault();
+  event.stopPropagation();
+  act();
+}
+
+async function start() {
+  byId("wordmark").replaceWith(wordmark());
+  const { name, text } = stored();
+  byId("name").value = name;
+  own.editor = new RulesEditor(byId("editor"), text, changed);
+  window.addEventListener("keydown", key, true);
+  byId("name").addEventListener("input", () => later("store", PAUSE, store));
+  byId("start").addEventListener("change", (event) => startFrom(event.target.value));
+  byId("open").addEventListener("change", openFile);
+  byId("save").addEventListener("click", save);
+  byId("tidy").addEventListener("click", tidy);
+  byId("play").addEventListener("click", play);
+  byId("look").addEventListener("click", look);
+  window.addEventListener("pagehide", store);
+  check();
+  const games = await askGames();
+  byId("start").append(...games.map((game) => element("option", { value: game.name }, game.title)));
+}
+
+start();

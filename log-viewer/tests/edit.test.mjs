@@ -1,0 +1,208 @@
+// The page to write rules on, in a real browser: faults, fixes, layout, the preview, and the way to a table.
+
+import assert from "node:assert/strict";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { closeBrowser, openBrowser, screenshot, withPage } from "./page.mjs";
+import { play, serve } from "./server.mjs";
+
+let folder;
+let server;
+
+before(async () => {
+  folder = await mkdtemp(join(tmpdir(), "panza-edit-"));
+  server = await serve(join(folder, "logs"));
+  await openBrowser();
+});
+
+after(async () => {
+  await closeBrowser();
+  await server?.stop();
+  if (folder !== undefined) await rm(folder, { recursive: true, force: true });
+});
+
+async function open(page) {
+  await page.goto(`${server.address}/edit`);
+  await page.waitForFunction(() => document.getElementById("counts").textContent !== "");
+}
+
+/** Waits until the text is checked, and found to be like this. */
+async function found(page, counts) {
+  await page.waitForFunction((wanted) => document.getElementById("counts").textContent === wanted, counts);
+}
+
+async function startFrom(page, game) {
+  await page.selectOption("#start", game);
+  await page.waitForFunction((name) => document.getElementById("name").value === name, game);
+}
+
+/** The text in the editor; CodeMirror draws only what is seen, so short texts are wanted. */
+function text(page) {
+  return page.evaluate(() => [...document.querySelectorAll(".cm-line")].map((line) => line.textContent).join("\n"));
+}
+
+const all = "ControlOrMeta+a";
+
+/** Writes a text as a person does, without what the editor would add on its own. */
+async function write(page, rules) {
+  await page.locator(".cm-content").focus();
+  await page.keyboard.press(all);
+  await page.keyboard.insertText(rules);
+}
+
+const SOUND = `(role a)
+(init (at 1))
+(legal a go)
+(<= (next (at 2)) (does a go))
+(<= terminal (true (at 2)))
+(goal a 100)
+`;
+
+test("a fault is shown as it is typed, and mended", () =>
+  withPage({}, async (page) => {
+    await open(page);
+    await found(page, "No errors and no warnings.");
+    await write(page, SOUND);
+    await found(page, "No errors and no warnings.");
+    await page.keyboard.press("ControlOrMeta+End");
+    await page.keyboard.type("(<= (next (at 3)) (tru (at 2)");
+    await page.waitForSelector("#problems .warning, #problems .error");
+    await page.keyboard.press("Escape");
+    await page.waitForSelector(".cm-lintRange, .cm-lintPoint");
+    assert.match(await page.innerText("#problems"), /7:\d+ .*`tru\/1` is used but nothing defines it/);
+    await screenshot(page, "edit-fault", true);
+    await page.click("#problems .fix");
+    await found(page, "No errors and no warnings.");
+    assert.match(await text(page), /\(<= \(next \(at 3\)\) \(true \(at 2\)\)\)/);
+    // The same without a mouse: the panel of the editor lists faults with their fixes.
+    await write(page, `${SOUND}(<= (next (at 3)) (true (at 2))`);
+    await found(page, "1 error");
+    assert.match(await page.innerText("#problems"), /never closed/);
+    await page.focus("#problems .fix");
+    await page.keyboard.press("Enter");
+    await found(page, "No errors and no warnings.");
+    assert.ok((await text(page)).endsWith("(<= (next (at 3)) (true (at 2)))"));
+  }));
+
+test("rules are laid out by a key, and undone", () =>
+  withPage({}, async (page) => {
+    await open(page);
+    await write(page, SOUND);
+    await page.keyboard.press("ControlOrMeta+Shift+F");
+    await page.waitForFunction(() => document.getElementById("says").textContent === "Laid out.");
+    assert.match(await text(page), /\(<= \(next \(at 2\)\)\n {2}\(does a go\)\)/);
+    await page.keyboard.press("ControlOrMeta+z");
+    assert.equal((await text(page)).trim(), SOUND.trim());
+    await write(page, "(role a");
+    await page.click("#tidy");
+    await page.waitForFunction(() => /do not match/.test(document.getElementById("says").textContent));
+  }));
+
+test("names are proposed and explained", () =>
+  withPage({}, async (page) => {
+    await open(page);
+    await write(page, `${SOUND}; Where a piece is.\n(<= (near 2)\n  `);
+    await page.keyboard.type("(tru");
+    await page.waitForSelector(".cm-tooltip-autocomplete [aria-selected]");
+    assert.match(await page.innerText(".cm-tooltip-autocomplete"), /^true/);
+    await page.waitForTimeout(100);
+    await page.keyboard.press("Enter");
+    await page.waitForFunction(() => document.querySelector(".cm-content").textContent.includes("(true fact"));
+    await page.keyboard.press("Escape");
+    await page.locator(".cm-line", { hasText: "(<= terminal" }).getByText("at", { exact: true }).hover();
+    await page.waitForSelector(".meaning");
+    assert.match(await page.innerText(".meaning"), /a fact with 1 argument, defined in line 2/);
+  }));
+
+test("a game is tried out: its board, its moves and random games", () =>
+  withPage({}, async (page) => {
+    await open(page);
+    await startFrom(page, "connectFour");
+    await page.waitForSelector("#board svg.board [data-cell]");
+    assert.equal(await page.locator("#board [data-cell]").count(), 48);
+    assert.match(await page.innerText("#legal"), /8 legal moves/);
+    await page.waitForFunction(() => /random games: \d+ to \d+, on average/.test(document.getElementById("playouts").textContent));
+    await screenshot(page, "edit", true);
+    // What was there before comes back.
+    await page.locator(".cm-content").focus();
+    await page.keyboard.press("ControlOrMeta+z");
+    await page.waitForFunction(() => document.querySelector(".cm-content").textContent.includes("This one counts"));
+  }));
+
+test("a click leads to a table with these rules", () =>
+  withPage({}, async (page) => {
+    await open(page);
+    await write(page, SOUND);
+    await page.fill("#name", "going");
+    await found(page, "No errors and no warnings.");
+    await page.click("#play");
+    await page.waitForURL(/\/play#[0-9a-f]{16}$/);
+    await page.waitForFunction(() => /game is over: a 100/.test(document.getElementById("says").textContent));
+    assert.equal(await page.innerText("#name"), "going");
+    // The text is still there.
+    await page.goBack();
+    await page.waitForSelector(".cm-content");
+    assert.equal((await text(page)).trim(), SOUND.trim());
+    assert.equal(await page.inputValue("#name"), "going");
+  }));
+
+test("everything is done with the keyboard", () =>
+  withPage({}, async (page) => {
+    await open(page);
+    await write(page, `${SOUND}(<= (next (at 3)) (tru (at 2)))`);
+    await page.waitForSelector(".cm-lintRange");
+    // The list of the editor; the first letter of a fix makes it.
+    await page.keyboard.press("ControlOrMeta+Shift+M");
+    await page.waitForSelector(".cm-panel-lint");
+    await page.keyboard.press("c");
+    await found(page, "No errors and no warnings.");
+    await page.keyboard.press("ControlOrMeta+Shift+M");
+    await page.keyboard.press("Escape");
+    await page.waitForSelector(".cm-panel-lint", { state: "detached" });
+    await page.keyboard.press("Tab");
+    assert.equal(await page.evaluate(() => document.activeElement.closest(".cm-editor")), null);
+    await page.keyboard.press("Shift+Tab");
+    await page.keyboard.press("ControlOrMeta+Enter");
+    await page.waitForURL(/\/play#[0-9a-f]{16}$/);
+  }));
+
+test("files are opened and saved", () =>
+  withPage({}, async (page) => {
+    const path = join(folder, "mine.kif");
+    await writeFile(path, SOUND);
+    await open(page);
+    await page.setInputFiles("#open", path);
+    await page.waitForFunction(() => document.getElementById("name").value === "mine");
+    assert.equal((await text(page)).trim(), SOUND.trim());
+    const download = page.waitForEvent("download");
+    await page.click("#save");
+    const saved = await download;
+    assert.equal(saved.suggestedFilename(), "mine.gdl");
+    assert.equal(await readFile(await saved.path(), "utf8"), SOUND);
+  }));
+
+test("while a match is played nothing is tried out", () =>
+  withPage({}, async (page) => {
+    const match = play(server.address, { startClock: 1, playClock: 2, seed: 1 });
+    await open(page);
+    await page.waitForFunction(async () => (await (await fetch("/metrics")).text()).includes("panza_busy 1"));
+    await page.click("#look");
+    await page.waitForFunction(() => /plays a match/.test(document.getElementById("preview-says").textContent));
+    await found(page, "No errors and no warnings.");
+    await match;
+    await page.click("#look");
+    await page.waitForFunction(() => document.getElementById("playouts").textContent !== "");
+  }));
+
+for (const colorScheme of ["dark", "light"]) {
+  test(`a narrow and ${colorScheme} screen is no wider than the page`, () =>
+    withPage({ viewport: { width: 390, height: 800 }, colorScheme }, async (page) => {
+      await open(page);
+      await startFrom(page, "ticTacToe");
+      await page.waitForSelector("#board svg.board [data-cell]");
+      await screenshot(page, `edit-narrow-${colorScheme}`, true);
+      assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= window.innerWidth));
+    }));
+}
