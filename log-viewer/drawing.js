@@ -207,7 +207,8 @@ function drawCell(cell, shape, { left, top, tall, isChess, isChanged, from }) {
 function outline(form, tall, name) {
   if (form === "circle") return drawn("circle", { class: name, cx: 50, cy: 50, r: 44 });
   if (form === "hexagon") {
-    const [side, half] = [57.7, 50];
+    // A mark stays inside, since the next cells are drawn over the edge.
+    const [side, half] = name === "square" ? [57.7, 50] : [51.9, 45];
     const corners = [
       [50, 50 - side],
       [50 + half, 50 - side / 2],

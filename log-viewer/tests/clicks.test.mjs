@@ -17,8 +17,6 @@ const HEADERS = { "Content-Type": "application/json", "panza-page": "1" };
 /** A game, one of its first moves, and what is clicked for it in turn: cells, on boards of several as `board|cell`. */
 const CLICKS = [
   ["3pttc", "(move 1 4 2 2)", "1 4", "2 2"],
-  ["amazonsSuicide", "(play 4 1 1 1 10 10)", "4 1", "1 1", "10 10"],
-  ["atariGo_7x7", "(play 7 7)", "7 7"],
   ["battle", "(move 2 8 1 8)", "2 8", "1 8"],
   ["blobwars", "(dupe n1 n6 n2 n5)", "n1 n6", "n2 n5"],
   ["blocker", "(mark 1 2)", "1 2"],
@@ -45,6 +43,7 @@ const CLICKS = [
   ["pegEuro", "(jump d c2 d c4)", "d c2"],
   ["pentago", "(place 2 1 1)", "2|1 1"],
   ["quad_5x5", "(mark r5 c4)", "r5 c4"],
+  ["quad_7x7", "(block r7 c6)", "r7 c6"],
   ["queens08lg", "(place 1 2)", "1 2"],
   ["reversi", "(move 4 6)", "4 6"],
   ["reversiSuicide", "(move 4 6)", "4 6"],
@@ -53,6 +52,7 @@ const CLICKS = [
   ["speedChess", "(move knight b 1 c 3)", "b 1", "c 3"],
   ["sudokuGrade1", "(mark 3 3 3 1 6)", "3 3|3 1"],
   ["ticTacToe", "(mark 1 2)", "1 2"],
+  ["ticTacToeLarge", "(play 1 2 x)", "1 2"],
   ["tictactoe_3d_small_2player", "(select 1 1 2)", "1|1 2"],
   ["tpeg", "(jump c c1 c c3)", "c c1"],
   ["ttcc4", "(checkerMove 1 4 2 3)", "1 4", "2 3"],

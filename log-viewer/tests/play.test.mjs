@@ -80,7 +80,18 @@ describe("games are played to their end by clicks", () => {
     );
   }
 
-  for (const name of ["connectFourSuicide_7x7", "knightThrough", "chineseCheckers1"]) {
+  for (const name of [
+    "breakthroughSmall",
+    "chineseCheckers1",
+    "chomp",
+    "connectFourSuicide_7x7",
+    "connectFour_9x6",
+    "knightThrough",
+    "quad_5x5",
+    "reversiSuicide",
+    "sheepAndWolf",
+    "ticTacToeLarge",
+  ]) {
     const path = join(CORPUS, `${name}.kif`);
     test(name, { skip: !existsSync(path) }, () =>
       withPage({}, async (page) => {
