@@ -83,9 +83,10 @@ function isPlace(value) {
 }
 
 /**
- * A position on its boards: the `shapes`, the `boards`, each with its shape and its cells by key, and `rest`, the facts that lie on none. A
- * cell is `{ key, line, column, contents }`, a content `{ text, label, isBlank, rank }`; a cell that no fact names
- * is there with no contents, unless the game names the empty ones too, when it is no cell at all.
+ * A position on its boards: the `shapes`, the `boards`, each with its shape and its cells by key, and
+ * `rest`, the facts that lie on none. A cell is `{ key, line, column, contents }`, a content
+ * `{ text, label, isBlank, rank }`. A cell that no fact names is there with no contents, unless the
+ * game names the empty ones too, when it is no cell at all.
  */
 export function layOut(facts, shapes) {
   const boards = shapes
@@ -128,7 +129,7 @@ function placeAmong(fact, shape, boards) {
   return board?.cells.has(key) ? { board, key, content: content(shape, joined(read.slice(contentFrom))) } : null;
 }
 
-/** Where a fact would lie in a position that is laid out, and what it would put there; null if on no board. */
+/** Where a fact would lie in a position, and what it would put there; null if on no board. */
 export function placeOf(fact, laid) {
   for (const shape of laid.shapes) {
     const found = placeAmong(fact, shape, laid.boards);

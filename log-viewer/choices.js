@@ -1,7 +1,7 @@
 // From legal moves to clicks. Which cells are clicked for a move follows from what it does: a piece
-// that goes is clicked first and then the cell it goes to, a piece that comes is put where it comes.
-// The arguments of the move decide where several cells change, and are all there is where nothing is
-// known of the effects. Moves without cells are chosen from a list. Pure: no access to the page.
+// that leaves a cell is clicked first and then the cell it goes to; a new piece is put on its cell.
+// Where several cells change, the arguments of the move decide. They decide alone where the effects
+// are not known. Moves without cells are chosen from a list. Pure: no access to the page.
 
 import { placeOf } from "./board.js";
 import { joined, readExpression } from "./expressions.js";
@@ -17,10 +17,11 @@ export function cellName(board, key) {
  * and is empty where that is not known.
  */
 export function readChoices(moves, laid, effects = []) {
+  const occupied = occupiedCells(laid);
   const read = moves.map((text, index) => {
     const args = argumentsOf(text);
     const named = namedCells(args, laid);
-    const isLying = named.length > 0 && contentAt(named[0], laid);
+    const isLying = named.length > 0 && occupied.has(named[0]);
     return { text, args, named, isLying, changes: changesOf(effects[index], laid) };
   });
   const isKnown = effects.length === moves.length && read.some(({ changes }) => changes.size > 0);
@@ -37,7 +38,7 @@ function argumentsOf(text) {
   return Array.isArray(read) ? read.slice(1).map((argument) => joined([argument])) : [];
 }
 
-/** The cells that arguments name in full, in their order: on the board that most of the arguments fit. */
+/** The cells that arguments name in full, in their order, on the board that most arguments fit. */
 function namedCells(args, laid) {
   let most = { cells: [], covered: 0, taken: 0 };
   for (const shape of new Set(laid.boards.map((board) => board.shape))) {
@@ -60,13 +61,11 @@ function namedCells(args, laid) {
   return most.cells;
 }
 
-/** Whether something lies on the cell of this name. */
-function contentAt(name, laid) {
-  return laid.boards.some((board) =>
-    [...board.cells].some(
-      ([key, { contents }]) => cellName(board, key) === name && contents.some(({ isBlank }) => !isBlank),
-    ),
-  );
+/** The names of the cells on which something lies. */
+function occupiedCells(laid) {
+  const cells = laid.boards.flatMap((board) => [...board.cells].map(([key, { contents }]) => ({ board, key, contents })));
+  const occupied = cells.filter(({ contents }) => contents.some(({ isBlank }) => !isBlank));
+  return new Set(occupied.map(({ board, key }) => cellName(board, key)));
 }
 
 /** What a move does to cells: by name what went and what came there, empty contents left out. */
@@ -87,8 +86,9 @@ function changesOf(effect, laid) {
 }
 
 /**
- * What comes to some cell with each of several moves, and leaves the same cell with all of them, so that its leaving is no
- * part of the effects: who is moved by all, as the player of Sokoban is.
+ * The piece that every move moves, as the player of Sokoban: it comes to some cell with each of
+ * several moves. It leaves the same cell with all of them, so that its leaving is no part of the
+ * effects.
  */
 function actorOf(read) {
   const moving = read.filter(({ changes }) => changes.size > 0);
@@ -145,9 +145,9 @@ function stepsByEffect({ args, named, isLying, changes }, actor) {
 }
 
 /**
- * Where each move with arguments names no cell but a line of cells, such as the column that a disc is dropped into, any
- * cell of the line; null where that is not so. What is known of the effects must lie in the line: a bid of 3 names no
- * third row.
+ * Where each move with arguments names a line of cells, such as the column that a disc is dropped
+ * into, any cell of the line; null where that is not so. Known effects must lie in the line: a bid
+ * of 3 names no third row.
  */
 function linesOf(read, laid, isKnown) {
   const withArguments = read.filter(({ args }) => args.length > 0);
@@ -196,9 +196,9 @@ function lineNamed(boards, coordinate, args) {
 }
 
 /**
- * What clicking on cells has come to: `{ picked, open, ready }`, with the moves that go on and those that are complete. A
- * cell that continues no move begins anew, or clears what was picked. A piece with one move needs no second click, and a
- * cell to which one move alone leads no first one.
+ * What clicking on cells has come to: `{ picked, open, ready }`, with the moves that go on and those
+ * that are complete. A cell that continues no move begins anew, or clears what was picked. A piece
+ * with one move needs no second click. A cell to which only one move leads needs no first click.
  */
 export function pick(choices, picked, cell) {
   for (const tried of [[...picked, cell], [cell], []]) {

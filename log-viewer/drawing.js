@@ -10,6 +10,8 @@ const CELL = 100;
 const MARGIN = 44;
 /** The longest name at an edge. */
 const LONGEST_NAME = 10;
+/** Where more cells change, nothing is shown as moving. */
+const MOST_MOVING = 64;
 /** Room for coloured sides. */
 const BORDER = 50;
 /** The height of a cell on which things are stacked, in cells. */
@@ -39,6 +41,7 @@ export function drawBoards(laid, before) {
 /** For changed cells the earlier cell of what lies there now, if it has left that one. */
 function movesOn(board, before, changed) {
   const moved = new Map();
+  if (changed.size > MOST_MOVING) return moved;
   const isIn = (cell, text) => cell?.contents.some((content) => content.text === text && !content.isBlank) === true;
   for (const key of changed) {
     const [lying, ...others] = board.cells.get(key)?.contents ?? [];
@@ -127,7 +130,7 @@ function drawLink(from, to, at) {
   return drawn("line", { class: "link", x1, y1, x2, y2 });
 }
 
-/** The coloured sides of a board: a line beside the cells of the first and last line, and of the ends of each line. */
+/** The coloured sides: lines beside the first and last line of cells and beside the ends of lines. */
 function drawBorders(shape, at) {
   if (shape.borders === null) return null;
   const cells = [...shape.cells.values()];

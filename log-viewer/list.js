@@ -190,7 +190,7 @@ function rowOf(match) {
 
 /** The way back to a table that this browser has opened. */
 function backTo(folder) {
-  const table = localStorage.getItem(`panza-log-${folder}`);
+  const table = sessionStorage.getItem(`panza-log-${folder}`);
   return table === null ? null : element("a", { class: "back", href: `/play#${table}` }, "Play on");
 }
 

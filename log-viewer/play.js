@@ -369,7 +369,7 @@ class TablePage {
       const address = `/matches/${encodeURIComponent(view.log)}`;
       byId("leave").after(element("a", { class: "button", href: address }, "Log"));
       // The list of matches leads back here.
-      localStorage.setItem(`panza-log-${view.log}`, this.table);
+      sessionStorage.setItem(`panza-log-${view.log}`, this.table);
     }
   }
 
@@ -400,7 +400,7 @@ function turnedRound(shape) {
   return turned;
 }
 
-/** Whether the pieces of the only person, which bear the name of the role, lie above those of others. */
+/** Whether the pieces named after the only person's role lie above those of the other role. */
 function isOnTop(laid, roles, people) {
   if (people.filter(Boolean).length !== 1 || roles.length !== 2 || laid.boards.length !== 1) return false;
   const lines = roles.map((role) => {

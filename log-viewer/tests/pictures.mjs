@@ -1,5 +1,6 @@
-// Pictures of the boards of all games of the program: `node pictures.mjs`, after a build, writes docs/pictures/boards and
-// the last section of docs/boards.md. Games of several roles are shown after a few random moves.
+// Pictures of the boards of all games of the program: `node pictures.mjs`, after a build, writes the
+// folder docs/pictures/boards and the last section of docs/boards.md. Games of several roles are
+// shown after a few random moves.
 
 import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";

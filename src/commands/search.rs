@@ -9,7 +9,7 @@ use anyhow::{Context, anyhow, bail};
 use clap::Args;
 use serde_json::json;
 
-use panza_arena::analyse::examine::{build_as_in_match, study_budget};
+use panza_arena::analyse::examine::build_as_in_match;
 use panza_arena::arguments::{SearchChoice, parse_seconds, read_limited};
 use panza_arena::engine_choice::{build_prover, build_to_search};
 use panza_arena::game_source::Game;
@@ -150,7 +150,7 @@ fn studied(
     let settings = arguments.search.settings.load([])?;
     let budget = StudyBudget {
         threads: config.rollout_threads.max(1),
-        ..study_budget(&settings.metagame, time, stop)
+        ..StudyBudget::from_now(&settings.metagame, time, stop)
     };
     Ok(study(game, None, config, &budget))
 }

@@ -1,5 +1,6 @@
 //! How long the analysis of a rulesheet for an editor takes: `cargo run --release --example
-//! sheet_time -- FILE [COPIES]`, with so many copies of its statements under other names.
+//! sheet_time -- FILE [COPIES]`. COPIES is the number of copies of the statements, each with names
+//! of its own.
 
 #![allow(clippy::disallowed_methods, reason = "time is measured")]
 

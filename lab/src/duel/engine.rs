@@ -11,14 +11,13 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, anyhow, bail};
-use panza_arena::analyse::examine::study_budget;
 use panza_arena::engine_choice::{EngineChoice, EngineKind, build_for_playouts, parse_width};
 use panza_arena::game_source::{Game, Rulesheet};
 use panza_machine::build::{self, BuildBudget, BuiltGame};
 use panza_machine::machine::Reasoner;
 use panza_player::config::MetagameSettings;
 use panza_player::config::Settings;
-use panza_player::metagame::{Study, study};
+use panza_player::metagame::{Study, StudyBudget, study};
 use panza_player::player::{Searcher, preferred_search, search_config};
 use panza_player::telemetry::COMMIT;
 use panza_rules::ids::{Id, MoveId, RoleId};
@@ -193,7 +192,7 @@ impl LocalEngine {
         played.study = played.studies.iter().position(is_same);
         if seconds > 0.0 && played.study.is_none() && played.uses_study(&config, is_factored) {
             let time = Duration::from_secs_f64(seconds);
-            let budget = study_budget(&metagame, time, &Arc::default());
+            let budget = StudyBudget::from_now(&metagame, time, &Arc::default());
             played.studies.push(SeededStudy {
                 seconds,
                 seed,

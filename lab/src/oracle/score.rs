@@ -12,7 +12,6 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, anyhow};
 use clap::Args;
-use panza_arena::analyse::examine::study_budget;
 use panza_arena::arguments::{SettingsChoice, parse_seconds};
 use panza_arena::engine_choice::WIDTH;
 use panza_arena::outcome::Outcome;
@@ -24,7 +23,7 @@ use panza_machine::machine::lanes::gang::GangLayout;
 use panza_machine::machine::lanes::interpret::Features;
 use panza_machine::machine::lanes::machine::LanesMachine;
 use panza_player::config::Settings;
-use panza_player::metagame::study;
+use panza_player::metagame::{StudyBudget, study};
 use panza_player::player::search_config;
 use panza_rules::gdl::Rules;
 use panza_rules::ground;
@@ -305,7 +304,7 @@ fn studied(
     settings: &Settings,
     time: Duration,
 ) -> SearchConfig {
-    let budget = study_budget(&settings.metagame, time, &Arc::default());
+    let budget = StudyBudget::from_now(&settings.metagame, time, &Arc::default());
     study(game, None, config, &budget).apply(config)
 }
 

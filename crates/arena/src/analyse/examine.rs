@@ -9,7 +9,7 @@ use anyhow::anyhow;
 use super::report::Report;
 use crate::game_source::Game;
 use panza_machine::build::{self, BuildBudget, BuiltGame};
-use panza_player::config::{MetagameSettings, Settings};
+use panza_player::config::Settings;
 use panza_player::metagame::{SampleSize, StudyBudget, study};
 use panza_player::player;
 use panza_rules::ground;
@@ -52,7 +52,7 @@ pub fn examine(
             games: most.games,
             playouts: most.playouts,
         }),
-        ..study_budget(&settings.metagame, limits.study, stop)
+        ..StudyBudget::from_now(&settings.metagame, limits.study, stop)
     };
     let study = study(&built, None, &config, &budget);
     Ok(Report {
@@ -65,8 +65,8 @@ pub fn examine(
     })
 }
 
-/// The game on the machine that a match would use. Where the rules have no network, that is the
-/// prover, and the reason is told.
+/// The game on the machine that a match would use. Where no network can be built, that is the
+/// prover, and the reason is returned too.
 pub fn build_as_in_match(
     game: &Game,
     time: Duration,
@@ -83,20 +83,4 @@ pub fn build_as_in_match(
             (built, Some(reason))
         }
     })
-}
-
-/// The budget of a study on one thread that begins now, without random games for statistics.
-pub fn study_budget(
-    settings: &MetagameSettings,
-    time: Duration,
-    stop: &Arc<AtomicBool>,
-) -> StudyBudget {
-    StudyBudget {
-        until: Some(Instant::now() + time),
-        cancelled: Arc::clone(stop),
-        learning: settings.learning,
-        tuning: settings.tuning,
-        threads: 1,
-        sampling: None,
-    }
 }

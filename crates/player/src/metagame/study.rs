@@ -13,6 +13,7 @@ use super::move_order::{MoveOrder, move_order};
 use super::parameters::Parameters;
 use super::structure::{STEPS, Structure};
 use super::tuning::{self, MayTry, Trial};
+use crate::config::MetagameSettings;
 use panza_machine::build::BuiltGame;
 use panza_machine::structure::autonomous::{self, Autonomous};
 use panza_machine::structure::distances::{Distances, distances};
@@ -148,6 +149,23 @@ pub fn study(
 }
 
 impl StudyBudget {
+    /// A study on one thread from now on, without random games for statistics. It trains and tunes
+    /// as the settings say.
+    pub fn from_now(
+        settings: &MetagameSettings,
+        time: Duration,
+        cancelled: &Arc<AtomicBool>,
+    ) -> Self {
+        Self {
+            until: Some(Instant::now() + time),
+            cancelled: Arc::clone(cancelled),
+            learning: settings.learning,
+            tuning: settings.tuning,
+            threads: 1,
+            sampling: None,
+        }
+    }
+
     /// The limits of a part with this share of the time left.
     fn limits(&self, share: f64) -> Budget<'_> {
         Budget {

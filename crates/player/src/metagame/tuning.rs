@@ -42,7 +42,7 @@ impl Trial {
         (2.0 * points - games as f32) / (games.max(1) as f32).sqrt()
     }
 
-    /// Whether the other settings are ahead by so many standard deviations.
+    /// Whether the lead of the other settings is at least this number of standard deviations.
     fn is_won_by(&self, deviations: f32) -> bool {
         self.games >= MIN_GAMES && Self::lead(self.games, self.points) >= deviations
     }
@@ -59,8 +59,8 @@ const MIN_DEVIATIONS_OF_PRIORS: f32 = 1.0;
 const MIN_DEVIATIONS_OF_BEST_FIRST: f32 = 2.2;
 /// Planned games of a trial.
 const GAMES: f64 = 14.0;
-/// A trial ends early with this lead or deficit, from so many games on: time is short, and most
-/// changes lose clearly.
+/// After [`GAMES_THAT_END`] games a trial ends early with this lead or deficit, in standard
+/// deviations: time is short, and most changes lose clearly.
 const LEAD_THAT_ENDS: f32 = 2.8;
 const DEFICIT_THAT_ENDS: f32 = 1.2;
 const GAMES_THAT_END: u32 = 6;

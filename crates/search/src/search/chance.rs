@@ -22,11 +22,13 @@ use panza_rules::ids::NodeId;
 
 /// Of more outcomes a sample is taken.
 pub(super) const MAX_OUTCOMES: u32 = 64;
-/// A sample has at least so many outcomes, and so many times the square root of the visits.
+/// The number of outcomes in a sample: at least the first, and otherwise the square root of the
+/// visits times the second (progressive widening).
 const LEAST_SAMPLE: u32 = 8;
 const SAMPLE_FACTOR: f32 = 2.0;
 
-/// The outcomes of a node with so many visits that may have an edge.
+/// The number of outcomes of a node that may have an edge: all `n_legal`, or a sample of the size
+/// that `visits` visits allow.
 fn n_open(n_legal: u32, visits: u32) -> u32 {
     if n_legal <= MAX_OUTCOMES {
         return n_legal;

@@ -340,7 +340,8 @@ impl Search {
         }
     }
 
-    /// Compares the sum of the goals of the pair in so many results with that of all others.
+    /// Compares the sum of the goals of the pair in `n_results` results with that of all earlier
+    /// results.
     fn check_sum(&mut self, total: impl Fn(usize) -> u64, n_results: u64) {
         let Some(pair) = self.graph.pair.filter(|_| !self.has_varying_sum) else {
             return;

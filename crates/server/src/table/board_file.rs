@@ -13,8 +13,10 @@ use serde::Deserialize;
 
 use panza_machine::structure::board::{Board, Content, Form, HEXAGON_LINE, Layout};
 
-/// Cells of a board, at most.
+/// Cells of a board, boards of a function, and columns that a row may lean, at most.
 const MAX_CELLS: usize = 4096;
+const MAX_BOARDS: usize = 64;
+const MAX_LEAN: f64 = 10.0;
 
 /// The file.
 #[derive(Deserialize)]
@@ -171,6 +173,14 @@ impl Entry {
         }
         if self.columns.len().saturating_mul(self.rows.len().max(1)) > MAX_CELLS {
             return Err(format!("{fact}: more than {MAX_CELLS} cells"));
+        }
+        if !(-MAX_LEAN..=MAX_LEAN).contains(&self.lean) {
+            return Err(format!(
+                "{fact}: lean is not from -{MAX_LEAN} to {MAX_LEAN}"
+            ));
+        }
+        if self.boards.len() > MAX_BOARDS {
+            return Err(format!("{fact}: more than {MAX_BOARDS} boards"));
         }
         let height = if self.form == Form::Hexagon {
             HEXAGON_LINE

@@ -1,4 +1,4 @@
-//! The course of a game at a table: its position and the states before it.
+//! The course of a game at a table: its position and the states of all turns.
 //!
 //! Invariant: each joint move was legal.
 
@@ -11,35 +11,41 @@ use panza_rules::ids::{Id, MoveId, RoleId};
 pub(super) struct Course {
     /// The present position.
     pub position: Position,
-    /// The states before it.
-    earlier: Vec<Vec<u64>>,
+    /// The states of all turns, that of the position last; shared with what the table shows.
+    states: Vec<Arc<[u64]>>,
 }
 
 impl Course {
     /// A game at its start.
     pub fn new(machine: &Arc<dyn Machine>) -> Self {
+        let position = Position::new(machine);
         Self {
-            position: Position::new(machine),
-            earlier: Vec::new(),
+            states: vec![position.state().into()],
+            position,
         }
     }
 
     /// The joint moves made.
     pub fn turn(&self) -> usize {
-        self.earlier.len()
+        self.states.len() - 1
+    }
+
+    /// The state of the position.
+    pub fn state(&self) -> Arc<[u64]> {
+        Arc::clone(&self.states[self.turn()])
     }
 
     /// Makes a joint move, which must be legal.
     pub fn make(&mut self, joint_move: &[MoveId]) {
-        self.earlier.push(self.position.state().to_vec());
         self.position.make(joint_move);
+        self.states.push(self.position.state().into());
     }
 
     /// Takes back the joint moves from this turn on.
     pub fn go_back(&mut self, turn: usize) {
-        if let Some(state) = self.earlier.get(turn) {
-            self.position.go_to(state.clone());
-            self.earlier.truncate(turn);
+        if let Some(state) = self.states.get(turn) {
+            self.position.go_to(state.to_vec());
+            self.states.truncate(turn + 1);
         }
     }
 
@@ -47,7 +53,7 @@ impl Course {
     pub fn last_choice(&mut self, is_chooser: &[bool]) -> Option<usize> {
         let present = self.position.state().to_vec();
         let found = (0..self.turn()).rev().find(|&turn| {
-            self.position.go_to(self.earlier[turn].clone());
+            self.position.go_to(self.states[turn].to_vec());
             let mut roles = (0..is_chooser.len()).filter(|&role| is_chooser[role]);
             roles.any(|role| self.legal(role).len() > 1)
         });

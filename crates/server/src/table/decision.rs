@@ -5,12 +5,16 @@
 //!
 //! Never uses: how boards are drawn.
 
+use std::time::{Duration, Instant};
+
 use panza_player::player::Position;
 
-/// Facts that are tried, at most.
+/// Facts that are tried, and the time for that, at most.
 const MAX_TRIED: usize = 600;
-/// Facts that are told, at most: where more decide, as in a count of discs, no picture shows it.
-const MAX_TOLD: usize = 40;
+const MAX_TIME: Duration = Duration::from_millis(500);
+/// The greatest number of deciding facts that are marked. In games won by counting discs there are
+/// more, and marks would say nothing.
+const MAX_MARKED: usize = 40;
 
 /// The facts that decide, where one role has reached more than every other one. `is_on_board` says
 /// which facts may be shown. The position stays as it is.
@@ -37,18 +41,23 @@ pub(super) fn deciding_facts(
         return Vec::new();
     }
     let mut left = state.clone();
-    let mut told = Vec::new();
+    let mut deciding = Vec::new();
+    let begin = Instant::now();
     for &bit in &tried {
+        if begin.elapsed() > MAX_TIME {
+            position.go_to(state);
+            return Vec::new();
+        }
         left[bit / 64] &= !(1 << (bit % 64));
         position.go_to(left.clone());
         if !position.is_terminal() || position.goals() != goals {
             left[bit / 64] |= 1 << (bit % 64);
-            told.push(facts[bit].clone());
+            deciding.push(facts[bit].clone());
         }
     }
     position.go_to(state);
-    match told.len() <= MAX_TOLD && 2 * told.len() < tried.len().max(4) {
-        true => told,
+    match deciding.len() <= MAX_MARKED && 2 * deciding.len() < tried.len().max(4) {
+        true => deciding,
         false => Vec::new(),
     }
 }

@@ -5,6 +5,8 @@
 //!
 //! Never uses: boards, searches.
 
+use std::time::{Duration, Instant};
+
 use serde::Serialize;
 
 use panza_player::player::Position;
@@ -12,8 +14,12 @@ use panza_rules::ids::{Id, MoveId, RoleId};
 
 /// Moves that are compared, at most.
 const MAX_COMPARED: usize = 1000;
-/// Facts of a move, at most; of a move that changes more, none are told.
+/// Facts that a move may change for its effect to be listed, and facts of all moves together.
 const MAX_CHANGED: usize = 100;
+const MAX_LISTED: usize = 20_000;
+/// Words of the states that are compared, and the time for that, at most.
+const MAX_WORDS: usize = 1 << 21;
+const MAX_TIME: Duration = Duration::from_millis(200);
 
 /// The facts that a move changes, and not every other move of the role too.
 #[derive(Clone, PartialEq, Eq, Default, Debug, Serialize)]
@@ -25,12 +31,15 @@ pub struct Effect {
 }
 
 /// The effects of legal moves of a role here, in their order. Empty where another role has a choice
-/// too, on which the effects may depend, where there are too many moves, and where the machine's
-/// states are no sets of facts.
+/// too, on which the effects may depend, where there are too many moves or they take too long, and
+/// where the machine's states are no sets of facts.
 pub(super) fn effects(position: &mut Position, role: usize, moves: &[MoveId]) -> Vec<Effect> {
-    if moves.len() > MAX_COMPARED || position.info().facts().is_none() {
+    let n_words = moves.len().saturating_mul(position.state().len());
+    let are_few = moves.len() <= MAX_COMPARED && n_words <= MAX_WORDS;
+    if !are_few || position.info().facts().is_none() {
         return Vec::new();
     }
+    let begin = Instant::now();
     let n_roles = position.info().n_roles();
     let own = moves.first().copied();
     let only = |of| match position.legal_moves(RoleId::from_index(of)) {
@@ -44,6 +53,9 @@ pub(super) fn effects(position: &mut Position, role: usize, moves: &[MoveId]) ->
     let state = position.state().to_vec();
     let mut changes: Vec<Vec<u64>> = Vec::with_capacity(moves.len());
     for &mv in moves {
+        if begin.elapsed() > MAX_TIME {
+            return Vec::new();
+        }
         joint_move[role] = mv;
         let mut next = position.after(&joint_move);
         next.iter_mut()
@@ -69,10 +81,20 @@ pub(super) fn effects(position: &mut Position, role: usize, moves: &[MoveId]) ->
         }
     }
     let facts = position.info().facts().unwrap_or_default();
+    let n_facts = |change: &Vec<u64>| -> usize {
+        let n_changed = change.iter().map(|word| word.count_ones() as usize).sum();
+        if n_changed > MAX_CHANGED {
+            0
+        } else {
+            n_changed
+        }
+    };
+    if changes.iter().map(n_facts).sum::<usize>() > MAX_LISTED {
+        return Vec::new();
+    }
     let effects = changes.iter().map(|change| {
-        let n_changed: u32 = change.iter().map(|word| word.count_ones()).sum();
         let mut effect = Effect::default();
-        if n_changed as usize > MAX_CHANGED {
+        if n_facts(change) == 0 {
             return effect;
         }
         for (at, &word) in change.iter().enumerate() {

@@ -40,7 +40,7 @@ const PAUSE: Duration = Duration::from_millis(100);
 const HINT_TIME: Duration = Duration::from_secs(3);
 /// The same where Panza's moves are counted in iterations.
 const USUAL_HINT_TIME: Duration = Duration::from_secs(1);
-/// Candidate moves that are told.
+/// Candidate moves that are listed, at most.
 const MAX_CANDIDATES: usize = 6;
 /// Limit on the nodes of a search.
 const MAX_NODES: u32 = 500_000;
@@ -272,12 +272,8 @@ impl Host {
         self.publish();
         let cancelled = Arc::new(AtomicBool::new(false));
         let budget = StudyBudget {
-            until: Some(Instant::now() + time),
-            cancelled: Arc::clone(&cancelled),
             learning: true,
-            tuning: self.settings.metagame.tuning,
-            threads: 1,
-            sampling: None,
+            ..StudyBudget::from_now(&self.settings.metagame, time, &cancelled)
         };
         let (built, config) = (&game.built, &game.config);
         let studied = std::thread::scope(|scope| {
@@ -521,7 +517,7 @@ impl Host {
     /// Enters the present state: chooses for roles without a choice and for that of chance, and
     /// ends a game that is over.
     fn enter(&mut self, game: &mut Game) {
-        let (turn, state) = (game.course.turn(), game.course.position.state());
+        let (turn, state) = (game.course.turn(), game.course.state());
         self.shown.note_turn(&game.built.machine, turn, state);
         (self.view.hint, game.hint_for) = (None, None);
         game.spent = Spent::default();

@@ -219,14 +219,14 @@ impl Shown {
     }
 
     /// Notes the state of a turn, which becomes the last one.
-    fn note_turn(&self, machine: &Arc<dyn Machine>, turn: usize, state: &[u64]) {
+    fn note_turn(&self, machine: &Arc<dyn Machine>, turn: usize, state: Arc<[u64]>) {
         let mut turns = locked(&self.turns);
         let turns = turns.get_or_insert_with(|| Turns {
             machine: Arc::clone(machine),
             states: Vec::new(),
         });
         turns.states.truncate(turn);
-        turns.states.push(state.into());
+        turns.states.push(state);
     }
 
     fn publish(&self, view: View) {

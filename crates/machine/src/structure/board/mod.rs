@@ -20,6 +20,7 @@ use super::mutex_groups::random_joint_move;
 use crate::machine::Machine;
 use crate::machine::random::Random;
 pub use layout::{Board, Content, Form, HEXAGON_LINE, Layout};
+use orientation::Neighbours;
 use panza_rules::gdl::{Rules, sexpr};
 use shape::Shape;
 
@@ -70,7 +71,11 @@ impl BoardPainter {
             .collect();
         shapes.sort_by_key(|shape| std::cmp::Reverse(shape.n_cells()));
         shapes.truncate(MAX_BOARDS);
-        shapes.iter_mut().for_each(|shape| shape.turn(samples));
+        let neighbours = Neighbours::find(rules);
+        for shape in &mut shapes {
+            shape.turn(&states, &samples.directions);
+            shape.set_slant(&neighbours);
+        }
         Self { shapes }
     }
 

@@ -89,60 +89,76 @@ impl Votes {
     }
 }
 
-/// Limits on the evaluation of a relation.
+/// Limits on the evaluation of relations, and on the rules in which they are looked for.
 const MAX_FACTS: usize = 200_000;
 const MAX_WORK: u64 = 5_000_000;
-/// Relations that are looked at, and instances of one.
+const MAX_RULES: usize = 5000;
+/// Relations that are looked at, and instances of all of them together.
 const MAX_RELATIONS: usize = 24;
 const MAX_INSTANCES: usize = 50_000;
 
-/// The slant of a grid with these coordinates, if a static relation between its cells is that of
-/// hexagons.
-pub(super) fn slant(rules: &Rules, first: &[String], second: &[String]) -> Option<Slant> {
-    let index = |values: &[String]| -> HashMap<String, i32> {
-        let places = values.iter().cloned().zip(0..);
-        places.collect()
-    };
-    let (first, second) = (index(first), index(second));
-    let mut prover = Prover::untuned(rules, limits()).ok()?;
-    let heads = rules.rules.iter().map(|rule| &rule.head);
-    let signatures: BTreeSet<(String, usize)> = heads
-        .filter(|head| (4..=5).contains(&head.arguments.len()))
-        .filter(|head| {
-            !head
-                .arguments
-                .iter()
-                .any(|it| matches!(it, Term::Function(..)))
-        })
-        .map(|head| {
-            (
-                rules.symbols.name(head.relation).to_string(),
-                head.arguments.len(),
-            )
-        })
-        .collect();
-    signatures
-        .into_iter()
-        .take(MAX_RELATIONS)
-        .find_map(|(name, arity)| {
-            let instances = prover.facts_of(&name, arity).ok()?;
-            if instances.is_empty() || instances.len() > MAX_INSTANCES {
-                return None;
-            }
-            let steps: Option<BTreeSet<(i32, i32)>> = instances
-                .iter()
-                .map(|arguments| {
-                    // A fifth argument, which names a direction, may stand anywhere.
-                    let texts: Vec<String> =
-                        arguments.iter().map(|&term| prover.show(term)).collect();
-                    step(&texts, &first, &second)
-                })
-                .collect();
-            slant_of(&steps?)
-        })
+/// Static relations of four or five arguments, which may be those between neighbouring cells.
+#[derive(Default)]
+pub(super) struct Neighbours {
+    /// The instances of each relation.
+    relations: Vec<Vec<Vec<String>>>,
 }
 
-/// The step from one cell to the other that these arguments name.
+impl Neighbours {
+    /// Evaluates the relations of the rules, within limits.
+    pub fn find(rules: &Rules) -> Self {
+        let mut found = Self::default();
+        if rules.rules.len() > MAX_RULES {
+            return found;
+        }
+        let heads = rules.rules.iter().map(|rule| &rule.head);
+        let is_flat =
+            |arguments: &[Term]| !arguments.iter().any(|it| matches!(it, Term::Function(..)));
+        let signatures: BTreeSet<(String, usize)> = heads
+            .filter(|head| (4..=5).contains(&head.arguments.len()) && is_flat(&head.arguments))
+            .map(|head| {
+                let name = rules.symbols.name(head.relation).to_string();
+                (name, head.arguments.len())
+            })
+            .collect();
+        if signatures.is_empty() {
+            return found;
+        }
+        let Ok(mut prover) = Prover::untuned(rules, limits()) else {
+            return found;
+        };
+        let mut left = MAX_INSTANCES;
+        for (name, arity) in signatures.into_iter().take(MAX_RELATIONS) {
+            let instances = prover.facts_of(&name, arity).unwrap_or_default();
+            if instances.is_empty() || instances.len() > left {
+                continue;
+            }
+            left -= instances.len();
+            let texts = instances.iter().map(|arguments| {
+                let terms = arguments.iter();
+                terms.map(|&term| prover.show(term)).collect()
+            });
+            found.relations.push(texts.collect());
+        }
+        found
+    }
+
+    /// The slant of a grid with these coordinates, if one of the relations is that of hexagons.
+    pub fn slant(&self, first: &[String], second: &[String]) -> Option<Slant> {
+        let index = |values: &[String]| -> HashMap<String, i32> {
+            let places = values.iter().cloned().zip(0..);
+            places.collect()
+        };
+        let (first, second) = (index(first), index(second));
+        self.relations.iter().find_map(|instances| {
+            let steps = instances.iter().map(|texts| step(texts, &first, &second));
+            slant_of(&steps.collect::<Option<BTreeSet<_>>>()?)
+        })
+    }
+}
+
+/// The step from one cell to the other that these arguments name. A fifth argument, which names a
+/// direction, may stand before, between or after the cells.
 fn step(
     texts: &[String],
     first: &HashMap<String, i32>,
@@ -206,8 +222,10 @@ mod tests {
         let near =
             "(role a) (succ 1 2) (succ 2 3) (<= (near ?x ?y ?x ?z) (succ ?y ?z) (succ ?x ?w))
             (<= (near ?x ?y ?z ?y) (succ ?x ?z) (succ ?y ?w))";
-        let slant_with =
-            |diagonals: &str| slant(&gdl::load(&format!("{near} {diagonals}")).0, &grid, &grid);
+        let slant_with = |diagonals: &str| {
+            let rules = gdl::load(&format!("{near} {diagonals}")).0;
+            Neighbours::find(&rules).slant(&grid, &grid)
+        };
         assert_eq!(slant_with(""), None);
         let along = "(<= (near ?a ?b ?c ?d) (succ ?a ?c) (succ ?b ?d))";
         let across = "(<= (near ?a ?d ?c ?b) (succ ?a ?c) (succ ?b ?d))";

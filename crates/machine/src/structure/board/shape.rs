@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use super::labels::{BLANK, label_contents, shortened};
-use super::orientation::{self, Orientation, Slant, Votes};
-use super::{Arguments, Samples, by_function};
+use super::orientation::{Neighbours, Orientation, Slant, Votes};
+use super::{Arguments, Functor};
 use panza_rules::gdl::{Literal, Rules, Term, keyword};
 use panza_rules::ids::Symbol;
 
@@ -192,17 +192,13 @@ impl Shape {
                 let named = all.iter().chain(facts.iter().copied());
                 named.map(|fact| fact[from..n_where].to_vec()).collect()
             });
-            let slant = match &cell {
-                Place::Grid { first, second } => orientation::slant(rules, first, second),
-                Place::Compass(_) | Place::Row(_) => None,
-            };
             return Some(Self {
                 function: function.to_string(),
                 arity,
                 selector,
                 cell,
                 orientation,
-                slant,
+                slant: None,
                 known_cells,
                 labels,
                 has_blanks,
@@ -227,14 +223,19 @@ impl Shape {
         known.is_none_or(|known| known.contains(arguments))
     }
 
-    /// Turns the board so that moves lead where their words say.
-    pub(super) fn turn(&mut self, samples: &Samples) {
+    /// Turns the board so that moves lead where their words say. `states` are those of the samples
+    /// by function, `directions` as in [`Samples`](super::Samples).
+    pub(super) fn turn(
+        &mut self,
+        states: &[BTreeMap<Functor, Vec<Arguments>>],
+        directions: &[(usize, (i32, i32))],
+    ) {
         let mut votes = Votes::default();
-        for &(index, direction) in &samples.directions {
-            let of = |index: usize| self.occupied(samples.states.get(index));
+        for &(index, direction) in directions {
+            let of = |index: usize| self.occupied(states.get(index));
             let (before, now) = (of(index - 1), of(index));
-            let came = self.middle(now.difference(&before));
-            let went = self.middle(before.difference(&now));
+            let came = self.middle(now.difference(&before).copied());
+            let went = self.middle(before.difference(&now).copied());
             if let (Some(came), Some(went)) = (came, went) {
                 votes.add(direction, (came.0 - went.0, came.1 - went.1));
             }
@@ -242,13 +243,23 @@ impl Shape {
         self.orientation = votes.turned(self.orientation);
     }
 
+    /// Makes the cells hexagons where a relation between neighbours is that of hexagons.
+    pub(super) fn set_slant(&mut self, neighbours: &Neighbours) {
+        if let Place::Grid { first, second } = &self.cell {
+            self.slant = neighbours.slant(first, second);
+        }
+    }
+
     /// The facts of a state that put something on the board.
-    fn occupied(&self, facts: Option<&Vec<String>>) -> HashSet<Arguments> {
+    fn occupied<'a>(
+        &self,
+        state: Option<&'a BTreeMap<Functor, Vec<Arguments>>>,
+    ) -> HashSet<&'a Arguments> {
         let functor = (self.function.clone(), self.arity);
-        let mut facts = by_function(facts.map_or(&[][..], Vec::as_slice));
-        let arguments = facts.remove(&functor).unwrap_or_default().into_iter();
+        let facts = state.and_then(|state| state.get(&functor));
         let n_where = self.selector.n_arguments() + self.cell.n_arguments();
-        arguments
+        let facts = facts.into_iter().flatten();
+        facts
             .filter(|fact| self.label(&fact[n_where..]) != BLANK)
             .collect()
     }

@@ -183,8 +183,8 @@ impl Search {
     }
 }
 
-/// Searches so many positions for so many iterations each, and compares moves, values and bounds
-/// with the exact ones. Returns the mean error of the values.
+/// Searches `n_positions` positions for `count` iterations each, and compares moves, values and
+/// bounds with the exact ones. Returns the mean error of the values.
 fn compare(name: &str, n_positions: usize, count: u64) -> f64 {
     let machine = own_game(name);
     let mut exact = Expectimax::new(&machine);
