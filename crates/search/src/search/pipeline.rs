@@ -18,6 +18,10 @@
 //! it always has room for its answers. When all threads are at their limit, the writer receives
 //! answers, and if there are none plays out itself: there is no deadlock.
 //!
+//! **Slow games.** The tree bounds the requests in flight by its visits. Where that leaves the
+//! threads waiting, in games of slow playouts, the writer takes as many requests for itself and
+//! plays them out while no answer comes.
+//!
 //! **Samples per request.** One playout a request gives the best tree, since each descent sees the
 //! results of the others. But a writer sends about a million requests a second, and lanes may run
 //! tens of millions of playouts. So the number adapts to the supply of the rollout threads: without
@@ -87,6 +91,8 @@ pub(super) struct Pipeline {
     /// The writer's own worker, made when first needed.
     writer_worker: Option<Worker>,
     writer_in_flight: u32,
+    /// Whether the threads have as many requests as is allowed.
+    is_bounded: bool,
     /// Without rollout threads: whether requests are being collected. They go to the lanes in
     /// bursts, since the generation of positions is cheap only for many at once.
     is_collecting: bool,
@@ -203,6 +209,7 @@ impl Pipeline {
             waiter,
             writer_worker: None,
             writer_in_flight: 0,
+            is_bounded: false,
             is_collecting: true,
             avoids_lanes: false,
             machine: Arc::clone(machine),
@@ -248,26 +255,31 @@ impl Pipeline {
         }
     }
 
-    /// Whether a request can be sent where at most `max_in_flight` may be in flight. The writer's
-    /// own worker takes some when all threads are at their limit with one sample a request.
+    /// Whether a request can be sent where at most `max_in_flight` requests may be in flight to the
+    /// threads, and as many to the writer's own worker. That takes some when all threads are at
+    /// their limit with one sample a request, or when they have all that is allowed.
     pub(super) fn has_room(&mut self, max_in_flight: u32) -> bool {
         let capacity = self.capacity;
-        let is_bounded = self.in_flight >= max_in_flight;
         if self.threads.is_empty() {
-            return self.collects(is_bounded);
+            return self.collects(self.in_flight >= max_in_flight);
         }
-        if !is_bounded && self.threads.iter().any(|thread| thread.has_room(capacity)) {
+        self.is_bounded = self.in_flight - self.writer_in_flight >= max_in_flight;
+        if self.is_bounded {
+            return self.writer_in_flight < max_in_flight
+                && self.writer_worker().could_use_request();
+        }
+        if self.threads.iter().any(|thread| thread.has_room(capacity)) {
             return true;
         }
         if let Some(adaptation) = &mut self.adaptation
             && self.lanes > 0
         {
             adaptation.was_saturated |= self.playouts_in_flight >= MAX_QUEUED_WIDTHS * self.lanes;
-            if self.samples > 1 && !self.threads.is_empty() {
+            if self.samples > 1 {
                 return false;
             }
         }
-        !is_bounded && self.writer_worker().could_use_request()
+        self.writer_worker().could_use_request()
     }
 
     /// Whether another request belongs to the burst that is being collected. A new one begins when
@@ -302,7 +314,12 @@ impl Pipeline {
         let samples = u64::from(request.samples);
         self.in_flight += 1;
         self.playouts_in_flight += samples;
-        for offset in 0..self.threads.len() {
+        let n_open = if self.is_bounded {
+            0
+        } else {
+            self.threads.len()
+        };
+        for offset in 0..n_open {
             let index = (self.next_thread + offset) % self.threads.len();
             let thread = &mut self.threads[index];
             if !thread.has_room(self.capacity) {

@@ -482,6 +482,28 @@ fn a_fixed_number_of_samples_stays_and_playouts_in_flight_are_bounded() {
 }
 
 #[test]
+fn where_the_threads_have_all_that_is_allowed_the_writer_takes_as_many() {
+    let gate = Arc::new(Mutex::new(()));
+    let mut machine = Wide::endless(64);
+    let closed = Arc::clone(&gate);
+    machine.on_advance = Arc::new(move |_| drop(closed.lock()));
+    let machine: Arc<dyn Machine> = Arc::new(machine);
+    let mut pipeline = Pipeline::start(&machine, &wide_config(2, 10));
+    let shut = gate.lock();
+    let mut sent = 0;
+    while pipeline.has_room(4) {
+        pipeline.send(Box::new(RolloutRequest {
+            state: vec![1],
+            samples: pipeline.samples(),
+            ..RolloutRequest::default()
+        }));
+        sent += 1;
+    }
+    assert_eq!(sent, 4 + 4);
+    drop(shut);
+}
+
+#[test]
 fn a_search_with_lanes_plays_as_well_as_one_without() {
     let machine: Arc<dyn Machine> = Arc::new(Wide::new(tic_tac_toe(), 64));
     for samples in [0, 1] {
