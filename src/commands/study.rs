@@ -1,4 +1,5 @@
-//! `panza study`: opens the page on which a person studies a game, or names the blunders of a match.
+//! `panza study`: opens the page on which a person studies a game, or names the blunders of a
+//! match.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};

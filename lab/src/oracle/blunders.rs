@@ -61,9 +61,12 @@ pub(super) struct BlundersArguments {
     /// Seed of openings and players.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Show each turn on which review and solver disagree.
+    /// Show each turn that lost something, by the review or by the solver.
     #[arg(long)]
     show: bool,
+    /// Expansions of the proof-number search for each iteration of the review. [default: its own]
+    #[arg(long, value_name = "N")]
+    proofs: Option<f32>,
 }
 
 /// How review and solver agree.
@@ -126,6 +129,8 @@ pub(super) fn run(arguments: &BlundersArguments, output: Output) -> anyhow::Resu
         rollout_threads: 0,
         ..search_config(&settings.search, 1)
     };
+    let mut of_review = config.clone();
+    of_review.proof_effort = arguments.proofs.unwrap_or(config.proof_effort);
     let opening = arguments.opening.unwrap_or(*recipe.steps.start() as usize);
     let review = ReviewSettings {
         time: Duration::from_millis(arguments.ms),
@@ -143,8 +148,8 @@ pub(super) fn run(arguments: &BlundersArguments, output: Output) -> anyhow::Resu
             let opened = opened.context("no opening is that long")?;
             let seed = arguments.seed.wrapping_add(u64::from(number));
             let line = play(&machine, opened, strength, &config, seed);
-            let found = judge(&machine, &line, opening, &mut *solver, &config, review)?;
-            for turn in found.disagreements.iter().filter(|_| arguments.show) {
+            let found = judge(&machine, &line, opening, &mut *solver, &of_review, review)?;
+            for turn in found.losses.iter().filter(|_| arguments.show) {
                 bar.suspend(|| output.line(format_args!("match {number}, {turn}")))?;
             }
             tally.add(&found.tally);
@@ -211,7 +216,7 @@ fn play(
 
 struct Judged {
     tally: Tally,
-    disagreements: Vec<String>,
+    losses: Vec<String>,
 }
 
 /// Compares the review of a match with the solver.
@@ -234,7 +239,7 @@ fn judge(
         matches: 1,
         ..Tally::default()
     };
-    let mut disagreements = Vec::new();
+    let mut losses = Vec::new();
     for (turn, made) in line.joint_moves.iter().enumerate().skip(opening) {
         let legal = states.choices(&line.states[turn]).unwrap_or_default();
         let choosers: Vec<usize> = (0..legal.len()).filter(|&it| legal[it].len() > 1).collect();
@@ -253,19 +258,30 @@ fn judge(
         tally.real += u32::from(is_real);
         tally.named += u32::from(named.is_some());
         tally.found += u32::from(is_real && named.is_some());
-        if is_real != named.is_some() {
-            let worth = |turn: usize| worths[turn].and_then(|worth| worth.of(mover));
-            let shown = |worth: Option<f64>| worth.map_or("-".to_string(), |it| format!("{it:.1}"));
-            disagreements.push(format!(
-                "turn {turn}: lost {lost} of {}, by the review {} to {}",
+        let worth = |turn: usize| worths[turn].and_then(|worth| worth.of(mover));
+        let drop = worth(turn)
+            .zip(worth(turn + 1))
+            .map(|(before, after)| before - after);
+        if is_real || named.is_some() || drop.is_some_and(|drop| drop >= 5.0) {
+            let is_proven = |turn: usize| worths[turn].is_some_and(|it| it.proven[mover].is_some());
+            let shown = |turn: usize| {
+                let value = worth(turn).map_or("-".to_string(), |it| format!("{it:.1}"));
+                let proven = if is_proven(turn) { "!" } else { "" };
+                format!("{value}{proven}")
+            };
+            let verdict = match (is_real, named.is_some()) {
+                (true, true) => "found",
+                (true, false) => "missed",
+                (false, true) => "wrong",
+                (false, false) => "good",
+            };
+            losses.push(format!(
+                "turn {turn}: {verdict}: lost {lost} of {}, by the review {} to {}",
                 values.value(),
-                shown(worth(turn)),
-                shown(worth(turn + 1)),
+                shown(turn),
+                shown(turn + 1),
             ));
         }
     }
-    Ok(Judged {
-        tally,
-        disagreements,
-    })
+    Ok(Judged { tally, losses })
 }

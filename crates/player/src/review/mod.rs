@@ -23,10 +23,14 @@ use panza_rules::ids::{Id, MoveId, RoleId};
 use panza_search::search::{Limit, MoveReport, Search, SearchConfig, StopReason};
 
 /// A doubtful loss of value gets so many times the time of a position more, before and after the
-/// move.
+/// move, where neither is proven, and where only one is.
 const DOUBT: u32 = 3;
+const HALF_PROVEN_DOUBT: u32 = 8;
 /// A loss of value is doubtful from this part of the threshold on.
-const DOUBTFUL: f64 = 0.6;
+const DOUBTFUL: f64 = 0.4;
+/// Where only one of both values is proven, a move must lose at least so many points to be named: a
+/// value that is not proven is often far from the truth there.
+const HALF_PROVEN: f64 = 60.0;
 /// Iterations between two looks at the clock where iterations are counted.
 const SLICE_ITERATIONS: u64 = 500;
 /// Visits of a move for its value to count where several roles choose at once.
@@ -247,9 +251,22 @@ impl Review {
         let turns = 0..self.positions.len();
         let losses = turns.flat_map(|turn| self.losses(turn));
         losses
-            .filter(|loss| loss.value - loss.after >= self.settings.threshold)
+            .filter(|loss| loss.value - loss.after >= self.needed(loss))
             .filter(|loss| loss.better != loss.played)
             .collect()
+    }
+
+    /// The points that a move must lose to be named.
+    fn needed(&self, loss: &Blunder) -> f64 {
+        let proven = |turn: usize| {
+            let found = self.positions.get(turn).and_then(|it| it.found.as_ref());
+            found.is_some_and(|found| found.worth.is_proven(loss.role))
+        };
+        let is_half_proven = proven(loss.turn) != proven(loss.turn + 1);
+        match is_half_proven {
+            true => self.settings.threshold.max(HALF_PROVEN),
+            false => self.settings.threshold,
+        }
     }
 
     /// Gives the memory of the search back. It begins again where it is needed.
@@ -317,17 +334,20 @@ impl Review {
         if !is_doubtful {
             return;
         }
-        for position in [task.position, next] {
-            let role = self.positions[task.position].choosers[0];
-            let found = self
-                .positions
-                .get(position)
-                .and_then(|it| it.found.as_ref());
-            if found.is_some_and(|found| !found.worth.is_proven(role)) {
-                let share = DOUBT;
-                self.tasks.push(Task { position, share });
-            }
-        }
+        let role = self.positions[task.position].choosers[0];
+        let is_open = |&position: &usize| {
+            let found = self.positions.get(position).map(|it| &it.found);
+            let found = found.and_then(Option::as_ref);
+            found.is_some_and(|found| !found.worth.is_proven(role))
+        };
+        let open: Vec<usize> = [task.position, next].into_iter().filter(is_open).collect();
+        let share = match open.len() {
+            1 => HALF_PROVEN_DOUBT,
+            _ => DOUBT,
+        };
+        let tasks = open.into_iter();
+        let tasks = tasks.map(|position| Task { position, share });
+        self.tasks.extend(tasks);
     }
 
     fn found(&mut self, at: usize) -> Found {

@@ -133,7 +133,7 @@ impl Search {
         (!selected.is_empty()).then(|| self.graph.child(node, &selected))
     }
 
-    /// The edge of a role in an expanded node with the best proof, and among equals the most visits.
+    /// The edge of a role in an expanded node with the best proof, among equals the most visits.
     fn preferred_edge(&self, node: NodeId, role: usize) -> Option<EdgeId> {
         let edges = self.graph.edges(self.graph.role_moves(node, role));
         let known = edges.filter(|edge| {
