@@ -64,9 +64,6 @@ pub(super) struct BlundersArguments {
     /// Show each turn that lost something, by the review or by the solver.
     #[arg(long)]
     show: bool,
-    /// Expansions of the proof-number search for each iteration of the review. [default: its own]
-    #[arg(long, value_name = "N")]
-    proofs: Option<f32>,
 }
 
 /// How review and solver agree.
@@ -129,8 +126,6 @@ pub(super) fn run(arguments: &BlundersArguments, output: Output) -> anyhow::Resu
         rollout_threads: 0,
         ..search_config(&settings.search, 1)
     };
-    let mut of_review = config.clone();
-    of_review.proof_effort = arguments.proofs.unwrap_or(config.proof_effort);
     let opening = arguments.opening.unwrap_or(*recipe.steps.start() as usize);
     let review = ReviewSettings {
         time: Duration::from_millis(arguments.ms),
@@ -148,7 +143,7 @@ pub(super) fn run(arguments: &BlundersArguments, output: Output) -> anyhow::Resu
             let opened = opened.context("no opening is that long")?;
             let seed = arguments.seed.wrapping_add(u64::from(number));
             let line = play(&machine, opened, strength, &config, seed);
-            let found = judge(&machine, &line, opening, &mut *solver, &of_review, review)?;
+            let found = judge(&machine, &line, opening, &mut *solver, &config, review)?;
             for turn in found.losses.iter().filter(|_| arguments.show) {
                 bar.suspend(|| output.line(format_args!("match {number}, {turn}")))?;
             }
@@ -228,8 +223,8 @@ fn judge(
     config: &SearchConfig,
     settings: ReviewSettings,
 ) -> anyhow::Result<Judged> {
-    let start = machine.initial_state();
-    let mut review = Review::new(machine, &start, &line.joint_moves, config.clone(), settings);
+    let (start, moves) = (&line.states[opening], &line.joint_moves[opening..]);
+    let mut review = Review::new(machine, start, moves, config.clone(), settings);
     let never = AtomicBool::new(false);
     while !review.step(Instant::now() + Duration::from_secs(1), &never) {}
     let blunders = review.blunders();
@@ -253,17 +248,18 @@ fn judge(
         let is_real = lost >= LOSING;
         let named = blunders
             .iter()
-            .find(|it| it.turn == turn && it.role == mover);
+            .find(|it| it.turn + opening == turn && it.role == mover);
         tally.turns += 1;
         tally.real += u32::from(is_real);
         tally.named += u32::from(named.is_some());
         tally.found += u32::from(is_real && named.is_some());
-        let worth = |turn: usize| worths[turn].and_then(|worth| worth.of(mover));
+        let worth = |turn: usize| worths[turn - opening].and_then(|worth| worth.of(mover));
         let drop = worth(turn)
             .zip(worth(turn + 1))
             .map(|(before, after)| before - after);
         if is_real || named.is_some() || drop.is_some_and(|drop| drop >= 5.0) {
-            let is_proven = |turn: usize| worths[turn].is_some_and(|it| it.proven[mover].is_some());
+            let is_proven =
+                |turn: usize| worths[turn - opening].is_some_and(|it| it.proven[mover].is_some());
             let shown = |turn: usize| {
                 let value = worth(turn).map_or("-".to_string(), |it| format!("{it:.1}"));
                 let proven = if is_proven(turn) { "!" } else { "" };

@@ -31,6 +31,8 @@ const DOUBTFUL: f64 = 0.4;
 /// Where only one of both values is proven, a move must lose at least so many points to be named: a
 /// value that is not proven is often far from the truth there.
 const HALF_PROVEN: f64 = 60.0;
+/// Expansions of the proof-number search for each iteration: proofs say more here than in a match.
+const PROOF_EFFORT: f32 = 1.0;
 /// Iterations between two looks at the clock where iterations are counted.
 const SLICE_ITERATIONS: u64 = 500;
 /// Visits of a move for its value to count where several roles choose at once.
@@ -204,7 +206,10 @@ impl Review {
         let tasks = (0..positions.len()).map(|position| Task { position, share: 1 });
         Self {
             machine: Arc::clone(machine),
-            config,
+            config: SearchConfig {
+                proof_effort: PROOF_EFFORT,
+                ..config
+            },
             search: None,
             settings,
             tasks: tasks.collect(),

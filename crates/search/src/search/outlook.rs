@@ -14,7 +14,8 @@ use panza_rules::ids::{Id, MoveId, NodeId, RoleId};
 pub struct RoleOutlook {
     /// Its value after the best move, 0 to 100; `None` before the first result.
     pub value: Option<f32>,
-    /// Its goal with best play by all roles, once proven.
+    /// Its goal with best play by all roles, once proven. Where one role chooses and its goal is
+    /// proven, that of the others after its best move counts as proven too.
     pub proven: Option<u8>,
 }
 
@@ -44,17 +45,23 @@ impl Search {
         let is_chosen_alone = record.is_expanded()
             && record.mover != SIMULTANEOUS
             && !self.graph.is_chance_node(root);
-        // The mean of a position has the visits of bad moves in it.
-        if is_chosen_alone
-            && let Some(edge) = self.preferred_edge(root, usize::from(record.mover))
-            && let child = self.graph.child_of(edge)
-            && child.is_some()
-            && (self.graph.nodes[child].visits > 0 || self.graph.nodes[child].terminal)
+        let mut best = NodeId::NONE;
+        if is_chosen_alone && let Some(edge) = self.preferred_edge(root, usize::from(record.mover))
         {
-            self.graph.read_values(child, &mut self.values);
+            best = self.graph.child_of(edge);
         }
-        let bounds = self.graph.bounds[root].iter();
-        let outlook = bounds.zip(&self.values).map(|(bounds, &value)| {
+        let mut bounds = self.graph.bounds[root].to_vec();
+        // The mean of a position has the visits of bad moves in it.
+        if best.is_some() && (self.graph.nodes[best].visits > 0 || self.graph.nodes[best].terminal)
+        {
+            self.graph.read_values(best, &mut self.values);
+            if bounds[usize::from(record.mover)].is_exact() {
+                let known = bounds.iter_mut().zip(&self.graph.bounds[best]);
+                let open = known.filter(|(bounds, after)| !bounds.is_exact() && after.is_exact());
+                open.for_each(|(bounds, after)| *bounds = *after);
+            }
+        }
+        let outlook = bounds.iter().zip(&self.values).map(|(bounds, &value)| {
             let is_known = record.visits > 0 || bounds.is_exact();
             RoleOutlook {
                 value: is_known.then(|| bounds.clamp(value)),
