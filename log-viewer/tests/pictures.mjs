@@ -1,7 +1,6 @@
-// Pictures for the documents: `node pictures.mjs`, after a build, writes the folder
-// docs/pictures/boards with the boards of all games of the program, the last section of
-// docs/boards.md, and docs/pictures/study.png. Games of several roles are shown after a few random
-// moves. `node pictures.mjs study` makes the last one alone.
+// Pictures of the boards of all games of the program: `node pictures.mjs`, after a build, writes the
+// folder docs/pictures/boards and the last section of docs/boards.md. Games of several roles are
+// shown after a few random moves.
 
 import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -49,50 +48,14 @@ async function open(server, game) {
   return table;
 }
 
-/** A game of Connect Four in which red overlooks a threat, and another line. */
-const STUDIED = [4, 4, 5, 3, 6, 7, 4, 5, 5, 3, 3, 6, 2, 5, 6, 6];
-const ASIDE = [4, 4, 5, 6, 4, 5];
-
-function drops(columns) {
-  return columns.map((column, turn) => (turn % 2 === 0 ? [`(drop ${column})`, "noop"] : ["noop", `(drop ${column})`]));
-}
-
-async function study(server) {
-  const { table } = await post(`${server}/api/tables`, {
-    game: "connectFour",
-    seconds: 30,
-    study: { line: drops(STUDIED), turn: 12 },
-  });
-  await withPage({ viewport: { width: 1180, height: 900 } }, async (page) => {
-    await page.goto(`${server}/study#${table}`);
-    await page.waitForSelector("#thoughts tbody tr");
-    await page.click("#texts summary");
-    await page.fill("#text", drops(ASIDE).map(([red, black]) => `(${red} ${black})`).join("\n"));
-    await page.click("#paste");
-    await page.waitForFunction(() => /turn 6/.test(document.getElementById("turn-name").textContent));
-    await page.waitForTimeout(2000);
-    await page.click("#texts summary");
-    await page.locator("#lines > li .plain").last().click();
-    await page.click("#review");
-    await page.waitForFunction(() => / in \d+ turns\.$/.test(document.getElementById("review-says").textContent), null, { timeout: 60_000 });
-    await page.locator("#lines > li .plain").nth(9).click();
-    await page.waitForTimeout(6000);
-    await page.locator("#main").focus();
-    await page.evaluate(() => window.scrollTo(0, 0));
-    await page.screenshot({ path: join(DOCS, "pictures/study.png") });
-  });
-}
-
 const logs = await mkdtemp(join(tmpdir(), "panza-pictures-"));
 const server = await serve(logs);
 await mkdir(FOLDER, { recursive: true });
 await openBrowser();
 let section = SECTION;
-const isStudyAlone = process.argv[2] === "study";
 try {
-  await study(server.address);
   const { games } = await (await fetch(`${server.address}/api/games`)).json();
-  for (const game of isStudyAlone ? [] : games) {
+  for (const game of games) {
     const table = await open(server.address, game);
     await withPage({ viewport: { width: 460, height: 900 } }, async (page) => {
       await page.goto(`${server.address}/play#${table}`);
@@ -108,8 +71,6 @@ try {
   await server.stop();
   await rm(logs, { recursive: true, force: true });
 }
-if (!isStudyAlone) {
-  const page = join(DOCS, "boards.md");
-  const text = await readFile(page, "utf8");
-  await writeFile(page, text.slice(0, text.indexOf(SECTION)) + section);
-}
+const page = join(DOCS, "boards.md");
+const text = await readFile(page, "utf8");
+await writeFile(page, text.slice(0, text.indexOf(SECTION)) + section);

@@ -68,6 +68,8 @@ pub struct Worth {
     pub values: Vec<Option<f64>>,
     /// The goals that are proven.
     pub proven: Vec<Option<u8>>,
+    /// The least and the greatest goal that are still possible, where the search said something.
+    pub bounds: Vec<(u8, u8)>,
 }
 
 impl Worth {
@@ -77,6 +79,17 @@ impl Worth {
         proven
             .map(f64::from)
             .or_else(|| self.values.get(role).copied().flatten())
+    }
+
+    /// The least goal that is still possible for a role, and the greatest.
+    fn least(&self, role: usize) -> f64 {
+        self.bounds.get(role).map_or(0.0, |bounds| bounds.0.into())
+    }
+
+    fn most(&self, role: usize) -> f64 {
+        self.bounds
+            .get(role)
+            .map_or(100.0, |bounds| bounds.1.into())
     }
 
     fn is_proven(&self, role: usize) -> bool {
@@ -99,7 +112,7 @@ pub struct Blunder {
     pub value: f64,
     /// And after it.
     pub after: f64,
-    /// Whether both values are proven.
+    /// Whether the loss is proven.
     pub is_proven: bool,
     /// The joint moves that were expected instead, the better move first.
     pub line: Vec<Vec<MoveId>>,
@@ -267,7 +280,7 @@ impl Review {
             let found = self.positions.get(turn).and_then(|it| it.found.as_ref());
             found.is_some_and(|found| found.worth.is_proven(loss.role))
         };
-        let is_half_proven = proven(loss.turn) != proven(loss.turn + 1);
+        let is_half_proven = !loss.is_proven && proven(loss.turn) != proven(loss.turn + 1);
         match is_half_proven {
             true => self.settings.threshold.max(HALF_PROVEN),
             false => self.settings.threshold,
@@ -359,9 +372,15 @@ impl Review {
         let position = &self.positions[at];
         if let Some(goals) = &position.goals {
             let values = goals.iter().map(|goal| goal.map(f64::from)).collect();
-            let proven = goals.clone();
+            let bounds = goals
+                .iter()
+                .map(|goal| goal.map_or((0, 100), |goal| (goal, goal)));
             return Found {
-                worth: Worth { values, proven },
+                worth: Worth {
+                    values,
+                    proven: goals.clone(),
+                    bounds: bounds.collect(),
+                },
                 ..Found::default()
             };
         }
@@ -383,6 +402,7 @@ impl Review {
             worth: Worth {
                 values: outlook.iter().map(|it| it.value.map(f64::from)).collect(),
                 proven: outlook.iter().map(|it| it.proven).collect(),
+                bounds: outlook.iter().map(|it| it.bounds).collect(),
             },
             line: search.principal_line(LINE),
             choices: Vec::new(),
@@ -432,7 +452,8 @@ impl Review {
                         better: found.line.first()?.get(role).copied()?,
                         value: before.of(role)?,
                         after: value_after,
-                        is_proven: before.is_proven(role) && after.is_proven(role),
+                        is_proven: before.is_proven(role) && after.is_proven(role)
+                            || before.least(role) - after.most(role) >= self.settings.threshold,
                         line: found.line.clone(),
                     })
                 });

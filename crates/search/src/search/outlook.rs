@@ -17,6 +17,8 @@ pub struct RoleOutlook {
     /// Its goal with best play by all roles, once proven. Where one role chooses and its goal is
     /// proven, that of the others after its best move counts as proven too.
     pub proven: Option<u8>,
+    /// The least and the greatest goal that are still possible with best play by all roles.
+    pub bounds: (u8, u8),
 }
 
 /// How proven a move is.
@@ -66,6 +68,7 @@ impl Search {
             RoleOutlook {
                 value: is_known.then(|| bounds.clamp(value)),
                 proven: bounds.is_exact().then_some(bounds.lower),
+                bounds: (bounds.lower, bounds.upper),
             }
         });
         outlook.collect()
