@@ -326,6 +326,8 @@ class MatchPage {
     slider.setAttribute("aria-valuetext", `Turn ${turn.step} of ${last.step}`);
     byId("first").disabled = byId("previous").disabled = place <= 0;
     byId("last").disabled = byId("next").disabled = place >= turns.length - 1;
+    byId("study").hidden = this.follower === null;
+    if (this.follower !== null) byId("study").href = `/study?${new URLSearchParams({ match: this.follower.folder, turn: turn.step })}`;
     this.showStrip();
     this.showPosition(turn);
     this.showConsidered(turn);

@@ -1,45 +1,31 @@
 // The page to play on: choosing a game, and a table. A table is followed by requests that wait for
-// news; what it shows is drawn anew with each version. Moves are made by clicks on the cells that
-// they name (`choices.js`), or from a list.
+// news; what it shows is drawn anew with each version. Moves are made on the board or from a list
+// (`board_panel.js`).
 
 import { layOut, placeOf, readShapes } from "./board.js";
-import { cellName, pick, readChoices, stateOf, targets } from "./choices.js";
-import { drawBoards } from "./drawing.js";
+import { BoardPanel, spokenJoint, turnedRound } from "./board_panel.js";
+import { cellName, readChoices } from "./choices.js";
 import { spoken } from "./expressions.js";
 import { count, counted, goal, list } from "./format.js";
 import { byId, element, fill, setText, wordmark } from "./page.js";
 import { Refused, askGames, askTable, askTurn, openTable, tellTable } from "./server.js";
 
 const RETRY = 1000;
-/** Moves in the list, at most; the search finds the others. */
-const MOST_LISTED = 300;
-/** A pointer that has moved further than this, in pixels, has dragged. */
-const DRAG = 12;
-
 class TablePage {
   constructor(table) {
     this.table = table;
     this.view = null;
-    this.choices = [];
-    this.state = stateOf([], []);
+    this.panel = new BoardPanel({ board: byId("board"), which: byId("which"), play: (text) => this.play(text) });
     this.before = null;
     this.turnShown = -1;
     /** The earlier turn that is looked at, or null. */
     this.lookedAt = null;
     /** Whether the board is turned round, so that the person's side is at the bottom. */
     this.isTurned = null;
-    this.heldAt = null;
     this.listen();
   }
 
   listen() {
-    const board = byId("board");
-    board.addEventListener("click", (event) => this.clickOn(event.target.closest("[data-name]")));
-    board.addEventListener("pointerdown", (event) => {
-      this.heldAt = { cell: event.target.closest("[data-name]"), x: event.clientX, y: event.clientY };
-    });
-    board.addEventListener("pointerup", (event) => this.drop(event));
-    board.addEventListener("keydown", (event) => this.key(event));
     byId("undo").addEventListener("click", () => this.tell({ do: "undo" }));
     byId("hint").addEventListener("click", () => this.tell({ do: "hint", role: this.role }));
     byId("switch").addEventListener("click", () => this.tell({ do: "switch" }));
@@ -71,66 +57,6 @@ class TablePage {
     const { role } = this;
     if (role === null) return;
     this.tell({ do: "move", turn: this.view.moves.length, role, text });
-    // What comes next is another position: nothing is picked there.
-    this.state = stateOf([], []);
-    this.mark();
-  }
-
-  clickOn(cell) {
-    if (cell === null || this.role === null || this.lookedAt !== null) return;
-    this.state = pick(this.choices, this.state.picked, cell.dataset.name);
-    const { open, ready } = this.state;
-    if (ready.length === 1 && open.length === 0) this.play(ready[0].text);
-    else this.mark();
-  }
-
-  /** A piece that is dragged from one cell to another is clicked on both. */
-  drop(event) {
-    const held = this.heldAt;
-    this.heldAt = null;
-    if (held?.cell == null || Math.hypot(event.clientX - held.x, event.clientY - held.y) < DRAG) return;
-    const over = document.elementFromPoint(event.clientX, event.clientY)?.closest("[data-name]") ?? null;
-    if (over === null || over === held.cell) return;
-    this.state = stateOf(this.choices, []);
-    this.clickOn(held.cell);
-    this.clickOn(this.cells.get(over.dataset.name) ?? null);
-  }
-
-  /** Arrow keys go from cell to cell; Enter and the space bar click. */
-  key(event) {
-    const cell = event.target.closest("[data-name]");
-    if (cell === null) return;
-    if (event.key === "Enter" || event.key === " ") {
-      event.preventDefault();
-      const { name } = cell.dataset;
-      this.clickOn(cell);
-      this.cells.get(name)?.focus();
-      return;
-    }
-    const [x, y] = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] }[event.key] ?? [0, 0];
-    if (x === 0 && y === 0) return;
-    event.preventDefault();
-    const from = cell.getBoundingClientRect();
-    let nearest = null;
-    let least = Infinity;
-    for (const other of this.cells.values()) {
-      if (other === cell) continue;
-      const to = other.getBoundingClientRect();
-      const along = (to.x - from.x) * x + (to.y - from.y) * y;
-      const across = Math.abs((to.x - from.x) * y) + Math.abs((to.y - from.y) * x);
-      if (along > 1 && along + 3 * across < least) {
-        least = along + 3 * across;
-        nearest = other;
-      }
-    }
-    if (nearest === null) return;
-    this.focusOn(nearest);
-    nearest.focus();
-  }
-
-  /** Only one cell is reached with the tabulator key; the others from there with the arrows. */
-  focusOn(cell) {
-    for (const other of this.cells.values()) other.setAttribute("tabindex", other === cell ? "0" : "-1");
   }
 
   show(view) {
@@ -156,8 +82,8 @@ class TablePage {
     this.turnShown = turn;
     this.shown = laid;
     const { place } = this;
-    this.choices = place < 0 ? [] : readChoices(view.legal[place], laid, view.effects[place]);
-    this.state = stateOf(this.choices, isMoved || place < 0 ? [] : this.state.picked);
+    const choices = place < 0 ? [] : readChoices(view.legal[place], laid, view.effects[place]);
+    this.panel.offer(choices, !isMoved && place >= 0);
     if (this.lookedAt === null) this.draw(laid);
     this.showSays();
     this.showFound();
@@ -167,29 +93,9 @@ class TablePage {
   }
 
   draw(laid, before = this.before) {
-    const focused = document.activeElement?.dataset?.name;
-    fill(
-      byId("board"),
-      drawBoards(laid, before),
-      laid.rest.length > 0 &&
-        element("ul", { class: "other-facts", "aria-label": "Other facts" }, laid.rest.map((fact) => element("li", null, spoken(fact)))),
-    );
-    this.cells = new Map();
-    for (const board of laid.boards) {
-      const drawn = [...byId("board").querySelectorAll("svg.board")].find(
-        (svg) => svg.dataset.board === board.key && svg.dataset.shape === board.shape.name,
-      );
-      for (const cell of drawn?.querySelectorAll("[data-cell]") ?? []) {
-        cell.dataset.name = cellName(board, cell.dataset.cell);
-        cell.setAttribute("role", "button");
-        cell.setAttribute("tabindex", "-1");
-        this.cells.set(cell.dataset.name, cell);
-      }
-    }
-    const first = this.cells.get(focused) ?? this.cells.values().next().value;
-    if (first !== undefined) this.focusOn(first);
-    if (focused !== undefined) this.cells.get(focused)?.focus();
-    this.mark();
+    this.panel.isLocked = this.lookedAt !== null;
+    this.panel.marks = this.marks();
+    this.panel.draw(laid, before);
   }
 
   /** Shows an earlier turn, or with null the game as it is. */
@@ -216,31 +122,15 @@ class TablePage {
     }
   }
 
-  /** Marks the cells that may be clicked, those that were, and that of a hint; asks where several moves are meant. */
-  mark() {
-    const open = this.lookedAt === null ? targets(this.state) : new Set();
-    const picked = new Set(this.state.picked);
-    const { hint } = this.view;
-    const hinted = this.choices.find(({ text }) => hint !== null && hint.turn === this.turnShown && text === hint.text);
-    const ofHint = new Set((hinted?.steps ?? []).flatMap((step) => [...step]));
-    const places = this.lookedAt === null ? this.view.decisive.map((fact) => placeOf(fact, this.shown)) : [];
-    const decisive = new Set(places.filter((place) => place !== null).map(({ board, key }) => cellName(board, key)));
-    for (const [name, cell] of this.cells) {
-      cell.classList.toggle("target", open.has(name));
-      cell.classList.toggle("picked", picked.has(name));
-      cell.classList.toggle("hinted", ofHint.has(name));
-      cell.classList.toggle("decisive", decisive.has(name));
-      cell.setAttribute("aria-disabled", String(!open.has(name) && !picked.has(name)));
-    }
-    const { ready } = this.state;
-    byId("which").hidden = ready.length === 0;
-    fill(
-      byId("which"),
-      element("span", null, "Which move?"),
-      ready.map(({ text }) =>
-        element("button", { type: "button", class: "button", on: { click: () => this.play(text) } }, spoken(text)),
-      ),
-    );
+  /** The cells of a hint, and those that decided the game. */
+  marks() {
+    const { hint, decisive } = this.view;
+    const isNew = hint !== null && hint.turn === this.turnShown;
+    const places = this.lookedAt === null ? decisive.map((fact) => placeOf(fact, this.shown)) : [];
+    return new Map([
+      ["hinted", new Set(isNew ? this.panel.cellsOf(hint.text) : [])],
+      ["decisive", new Set(places.filter((place) => place !== null).map(({ board, key }) => cellName(board, key)))],
+    ]);
   }
 
   showSays() {
@@ -320,23 +210,12 @@ class TablePage {
   }
 
   showMoves() {
-    const { view, role, place } = this;
-    const wanted = byId("filter").value.trim().toLowerCase();
-    const found = this.choices.filter(({ text }) => wanted === "" || spoken(text).toLowerCase().includes(wanted));
-    const left = found.length - MOST_LISTED;
-    const unlisted = place < 0 ? 0 : view.n_legal[place] - view.legal[place].length;
-    fill(
-      byId("moves"),
-      role === null && element("p", { class: "quiet" }, "It is not your turn."),
-      role !== null && found.length === 0 && element("p", { class: "quiet" }, "No move of that name."),
-      found
-        .slice(0, MOST_LISTED)
-        .map(({ text }) =>
-          element("button", { type: "button", class: "plain", on: { click: () => this.play(text) } }, spoken(text)),
-        ),
-      left > 0 && element("p", { class: "quiet" }, `and ${count(left)} more: search for them`),
-      unlisted > 0 && element("p", { class: "quiet" }, `${counted(unlisted, "further move")} not listed`),
-    );
+    const { view, place } = this;
+    this.panel.listMoves(byId("moves"), {
+      wanted: byId("filter").value,
+      unlisted: place < 0 ? 0 : view.n_legal[place] - view.legal[place].length,
+      nothing: "It is not your turn.",
+    });
   }
 
   showCourse() {
@@ -345,12 +224,9 @@ class TablePage {
     if (course.childElementCount === moves.length) return;
     while (course.childElementCount > moves.length) course.lastElementChild.remove();
     for (const joint of moves.slice(course.childElementCount)) {
-      const said = joint.map(spoken).filter((text) => !["noop", "wait", "pass"].includes(text));
       const turn = course.childElementCount + 1;
-      const text = (said.length === 0 ? joint.map(spoken) : said).join(" · ");
-      course.append(
-        element("li", null, element("button", { type: "button", class: "plain", on: { click: () => this.goTo(turn) } }, text)),
-      );
+      const go = { type: "button", class: "plain", on: { click: () => this.goTo(turn) } };
+      course.append(element("li", null, element("button", go, spokenJoint(joint))));
     }
     course.scrollTop = course.scrollHeight;
   }
@@ -364,7 +240,9 @@ class TablePage {
     byId("switch").disabled = !isPlaying || role === null;
     byId("switch").hidden = !view.people.includes(true) || !view.people.includes(false);
     for (const id of ["undo", "hint", "resign"]) byId(id).hidden = !view.people.includes(true);
-    byId("leave").nextElementSibling?.remove();
+    while (byId("leave").nextElementSibling !== null) byId("leave").nextElementSibling.remove();
+    const studied = `/study?table=${encodeURIComponent(this.table)}`;
+    byId("leave").after(element("a", { class: "button", href: studied, id: "study" }, "Study this position"));
     if (view.log !== null) {
       const address = `/matches/${encodeURIComponent(view.log)}`;
       byId("leave").after(element("a", { class: "button", href: address }, "Log"));
@@ -380,24 +258,11 @@ class TablePage {
     for (const id of ["undo", "hint", "switch", "resign"]) byId(id).hidden = true;
     if (this.view === null) return;
     Object.assign(this.view, { legal: this.view.legal.map(() => []), hint: null });
-    this.choices = [];
-    this.state = stateOf([], []);
-    this.mark();
+    this.panel.offer([]);
+    this.panel.marks = this.marks();
+    this.panel.mark();
     this.showMoves();
   }
-}
-
-/** A board seen from its other side. */
-function turnedRound(shape) {
-  const turn = ({ line, column }) => ({ line: shape.height - 1 - line, column: shape.width - 1 - column });
-  const turned = {
-    ...shape,
-    cells: new Map([...shape.cells].map(([key, place]) => [key, turn(place)])),
-    lineNames: [...shape.lineNames].reverse(),
-    columnNames: [...shape.columnNames].reverse(),
-    borders: shape.borders && [2, 3, 0, 1].map((side) => shape.borders[side]),
-  };
-  return turned;
 }
 
 /** Whether the pieces named after the only person's role lie above those of the other role. */

@@ -38,6 +38,7 @@ export async function askMatches({ offset, limit, search }) {
 /** Follows the files of one match. */
 export class Follower {
   constructor(folder) {
+    this.folder = folder;
     this.address = `/api/matches/${encodeURIComponent(folder)}`;
     this.taken = { events: 0, series: 0, log: 0 };
     this.times = 0;
@@ -111,6 +112,11 @@ export async function askTable(table, after) {
 /** The facts of an earlier turn at a table. */
 export async function askTurn(table, turn) {
   return (await (await ask(`/api/tables/${encodeURIComponent(table)}/turns?turn=${turn}`)).json()).facts;
+}
+
+/** What Panza thinks at a study table, once that is newer than a version; null before it has said something. */
+export async function askReport(table, after) {
+  return (await ask(`/api/tables/${encodeURIComponent(table)}/report?after=${after}`)).json();
 }
 
 /** Tells a table what a person does there. */

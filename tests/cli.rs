@@ -50,6 +50,7 @@ fn help_has_an_example_of_each_command() {
     let commands = [
         "serve",
         "match",
+        "study",
         "games",
         "check",
         "format",
@@ -781,6 +782,78 @@ fn serve_prints_its_address_and_ends_on_signals() {
         send(&child, signal);
         assert_eq!(child.wait().unwrap().code(), Some(0), "{signal}");
     }
+}
+
+#[test]
+fn study_prints_the_address_of_its_page_and_ends_on_signals() {
+    let arguments = ["study", "ticTacToe", "--no-open", "--json"];
+    let (mut child, first, _lines) = started(&arguments);
+    let shown: Value = serde_json::from_str(&first).unwrap();
+    assert_keys(&shown, &["listening", "study"]);
+    let listening = shown["listening"].as_str().unwrap();
+    assert!(listening.starts_with("127.0.0.1:"), "{listening}");
+    let page = format!("http://{listening}/study#");
+    let study = shown["study"].as_str().unwrap();
+    let table = study.strip_prefix(&page).expect("it names the study");
+    let mut stream = std::net::TcpStream::connect(listening).unwrap();
+    let request = format!("GET /api/tables/{table} HTTP/1.0\r\n\r\n");
+    stream.write_all(request.as_bytes()).unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    assert!(answer.contains("\"game\":\"ticTacToe\""), "{answer}");
+    send(&child, "-INT");
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+}
+
+#[test]
+fn study_names_the_blunders_of_a_log() {
+    let folder = tempfile::tempdir().unwrap();
+    let rules = std::fs::read_to_string(Path::new(ROOT).join("gdl-games/ticTacToe.gdl")).unwrap();
+    let start = serde_json::json!({ "kind": "start", "data": {
+        "role": "xplayer", "game": "ticTacToe", "rules": rules, "players": ["Ann", "Bob"],
+    }});
+    let mut events = format!("{start}\n");
+    for (step, cell) in ["1 1", "2 2", "1 2", "3 3", "1 3"].iter().enumerate() {
+        let mut moves = ["noop".to_string(), "noop".to_string()];
+        moves[step % 2] = format!("(mark {cell})");
+        let played =
+            serde_json::json!({ "kind": "played", "data": { "step": step, "moves": moves } });
+        events.push_str(&format!("{played}\n"));
+    }
+    file(folder.path(), "events.jsonl", &events);
+    let path = folder.path().to_str().unwrap();
+    let arguments = ["study", path, "--blunders", "--iterations", "3000"];
+    let found = objects(&arguments, 0);
+    let [found] = &found[..] else {
+        panic!("{found:?}");
+    };
+    assert_keys(found, &["game", "roles", "turns", "blunders", "values"]);
+    assert_eq!(
+        (&found["turns"], &found["game"]),
+        (&5.into(), &"ticTacToe".into())
+    );
+    let blunders = found["blunders"].as_array().unwrap();
+    assert_eq!(blunders.len(), 1, "{found}");
+    let expected = serde_json::json!({
+        "turn": 4, "role": "oplayer", "player": "Bob", "played": "(mark 3 3)", "better": "(mark 1 3)",
+        "value": 50.0, "after": 0.0, "proven": true,
+    });
+    for (key, value) in expected.as_object().unwrap() {
+        assert_eq!(&blunders[0][key], value, "{found}");
+    }
+    let shown = text(&run(&arguments).stdout);
+    assert!(
+        shown.starts_with("ticTacToe: 1 blunder in 5 turns\n"),
+        "{shown}"
+    );
+
+    let message = fails(&["study", "ticTacToe", "--blunders"], 2);
+    assert!(message.contains("needs the log of a match"), "{message}");
+    let message = fails(&["study", "no/such/log"], 2);
+    assert!(message.contains("no file `no/such/log`"), "{message}");
+    let other = file(folder.path(), "other.jsonl", "{}\n");
+    let message = fails(&["study", other.to_str().unwrap()], 2);
+    assert!(message.contains("this is no log of a match"), "{message}");
 }
 
 #[test]

@@ -164,3 +164,78 @@ fn a_table_waits_while_a_match_is_played() {
         n_moves(view) > before && view["waits"] == false
     });
 }
+
+#[test]
+fn a_match_is_studied_from_its_log_and_gives_way_to_another() {
+    let (server, _root) = logging_server(&[]);
+    let setting = json!({ "game": "ticTacToe", "people": "none", "iterations": 20 });
+    let table = open(&server, &setting);
+    let played = wait(&server, &table, |view| view["phase"] == "over");
+    let folder = played["log"].as_str().unwrap();
+    let study = |what: &Value| json!({ "seconds": 30, "study": what });
+    let table = open(&server, &study(&json!({ "match": folder, "turn": 2 })));
+    let shown = wait(&server, &table, |view| {
+        view["study"]["position"]
+            .as_u64()
+            .is_some_and(|position| position > 0)
+    });
+    assert_eq!(shown["study"]["line"], played["moves"]);
+    assert_eq!(shown["moves"].as_array().unwrap().len(), 2);
+    // The game inside the program says what it is.
+    assert_eq!(shown["title"], played["title"]);
+    let of_table = open(&server, &study(&json!({ "table": table })));
+    wait(&server, &of_table, |view| view["study"]["turn"] == 2);
+
+    // Thinking waits for a match.
+    let game = json!({ "game": "breakthrough", "seconds": 60, "study": {} });
+    let table = open(&server, &game);
+    let report = |fits: &dyn Fn(&Value) -> bool| {
+        let until = Instant::now() + PATIENCE;
+        loop {
+            let path = format!("/api/tables/{table}/report");
+            let report = json(&get(server.address, &path, ""));
+            if fits(&report) {
+                return report;
+            }
+            assert!(Instant::now() < until, "{report}");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    };
+    report(&|report| report["state"] == "searching" && report["iterations"].as_u64() > Some(0));
+    let message = format!("( START m first ( {} ) 0.2 600 )", rules(4));
+    assert_eq!(server.ask(&message), "ready");
+    report(&|report| report["state"] == "waiting");
+    assert_eq!(server.ask("( ABORT m )"), "aborted");
+    report(&|report| report["state"] == "searching");
+}
+
+#[test]
+fn what_cannot_be_studied_is_refused_with_a_reason() {
+    let (server, _root) = logging_server(&[]);
+    for (body, code, reason) in [
+        (r#"{"study":{}}"#, "400", "expected the name of a game"),
+        (r#"{"study":{"match":"../x"}}"#, "404", "no match"),
+        (r#"{"study":{"match":"none"}}"#, "404", "no match"),
+        (r#"{"study":{"table":"none"}}"#, "404", "not there any more"),
+        (
+            r#"{"game":"hex","study":{"line":3}}"#,
+            "400",
+            "not understood",
+        ),
+    ] {
+        let answer = post(server.address, "/api/tables", OWN, body);
+        assert_eq!(answer.code(), code, "{body}: {}", answer.body);
+        assert!(answer.body.contains(reason), "{}", answer.body);
+    }
+    assert_eq!(get(server.address, "/study", "").code(), "200");
+    let forwarded = "X-Forwarded-For: 192.0.2.1\r\n";
+    assert_eq!(get(server.address, "/study", forwarded).code(), "404");
+    let path = "/api/tables/x/report";
+    assert_eq!(get(server.address, path, forwarded).code(), "404");
+    assert_eq!(get(server.address, path, "").code(), "404");
+    let opening = r#"{"game":"hex","study":{}}"#;
+    assert_eq!(
+        post(server.address, "/api/tables", "", opening).code(),
+        "403"
+    );
+}

@@ -17,6 +17,7 @@ mod serve;
 mod sokoban;
 mod solve;
 mod stats;
+mod study;
 mod verify;
 
 use clap::{CommandFactory, Parser, Subcommand};
@@ -69,6 +70,19 @@ enum Command {
             panza match connectFour --player panza --player random --games 10 --swap --play-clock 2"
     )]
     Match(match_games::MatchArguments),
+    /// Study a game or a match in a browser, or name the blunders of a match.
+    #[command(
+        after_help = "The page shows any position of any line, what Panza thinks of it, and the moves that lost value.\n\
+            GAME|LOG is a rulesheet, the name of a game, or the log of a match: its folder under logs, its\n\
+            events.jsonl, or the bundle that the page of a match offers for download. The server is this\n\
+            program, on this machine only, until Ctrl-C. Its pages are those of panza serve.\n\
+            --blunders searches every position of the match, from the last to the first, and names the\n\
+            moves after which the value of the role that made them was at least --threshold points lower.\n\
+            Doubtful ones are searched four times as long. Proven values go first.\n\n\
+            Examples:\n  panza study connectFour\n  panza study logs/MATCH --turn 12\n  \
+            panza study logs/MATCH --blunders --ms 500 --json"
+    )]
+    Study(study::StudyArguments),
     /// List the games that are known by name, with their roles.
     #[command(
         after_help = "These are the games that come with the program, and those in the folder gdl-games of the\n\
@@ -185,6 +199,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<Outcome> {
     if !matches!(
         command,
         Command::Serve(_)
+            | Command::Study(_)
             | Command::Match(_)
             | Command::Tournament(_)
             | Command::Sokoban(_)
@@ -196,6 +211,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<Outcome> {
     match command {
         Command::Serve(arguments) => serve::run(arguments, output),
         Command::Match(arguments) => match_games::run(arguments, output),
+        Command::Study(arguments) => study::run(arguments, output),
         Command::Games(arguments) => games::run(arguments, output),
         Command::Check(arguments) => check::run(arguments, output),
         Command::Format(arguments) => format::run(arguments, output),

@@ -4,7 +4,7 @@ use std::io;
 use std::path::Path;
 use std::time::Duration;
 
-use anyhow::bail;
+use anyhow::anyhow;
 use clap::Args;
 use serde::Serialize;
 
@@ -54,25 +54,35 @@ pub fn run(arguments: &ServeArguments, output: Output) -> anyhow::Result<Outcome
             settings.logs.folder.display()
         );
     }
+    let mut written = Ok(());
+    serve(&settings, interrupt::ended, |listens| {
+        written = show(&settings, listens, output);
+    })?;
+    written?;
+    Ok(Outcome::Holds)
+}
+
+/// Serves a player until what `shutdown` makes is there. `on_listening` is told the addresses.
+pub(super) fn serve<F: Future<Output = ()>>(
+    settings: &Settings,
+    shutdown: impl FnOnce() -> F,
+    on_listening: impl FnOnce(server::Listening),
+) -> anyhow::Result<()> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         // Serving is little work, and the other processors are for the search.
         .worker_threads(2)
         .enable_all()
         .build()?;
-    let mut written = Ok(());
     let served = runtime.block_on(async {
-        let shutdown = interrupt::ended();
-        let on_listening = |listens| written = show(&settings, listens, output);
-        server::serve(&settings, GameBuilders::standard(), shutdown, on_listening).await
+        let shutdown = shutdown();
+        server::serve(settings, GameBuilders::standard(), shutdown, on_listening).await
     });
     // Unfinished pages must not keep the program running.
     runtime.shutdown_timeout(LAST_PAGES);
-    if let Err(error) = served {
+    served.map_err(|error| {
         let hint = hint(&error);
-        bail!("{:#}{hint}", anyhow::Error::from(error));
-    }
-    written?;
-    Ok(Outcome::Holds)
+        anyhow!("{:#}{hint}", anyhow::Error::from(error))
+    })
 }
 
 fn settings(arguments: &ServeArguments) -> anyhow::Result<Settings> {

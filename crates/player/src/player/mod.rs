@@ -63,7 +63,7 @@ pub use record::{Basis, Record};
 pub use searcher::{BestMove, PlanStatus, Searcher};
 pub use sent_moves::SentMoves;
 pub use start_rules::StartRules;
-pub use tree_search::search_config;
+pub use tree_search::{search_config, whole_search};
 
 /// The answer to INFO.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

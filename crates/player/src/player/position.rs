@@ -152,6 +152,30 @@ impl Position {
         Some((substitute, true))
     }
 
+    /// The joint move of these texts, one of each role.
+    ///
+    /// # Errors
+    /// It is not legal here; the text says whose move is not.
+    pub fn legal_joint_move(&mut self, texts: &[String]) -> Result<Vec<MoveId>, String> {
+        if self.is_terminal() {
+            return Err("the game is over here".to_string());
+        }
+        let n_roles = self.info().n_roles();
+        if texts.len() != n_roles {
+            return Err(format!("{} moves for {n_roles} roles", texts.len()));
+        }
+        let roles = (0..n_roles).map(RoleId::from_index);
+        let found = roles.zip(texts).map(|(role, text)| {
+            let info = self.machine.info();
+            let found = self.reasoner.find_legal(role, text).or_else(|| {
+                let named = info.find_move(role, text);
+                named.filter(|&mv| self.reasoner.is_legal(role, mv))
+            });
+            found.ok_or_else(|| format!("{text} is not legal for {}", info.role_name(role)))
+        });
+        found.collect()
+    }
+
     /// Whether the joint move could be played again here.
     pub(super) fn is_legal(&mut self, moves: &SentMoves) -> bool {
         let machine = Arc::clone(&self.machine);

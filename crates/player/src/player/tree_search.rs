@@ -94,6 +94,28 @@ pub(super) fn stage_times(search: &Search) -> StageTimes {
     }
 }
 
+/// The search of the whole game in a state, with settings that fit the machine.
+pub fn whole_search(
+    machine: &Arc<dyn Machine>,
+    role: RoleId,
+    state: &[u64],
+    mut config: SearchConfig,
+) -> Search {
+    if config.rollout_threads == 0 && config.samples_per_request == 0 {
+        config.samples_per_request =
+            own_samples(machine, state, config.max_playout_steps).unwrap_or(1);
+    }
+    if machine.kind() == "prover" {
+        // It generates one child at a time, which may take longer than a clock allows.
+        config.proof_effort = 0.0;
+    }
+    let mut search = Search::new(Arc::clone(machine), role, config);
+    if state != machine.initial_state() {
+        search.set_state(state);
+    }
+    search
+}
+
 /// The root moves for a sample, in the order of the report.
 pub(super) fn root_moves(info: &dyn GameInfo, root: &RootReport) -> Vec<RootMove> {
     let moves = root.moves.iter().take(MAX_SAMPLED_MOVES);
@@ -118,20 +140,9 @@ impl TreeSearch {
         machine: &Arc<dyn Machine>,
         role: RoleId,
         state: &[u64],
-        mut config: SearchConfig,
+        config: SearchConfig,
     ) -> Self {
-        if config.rollout_threads == 0 && config.samples_per_request == 0 {
-            config.samples_per_request =
-                own_samples(machine, state, config.max_playout_steps).unwrap_or(1);
-        }
-        if machine.kind() == "prover" {
-            // It generates one child at a time, which may take longer than a clock allows.
-            config.proof_effort = 0.0;
-        }
-        let mut search = Search::new(Arc::clone(machine), role, config);
-        if state != machine.initial_state() {
-            search.set_state(state);
-        }
+        let search = whole_search(machine, role, state, config);
         Self {
             machine: Arc::clone(machine),
             search,

@@ -6,6 +6,7 @@
 //!
 //! Modules, in reading order:
 //! * `config`: the plain types of the interface; `report`: the move to play, and statistics;
+//!   `outlook`: the values of all roles, and the principal line;
 //! * `pool`, `slots`, `record`, `graph`, `transpositions`, `edges`, `eviction`: the graph and its
 //!   memory;
 //! * `iteration`: the loop; `path`, `select`, `amaf`, `spread`, `regret_matching`: the descent;
@@ -33,6 +34,7 @@ mod expand;
 mod family;
 mod graph;
 mod iteration;
+mod outlook;
 mod path;
 mod pipeline;
 mod playout_queue;
@@ -58,6 +60,7 @@ mod tests;
 pub use config::{
     IterationTimes, Limit, MoveReport, RootReport, SearchConfig, SearchStatistics, StopReason,
 };
+pub use outlook::RoleOutlook;
 
 use std::collections::VecDeque;
 use std::sync::Arc;

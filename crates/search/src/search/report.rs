@@ -8,18 +8,9 @@
 
 use super::Search;
 use super::config::{IterationTimes, MoveReport, RootReport, SearchStatistics};
-use super::pool::PoolId;
-use super::proof::preferred_length;
+use super::outlook::ProofClass;
 use super::record::{EdgeBlock, EdgeId, Node, SIMULTANEOUS};
 use panza_rules::ids::{Id, MoveId};
-
-/// How proven a move is.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-enum ProofClass {
-    Worst,
-    Open,
-    Best,
-}
 
 /// The order of moves, field by field; the greatest is played.
 #[derive(Clone, Copy, PartialEq, PartialOrd, Debug)]
@@ -213,13 +204,7 @@ impl Search {
         let bounds = block.bounds(slot);
         let visits = block.visits[slot];
         let of_root = self.graph.bounds[self.graph.root][self.role.index()];
-        let class = if bounds.lower >= of_root.upper {
-            ProofClass::Best
-        } else if bounds.upper == 0 || bounds.upper < of_root.lower {
-            ProofClass::Worst
-        } else {
-            ProofClass::Open
-        };
+        let (class, line) = self.proof_of(of_root, edge);
         let lower_confidence_bound = match visits {
             // A solved edge may have no whole goal in games with chance.
             _ if self.graph.chance.is_some() && block.is_solved(slot) => block.means[slot],
@@ -235,14 +220,6 @@ impl Search {
                 let (value, visits) = self.with_amaf(block, slot, value);
                 value - self.spread.deviation() / visits.sqrt()
             }
-        };
-        let child = self.graph.child_of(edge);
-        let line = if bounds.is_exact() && child.is_some() {
-            let length = i32::from(self.graph.nodes[child].length_from_parent());
-            let prefers_short = preferred_length(bounds, 0, Some(1)) == 0;
-            if prefers_short { -length } else { length }
-        } else {
-            0
         };
         MoveRank {
             class,

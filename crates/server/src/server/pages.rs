@@ -8,8 +8,8 @@
 //! - `/api/matches/FOLDER/log`, `/events`, `/series`, each `?from=BYTE`: the files, in whole lines
 //! - `/api/matches/FOLDER/bundle`: all of a match as one JSON object
 //! - `/api/matches/FOLDER/tiltyard`: the same in the form of match databases
-//! - `/play`, `/edit`: pages to play on and to write rulesheets; what they ask is in `tables` and
-//!   `sheets`
+//! - `/play`, `/study`, `/edit`: pages to play on, to study games on and to write rulesheets; what
+//!   they ask is in `tables` and `sheets`
 //! - `/api/unpack`, by POST: unpacks the log in an object of a match database, for `/viewer`
 //! - `/metrics`, `/healthz`: figures for Prometheus, liveness
 //! - `/MATCH-ID`, on the log service's port: as `/tiltyard`
@@ -209,11 +209,15 @@ impl Pages {
             },
             ["play"] if self.may_play(asked) => assets::page("play.html", asked),
             ["edit"] if self.may_play(asked) => assets::page("edit.html", asked),
+            ["study"] if self.may_play(asked) => assets::page("study.html", asked),
             ["api", "games"] if self.may_play(asked) => tables::games(),
             ["api", "games", name] if self.may_play(asked) => sheets::text(name),
             ["api", "tables", table] if self.may_play(asked) => tables::show(&self.tables, table),
             ["api", "tables", table, "turns"] if self.may_play(asked) => {
                 tables::turn(&self.tables, table, &asked.query)
+            }
+            ["api", "tables", table, "report"] if self.may_play(asked) => {
+                tables::report(&self.tables, table)
             }
             ["matches", folder] => match self.archive.entry(folder) {
                 Some(_) => assets::page("match.html", asked),
@@ -300,7 +304,7 @@ impl Pages {
         let segments = segments(&asked.path).unwrap_or_default();
         let segments: Vec<&str> = segments.iter().map(AsRef::as_ref).collect();
         match segments.as_slice() {
-            ["api", "tables"] => tables::open(&self.tables, body),
+            ["api", "tables"] => tables::open(&self.tables, &self.archive, body),
             ["api", "tables", table] => tables::tell(&self.tables, table, body),
             ["api", what] => {
                 let answer = sheets::ask(what, body, || self.is_busy());
@@ -313,11 +317,18 @@ impl Pages {
     /// Waits for what the request asks to wait for.
     pub async fn wait(&self, asked: &Asked) {
         let segments = segments(&asked.path).unwrap_or_default();
-        if let [api, tables, table] = &*segments
-            && (api.as_ref(), tables.as_ref()) == ("api", "tables")
-            && self.may_play(asked)
-        {
-            tables::wait(&self.tables, table, &asked.query).await;
+        let segments: Vec<&str> = segments.iter().map(AsRef::as_ref).collect();
+        if !self.may_play(asked) {
+            return;
+        }
+        match segments.as_slice() {
+            ["api", "tables", table] => {
+                tables::wait(|| self.tables.version(table), &asked.query).await;
+            }
+            ["api", "tables", table, "report"] => {
+                tables::wait(|| self.tables.report_version(table), &asked.query).await;
+            }
+            _ => {}
         }
     }
 

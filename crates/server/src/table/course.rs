@@ -18,7 +18,13 @@ pub(super) struct Course {
 impl Course {
     /// A game at its start.
     pub fn new(machine: &Arc<dyn Machine>) -> Self {
-        let position = Position::new(machine);
+        Self::from(machine, machine.initial_state())
+    }
+
+    /// A game that begins with another state.
+    pub fn from(machine: &Arc<dyn Machine>, state: Vec<u64>) -> Self {
+        let mut position = Position::new(machine);
+        position.go_to(state);
         Self {
             states: vec![position.state().into()],
             position,
@@ -30,9 +36,9 @@ impl Course {
         self.states.len() - 1
     }
 
-    /// The state of the position.
-    pub fn state(&self) -> Arc<[u64]> {
-        Arc::clone(&self.states[self.turn()])
+    /// The states of all turns, that of the position last.
+    pub fn states(&self) -> &[Arc<[u64]>] {
+        &self.states
     }
 
     /// Makes a joint move, which must be legal.

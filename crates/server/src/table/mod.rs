@@ -1,9 +1,15 @@
-//! Tables: games between people and Panza in this process.
+//! Tables: games between people and Panza in this process, and games that people study.
 //!
 //! A table has a game, its roles shared between people and Panza, and a thread that makes their
 //! moves: those of people as they come, those of Panza by a search, those of the chance role at
 //! random. After each change the table publishes all that there is to see as one [`View`] with a
 //! version.
+//!
+//! At a *study table* a person goes to any position of any line. The thread searches the position
+//! that is shown, and publishes what it thinks as a [`Report`].
+//!
+//! Modules: `host` builds the game and publishes; `game` plays it, `study` studies it with `plans`;
+//! `course` is the line of states, `effects` and `decision` what is shown of a state.
 //!
 //! Invariants: every joint move is legal on the table's machine; where several roles choose, nobody
 //! sees a choice before all have chosen; while a match of a game manager runs, no table searches or
@@ -16,29 +22,40 @@ mod course;
 mod decision;
 mod effects;
 mod view;
+mod report;
 mod host;
+mod game;
+mod plans;
+mod study;
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use crossbeam::channel::{Sender, TrySendError, bounded};
+use crossbeam::channel::{Receiver, Sender, TrySendError, bounded};
 
 use serde::Deserialize;
 
 pub use effects::Effect;
-pub use view::{Found, Phase, View};
+pub use report::{Candidate, Report, ShownBlunder, ShownPlan, ShownReview, ShownWorth, Thinking};
+pub use view::{Found, Phase, Study, View};
 
 use panza_machine::build::GameBuilders;
 use panza_machine::machine::Machine;
 use panza_machine::machine::random::Random;
 use panza_player::config::Settings;
 use panza_player::player::{Player, StartRules, Status};
+use panza_player::telemetry::panic_text;
 use panza_rules::gdl::{self, CHANCE_ROLE, Diagnostic, Severity, sexpr};
 use panza_sync::allocator;
 
 /// Tables at the same time. A further one takes the place of the one that was idle longest.
 const MAX_TABLES: usize = 8;
+/// Study tables among them. A further one takes the place of the one that was idle longest.
+const MAX_STUDIES: usize = 3;
+/// Joint moves of a line that is studied, at most.
+const MAX_LINE: usize = 2000;
 /// A table that nobody has asked for ends after this time.
 const MAX_IDLE: Duration = Duration::from_secs(30 * 60);
 /// Commands that wait at a table, at most.
@@ -108,6 +125,8 @@ pub struct Setting {
     pub effort: Effort,
     /// How long Panza studies the game before the first move.
     pub training: Duration,
+    /// What is studied; none where the game is played.
+    pub study: Option<Study>,
 }
 
 /// The roles that people play.
@@ -152,6 +171,30 @@ pub enum Command {
     Switch,
     /// Ends the table and its work.
     Close,
+    /// At a study table, goes to the position behind these joint moves from its start.
+    Go {
+        /// The joint moves as GDL texts.
+        line: Vec<Vec<String>>,
+    },
+    /// Stops the search of positions, or lets it go on.
+    Pause {
+        /// Whether it stops.
+        on: bool,
+    },
+    /// Reports the moves of this role where it has a choice.
+    Watch {
+        /// The role's name.
+        role: String,
+    },
+    /// Looks for blunders in a line.
+    Review {
+        /// The joint moves from the start of the study.
+        line: Vec<Vec<String>>,
+        /// The time for each position.
+        seconds: f64,
+    },
+    /// Stops that, and forgets what was found.
+    EndReview,
 }
 
 /// Why a table cannot be opened or asked.
@@ -180,10 +223,17 @@ pub enum TableError {
 /// One table, as callers reach it.
 struct Table {
     name: String,
+    setting: Setting,
     commands: Sender<Command>,
     shown: Arc<Shown>,
     /// Ends all work of the table.
     stop: Arc<AtomicBool>,
+}
+
+impl Table {
+    fn is_study(&self) -> bool {
+        self.setting.study.is_some()
+    }
 }
 
 impl Drop for Table {
@@ -200,6 +250,9 @@ struct Shown {
     asked: Mutex<Instant>,
     /// The machine and the states of all turns so far.
     turns: Mutex<Option<Turns>>,
+    report_version: AtomicU64,
+    /// What Panza thinks, at a study table.
+    report: Mutex<Option<Arc<Report>>>,
 }
 
 /// The states of a game at a table, from the first turn to the present one.
@@ -215,18 +268,23 @@ impl Shown {
             view: Mutex::new(Arc::new(view)),
             asked: Mutex::new(Instant::now()),
             turns: Mutex::new(None),
+            report_version: AtomicU64::new(0),
+            report: Mutex::new(None),
         }
     }
 
-    /// Notes the state of a turn, which becomes the last one.
-    fn note_turn(&self, machine: &Arc<dyn Machine>, turn: usize, state: Arc<[u64]>) {
-        let mut turns = locked(&self.turns);
-        let turns = turns.get_or_insert_with(|| Turns {
+    /// Notes the states of all turns so far.
+    fn note_turns(&self, machine: &Arc<dyn Machine>, states: &[Arc<[u64]>]) {
+        *locked(&self.turns) = Some(Turns {
             machine: Arc::clone(machine),
-            states: Vec::new(),
+            states: states.to_vec(),
         });
-        turns.states.truncate(turn);
-        turns.states.push(state);
+    }
+
+    fn publish_report(&self, report: Report) {
+        let version = report.version;
+        *locked(&self.report) = Some(Arc::new(report));
+        self.report_version.store(version, Ordering::Release);
     }
 
     fn publish(&self, view: View) {
@@ -307,6 +365,9 @@ impl Tables {
         let mut view = View::first(&name, &setting.game, &roles, &is_person);
         (view.title, view.about) = title_and_text(&setting.source);
         view.shapes = shapes.unwrap_or_default();
+        view.study.clone_from(&setting.study);
+        let is_study = setting.study.is_some();
+        let of_table = setting.clone();
         let shown = Arc::new(Shown::new(view));
         let stop = Arc::new(AtomicBool::new(false));
         let Some(thread) = ThreadCount::begin(&shared.n_threads) else {
@@ -335,7 +396,7 @@ impl Tables {
             .name("table".into())
             .stack_size(STACK_BYTES)
             .spawn(move || {
-                host.run(&builders, &inbox, || player.info() == Status::Busy);
+                run(host, &builders, &inbox, || player.info() == Status::Busy);
                 drop(inbox);
                 allocator::give_back();
                 drop(thread);
@@ -345,13 +406,16 @@ impl Tables {
         }
         let mut tables = locked(&shared.tables);
         tables.retain(|table| !is_over(table));
+        let n_studies = tables.iter().filter(|table| table.is_study()).count();
+        if is_study && n_studies >= MAX_STUDIES {
+            remove_idlest(&mut tables, Table::is_study);
+        }
         if tables.len() >= MAX_TABLES {
-            let asked = |table: &Table| *locked(&table.shown.asked);
-            let oldest = (0..tables.len()).min_by_key(|&index| asked(&tables[index]));
-            oldest.map(|index| tables.swap_remove(index));
+            remove_idlest(&mut tables, |_| true);
         }
         tables.push(Table {
             name: name.clone(),
+            setting: of_table,
             commands,
             shown,
             stop,
@@ -408,6 +472,34 @@ impl Tables {
         Some(machine.info().state_facts(&state))
     }
 
+    /// The game of a table, with the line of moves that it shows, to be studied.
+    pub fn to_study(&self, name: &str) -> Option<Setting> {
+        let tables = locked(&self.shared.tables);
+        let table = tables.iter().find(|table| table.name == name)?;
+        let line = locked(&table.shown.view).moves.clone();
+        let own = table.setting.study.clone().unwrap_or_default();
+        let turn = line.len();
+        Some(Setting {
+            study: Some(Study { line, turn, ..own }),
+            ..table.setting.clone()
+        })
+    }
+
+    /// What Panza thinks at a study table, once it has said something.
+    pub fn report(&self, name: &str) -> Option<Arc<Report>> {
+        let tables = locked(&self.shared.tables);
+        let table = tables.iter().find(|table| table.name == name)?;
+        *locked(&table.shown.asked) = Instant::now();
+        locked(&table.shown.report).clone()
+    }
+
+    /// The version of that; 0 before.
+    pub fn report_version(&self, name: &str) -> Option<u64> {
+        let tables = locked(&self.shared.tables);
+        let table = tables.iter().find(|table| table.name == name)?;
+        Some(table.shown.report_version.load(Ordering::Acquire))
+    }
+
     /// The version of what a table shows.
     pub fn version(&self, name: &str) -> Option<u64> {
         let tables = locked(&self.shared.tables);
@@ -437,6 +529,33 @@ impl Drop for ThreadCount {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::AcqRel);
     }
+}
+
+/// Hosts a game until nobody asks for it any more. `is_busy` says whether a match runs.
+fn run(
+    mut host: host::Host,
+    builders: &GameBuilders,
+    inbox: &Receiver<Command>,
+    is_busy: impl Fn() -> bool,
+) {
+    let hosted = catch_unwind(AssertUnwindSafe(|| match host.build(builders) {
+        Ok(built) if host.view.study.is_some() => host.host_study(built, inbox, &is_busy),
+        Ok(built) => host.host_game(built, inbox, &is_busy),
+        Err(why) => host.fail(&why),
+    }));
+    if let Err(panic) = hosted {
+        let text = panic_text(&*panic);
+        tracing::error!("a table ended: {text}");
+        host.fail(&format!("this table failed: {text}"));
+    }
+}
+
+/// Closes the table that was idle longest among those of a kind.
+fn remove_idlest(tables: &mut Vec<Table>, is_meant: impl Fn(&Table) -> bool) {
+    let asked = |table: &Table| *locked(&table.shown.asked);
+    let meant = (0..tables.len()).filter(|&index| is_meant(&tables[index]));
+    let idlest = meant.min_by_key(|&index| asked(&tables[index]));
+    idlest.map(|index| tables.swap_remove(index));
 }
 
 /// The title of a rulesheet and the paragraphs about it: the comment that it begins with. Both are

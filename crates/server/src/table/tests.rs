@@ -18,6 +18,7 @@ fn setting(game: &str, people: People) -> Setting {
         source: source.into(),
         board: None,
         training: Duration::ZERO,
+        study: None,
         people,
         effort: Effort::Iterations(200),
     }
@@ -203,4 +204,224 @@ fn closed_tables_end_their_builds() {
     // The next table plays as ever.
     let table = tables.open(setting("ticTacToe", People::First)).unwrap();
     wait(&tables, &table, is_asked);
+}
+
+fn studied(game: &str, study: Study) -> Setting {
+    Setting {
+        study: Some(study),
+        effort: Effort::Time(Duration::from_secs(20)),
+        ..setting(game, People::All)
+    }
+}
+
+/// The first report that fits.
+fn wait_report(tables: &Tables, table: &str, fits: impl Fn(&Report) -> bool) -> Arc<Report> {
+    let until = Instant::now() + PATIENCE;
+    loop {
+        let report = tables.report(table);
+        if let Some(report) = report.as_ref().filter(|report| fits(report)) {
+            return Arc::clone(report);
+        }
+        assert!(Instant::now() < until, "{report:?}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// Joint moves of tic-tac-toe, in which the roles mark these cells in turn.
+fn marks(cells: &[&str]) -> Vec<Vec<String>> {
+    let mark = |(turn, cell): (usize, &&str)| {
+        let mut joint = vec!["noop".to_string(); 2];
+        joint[turn % 2] = format!("(mark {cell})");
+        joint
+    };
+    cells.iter().enumerate().map(mark).collect()
+}
+
+/// The number of the position that a study table shows.
+fn position(view: &View) -> u64 {
+    view.study.as_ref().map_or(0, |study| study.position)
+}
+
+#[test]
+fn a_study_goes_along_lines_and_thinks_about_each_position() {
+    let tables = tables();
+    let line = marks(&["1 1", "2 2", "1 2", "3 3", "1 3"]);
+    let study = Study {
+        line: line.clone(),
+        turn: 4,
+        ..Study::default()
+    };
+    let table = tables.open(studied("ticTacToe", study)).unwrap();
+    let view = wait(&tables, &table, |view| position(view) > 0);
+    assert_eq!((&view.moves[..], view.phase), (&line[..4], Phase::Playing));
+    assert_eq!(view.study.as_ref().unwrap().line, line);
+    assert_eq!(view.n_legal, [5, 1]);
+    assert_eq!(view.legal[0].len(), 5);
+    let report = wait_report(&tables, &table, |report| report.state == Thinking::Proven);
+    assert_eq!(report.position, position(&view));
+    assert_eq!(report.role.as_deref(), Some("xplayer"));
+    assert_eq!(report.worth.proven, [Some(100), Some(0)]);
+    assert_eq!(report.moves[0].text, "(mark 1 3)");
+    assert_eq!(report.line, [["(mark 1 3)", "noop"]]);
+
+    // A branch, further back.
+    let branch = marks(&["1 1", "2 2", "3 3"]);
+    tables
+        .tell(
+            &table,
+            Command::Go {
+                line: branch.clone(),
+            },
+        )
+        .unwrap();
+    let view = wait(&tables, &table, |view| view.moves == branch);
+    let report = wait_report(&tables, &table, |report| {
+        report.position == position(&view) && !report.line.is_empty()
+    });
+    assert_eq!(report.role.as_deref(), Some("oplayer"));
+    let sum: f64 = report.worth.values.iter().flatten().sum();
+    assert!((sum - 100.0).abs() < 0.1, "{report:?}");
+
+    // A line is followed as far as it is legal.
+    let wrong = marks(&["1 1", "2 2", "1 1"]);
+    tables.tell(&table, Command::Go { line: wrong }).unwrap();
+    let view = wait(&tables, &table, |view| view.problem.is_some());
+    assert_eq!(view.moves, marks(&["1 1", "2 2"]));
+    let problem = view.problem.as_ref().unwrap();
+    assert!(
+        problem.contains("turn 3: (mark 1 1) is not legal for xplayer"),
+        "{problem}"
+    );
+
+    // The end of the game.
+    tables
+        .tell(&table, Command::Go { line: line.clone() })
+        .unwrap();
+    let end = wait(&tables, &table, |view| view.phase == Phase::Over);
+    assert_eq!(end.goals, Some(vec![Some(100), Some(0)]));
+    let report = wait_report(&tables, &table, |report| report.state == Thinking::Over);
+    assert_eq!(report.worth.proven, [Some(100), Some(0)]);
+    let beyond = marks(&["1 1", "2 2", "1 2", "3 3", "1 3", "2 1"]);
+    tables.tell(&table, Command::Go { line: beyond }).unwrap();
+    wait(&tables, &table, |view| {
+        let problem = view.problem.as_deref().unwrap_or_default();
+        problem.contains("turn 6: the game is over here")
+    });
+
+    // What is for games that are played is refused.
+    tables.tell(&table, Command::Undo).unwrap();
+    wait(&tables, &table, |view| {
+        let problem = view.problem.as_deref().unwrap_or_default();
+        problem.contains("games that are played")
+    });
+}
+
+#[test]
+fn blunders_are_named_at_a_study_table() {
+    let tables = tables();
+    let line = marks(&["1 1", "2 2", "1 2", "3 3", "1 3"]);
+    let table = tables.open(studied("ticTacToe", Study::default())).unwrap();
+    wait(&tables, &table, |view| position(view) > 0);
+    tables.tell(&table, Command::Pause { on: true }).unwrap();
+    wait_report(&tables, &table, |report| report.state == Thinking::Paused);
+    let review = Command::Review {
+        line: line.clone(),
+        seconds: 0.2,
+    };
+    tables.tell(&table, review).unwrap();
+    let report = wait_report(&tables, &table, |report| {
+        report
+            .review
+            .as_ref()
+            .is_some_and(|review| review.is_finished)
+    });
+    let review = report.review.as_ref().unwrap();
+    assert_eq!((review.done, review.of, review.worths.len()), (6, 6, 6));
+    let [blunder] = &review.blunders[..] else {
+        panic!("{review:?}");
+    };
+    assert_eq!((blunder.turn, blunder.role.as_str()), (3, "oplayer"));
+    assert_eq!(
+        (blunder.played.as_str(), blunder.better.as_str()),
+        ("(mark 3 3)", "(mark 1 3)")
+    );
+    assert!(blunder.is_proven);
+    tables.tell(&table, Command::EndReview).unwrap();
+    wait_report(&tables, &table, |report| report.review.is_none());
+    // There is nothing to look at in an empty line.
+    let nothing = Command::Review {
+        line: Vec::new(),
+        seconds: f64::NAN,
+    };
+    tables.tell(&table, nothing).unwrap();
+    wait(&tables, &table, |view| view.problem.is_some());
+}
+
+#[test]
+fn a_study_begins_with_any_position() {
+    let tables = tables();
+    let facts = "((cell 1 1 x) (cell 1 2 x) (cell 1 3 blank) (cell 2 1 o) (cell 2 2 o)
+        (cell 2 3 blank) (cell 3 1 blank) (cell 3 2 blank) (cell 3 3 blank)
+        (true (control xplayer)))";
+    let open = |facts: &str| {
+        let study = Study {
+            facts: Some(facts.to_string()),
+            ..Study::default()
+        };
+        tables.open(studied("ticTacToe", study)).unwrap()
+    };
+    let table = open(facts);
+    let view = wait(&tables, &table, |view| position(view) > 0);
+    assert_eq!(view.facts.len(), 10);
+    let report = wait_report(&tables, &table, |report| report.state == Thinking::Proven);
+    assert_eq!(report.moves[0].text, "(mark 1 3)");
+    for (wrong, problem) in [
+        ("((cell 9 9 x))", "cannot be set up"),
+        ("((cell 1 1 x)", "cannot be read"),
+        ("; nothing", "between 1 and"),
+    ] {
+        let table = open(wrong);
+        let view = wait(&tables, &table, |view| view.phase == Phase::Failed);
+        let told = view.problem.as_deref().unwrap();
+        assert!(told.contains(problem), "{told}");
+    }
+}
+
+#[test]
+fn a_puzzle_is_planned_at_a_study_table() {
+    let tables = tables();
+    let table = tables.open(studied("threeJugs", Study::default())).unwrap();
+    let report = wait_report(&tables, &table, |report| {
+        report.plan.as_ref().is_some_and(|plan| plan.is_best)
+    });
+    let plan = report.plan.as_ref().unwrap();
+    assert_eq!(plan.goal, Some(100));
+    assert_eq!(plan.n_moves, plan.moves.len());
+    let first = vec![vec![plan.moves[0].clone()]];
+    tables.tell(&table, Command::Go { line: first }).unwrap();
+    let view = wait(&tables, &table, |view| view.moves.len() == 1);
+    let next = wait_report(&tables, &table, |report| {
+        report.position == position(&view) && report.plan.as_ref().is_some_and(|it| it.is_best)
+    });
+    assert_eq!(next.plan.as_ref().unwrap().goal, Some(100));
+}
+
+#[test]
+fn there_are_at_most_so_many_studies_and_a_table_can_be_studied() {
+    let tables = tables();
+    let played = tables.open(setting("ticTacToe", People::All)).unwrap();
+    let view = wait(&tables, &played, is_asked);
+    tables.tell(&played, first_move(&view)).unwrap();
+    wait(&tables, &played, |view| view.moves.len() == 1);
+    let of_table = tables.to_study(&played).unwrap();
+    let study = of_table.study.as_ref().unwrap();
+    assert_eq!((study.turn, study.line.len()), (1, 1));
+    let names: Vec<String> = (0..=MAX_STUDIES)
+        .map(|_| tables.open(of_table.clone()).unwrap())
+        .collect();
+    assert!(tables.view(&names[0]).is_none());
+    assert!(names[1..].iter().all(|name| tables.view(name).is_some()));
+    assert!(tables.view(&played).is_some());
+    assert!(tables.to_study("x").is_none() && tables.report("x").is_none());
+    assert_eq!(tables.report_version("x"), None);
 }

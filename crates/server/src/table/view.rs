@@ -59,6 +59,28 @@ pub struct View {
     pub resigned: Option<String>,
     /// The folder of the log, if there is one.
     pub log: Option<String>,
+    /// What is studied, at a study table.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub study: Option<Study>,
+}
+
+/// What a study begins with, and the number of the position that is shown.
+#[derive(Clone, PartialEq, Default, Debug, Serialize)]
+pub struct Study {
+    /// The facts of the position from which all lines lead; the initial position without.
+    pub facts: Option<String>,
+    /// The joint moves of the game that is studied.
+    pub line: Vec<Vec<String>>,
+    /// The turn that is shown first.
+    pub turn: usize,
+    /// The role of the player that made a log of the game, if there is one.
+    pub role: Option<String>,
+    /// For each turn the value that the player found for its role.
+    pub values: Vec<Option<f64>>,
+    /// The names of the players, in the order of the roles; empty where they are not known.
+    pub players: Vec<String>,
+    /// Greater with each position that is shown.
+    pub position: u64,
 }
 
 /// How far the game at a table is.
@@ -126,6 +148,7 @@ impl View {
             decisive: Vec::new(),
             resigned: None,
             log: None,
+            study: None,
         }
     }
 }

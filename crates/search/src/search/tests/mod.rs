@@ -7,6 +7,7 @@ mod graph;
 mod lanes;
 mod matrix_game;
 mod memory;
+mod outlook;
 mod play;
 mod proof_numbers;
 mod proofs;

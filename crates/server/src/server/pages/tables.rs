@@ -4,7 +4,9 @@
 //! |---|---|
 //! | `GET /api/games` | the games inside the program |
 //! | `POST /api/tables` with `{"game" or "name" and "rules", "people", "seconds" or "iterations"}` | `{"table"}` |
+//! | the same with `"study": {"facts", "line", "turn"}`, or with `{"match"}` or `{"table"}` in place of a game | `{"table"}`, at which the game is studied |
 //! | `GET /api/tables/TABLE?after=VERSION` | what the table shows, once it is newer than the version, or after a while |
+//! | `GET /api/tables/TABLE/report?after=VERSION` | likewise what Panza thinks at a study table, a [`Report`](crate::table::Report), or null |
 //! | `POST /api/tables/TABLE` with `{"do", ...}`, a [`Command`] | nothing |
 //!
 //! Thinking costs processor time, so it is for clients of this machine, and for those who show the
@@ -21,12 +23,16 @@ use serde_json::json;
 
 use super::{Page, number, unreadable};
 use crate::games::{BOARDS, EMBEDDED};
-use crate::table::{Command, Effort, People, Setting, TableError, Tables, title_and_text};
-use panza_rules::gdl;
+use crate::table::{Command, Effort, People, Setting, Study, TableError, Tables, title_and_text};
+use panza_player::review::StoredMatch;
+use panza_player::telemetry::{Archive, Part};
+use panza_rules::gdl::{self, sexpr};
 
 /// How long a request waits for something new, and how often it looks.
 const LONGEST_WAIT: Duration = Duration::from_secs(20);
 const LOOK_EVERY: Duration = Duration::from_millis(20);
+/// Bytes of the events of a match that are read.
+const MOST_EVENTS: usize = 64 << 20;
 /// Limit on the characters of the name of a game.
 const LONGEST_NAME: usize = 80;
 
@@ -53,8 +59,32 @@ struct Opening {
     people: Option<Seats>,
     /// Seconds of training before the first move.
     training: Option<f64>,
+    /// What is studied, if the game is not played.
+    study: Option<Studied>,
     #[serde(flatten)]
     effort: Effort,
+}
+
+/// What is studied, in place of a game that is played.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Studied {
+    /// The folder of the log of a match, whose game and moves are taken.
+    #[serde(rename = "match")]
+    folder: Option<String>,
+    /// A table, whose game and moves are taken.
+    table: Option<String>,
+    /// The facts of the position from which lines lead.
+    facts: Option<String>,
+    /// Joint moves.
+    line: Vec<Vec<String>>,
+    /// The turn that is shown first.
+    turn: Option<usize>,
+    /// The role of a player, and for each turn the value that it found.
+    role: Option<String>,
+    values: Vec<Option<f64>>,
+    /// The names of the players.
+    players: Vec<String>,
 }
 
 /// The roles that people play: `first`, `all`, `none`, or a list of names.
@@ -82,38 +112,166 @@ fn known((name, text): (&'static str, &'static str)) -> Known {
     }
 }
 
-/// Opens a table.
-pub(super) fn open(tables: &Tables, body: &[u8]) -> Page {
-    let opening: Opening = match serde_json::from_slice(body) {
-        Ok(opening) => opening,
-        Err(fault) => return unreadable(&fault),
-    };
-    let mut board = opening.board.map(Arc::from);
-    let (game, source): (String, Arc<str>) = match (opening.game, opening.rules) {
+/// The answer to what cannot be opened.
+type Refusal = Box<Page>;
+
+/// A game: its name, its rulesheet, and the file that says how to draw it.
+type Sheet = (String, Arc<str>, Option<Arc<str>>);
+
+/// The game of an opening.
+fn game_of(opening: &mut Opening) -> Result<Sheet, Refusal> {
+    let board = opening.board.take().map(Arc::from);
+    match (opening.game.take(), opening.rules.take()) {
         (_, Some(rules)) => {
-            let name: String = opening.name.unwrap_or_default();
-            let name: String = name.trim().chars().take(LONGEST_NAME).collect();
-            let name = if name.is_empty() {
-                "rules".into()
-            } else {
-                name
-            };
-            (name, rules.into())
+            let name = plain_name(&opening.name.take().unwrap_or_default());
+            Ok(match known_as(&name, &rules) {
+                // The game inside the program may say how to draw it.
+                Some((name, text)) if board.is_none() => {
+                    (name.to_string(), text.into(), board_of(name))
+                }
+                _ => (name, rules.into(), board),
+            })
         }
         (Some(game), None) => {
             let Some((name, text)) = EMBEDDED.iter().find(|(name, _)| *name == game) else {
                 let text = format!("there is no game `{game}`\n");
-                return Page::text(StatusCode::NOT_FOUND, text);
+                return Err(Page::text(StatusCode::NOT_FOUND, text).into());
             };
-            let known = BOARDS.iter().find(|(of, _)| of == name);
-            board = board.or(known.map(|(_, text)| Arc::from(*text)));
-            (name.to_string(), (*text).into())
+            Ok((name.to_string(), (*text).into(), board.or(board_of(name))))
         }
         (None, None) => {
             let text = "expected the name of a game or rules\n";
-            return Page::text(StatusCode::BAD_REQUEST, text);
+            Err(Page::text(StatusCode::BAD_REQUEST, text).into())
+        }
+    }
+}
+
+/// How a game inside the program wants to be drawn, if it says so.
+fn board_of(game: &str) -> Option<Arc<str>> {
+    let known = BOARDS.iter().find(|(of, _)| *of == game);
+    known.map(|(_, text)| Arc::from(*text))
+}
+
+fn plain_name(name: &str) -> String {
+    let name: String = name.trim().chars().take(LONGEST_NAME).collect();
+    match name.is_empty() {
+        true => "rules".into(),
+        false => name,
+    }
+}
+
+/// What is studied of a match, from its log.
+fn of_match(archive: &Archive, folder: &str) -> Result<Setting, Refusal> {
+    let events = archive.slice(folder, Part::Events, 0, MOST_EVENTS);
+    let Ok((events, _)) = events else {
+        let text = format!("there is no match `{folder}`\n");
+        return Err(Page::text(StatusCode::NOT_FOUND, text).into());
+    };
+    let stored = StoredMatch::read(&String::from_utf8_lossy(&events));
+    let stored =
+        stored.map_err(|why| Page::text(StatusCode::UNPROCESSABLE_ENTITY, format!("{why}\n")))?;
+    let name = plain_name(&stored.game.unwrap_or_default());
+    // A log has no comments and no file for the board; the game inside the program has both.
+    let known = known_as(&name, &stored.rules);
+    let board = known.and_then(|(name, _)| board_of(name));
+    let rules = known.map_or(&*stored.rules, |(_, text)| text);
+    Ok(setting(
+        name,
+        rules.into(),
+        board,
+        Some(Study {
+            turn: stored.moves.len(),
+            line: stored.moves,
+            role: stored.role,
+            values: stored.values,
+            players: stored.players,
+            ..Study::default()
+        }),
+    ))
+}
+
+/// The game of this name inside the program, if it has these statements in this order.
+fn known_as(name: &str, rules: &str) -> Option<(&'static str, &'static str)> {
+    let known = EMBEDDED.iter().copied().find(|(own, _)| *own == name)?;
+    let statements = |text: &str| {
+        let statements = sexpr::parse(text).0.into_iter();
+        statements.map(|it| it.to_string()).collect::<Vec<_>>()
+    };
+    (statements(known.1) == statements(rules)).then_some(known)
+}
+
+fn setting(
+    game: String,
+    source: Arc<str>,
+    board: Option<Arc<str>>,
+    study: Option<Study>,
+) -> Setting {
+    Setting {
+        game,
+        source,
+        board,
+        people: People::All,
+        effort: Effort::Time(Duration::from_secs(30)),
+        training: Duration::ZERO,
+        study,
+    }
+}
+
+/// What is studied.
+fn studied(
+    tables: &Tables,
+    archive: &Archive,
+    opening: &mut Opening,
+    studied: Studied,
+) -> Result<Setting, Refusal> {
+    let mut found = match (&studied.folder, &studied.table) {
+        (Some(folder), _) => of_match(archive, folder)?,
+        (None, Some(table)) => {
+            let setting = tables.to_study(table);
+            setting.ok_or_else(|| Box::new(refused(&TableError::Gone)))?
+        }
+        (None, None) => {
+            let (game, source, board) = game_of(opening)?;
+            let study = Study {
+                facts: studied.facts,
+                line: studied.line,
+                role: studied.role,
+                values: studied.values,
+                players: studied.players,
+                ..Study::default()
+            };
+            setting(game, source, board, Some(study))
         }
     };
+    if let Some(study) = &mut found.study {
+        study.turn = studied.turn.unwrap_or(study.turn);
+    }
+    found.people = People::All;
+    found.effort = opening.effort;
+    found.training = Duration::ZERO;
+    Ok(found)
+}
+
+/// Opens a table.
+pub(super) fn open(tables: &Tables, archive: &Archive, body: &[u8]) -> Page {
+    let mut opening: Opening = match serde_json::from_slice(body) {
+        Ok(opening) => opening,
+        Err(fault) => return unreadable(&fault),
+    };
+    let setting = match opening.study.take() {
+        Some(study) => studied(tables, archive, &mut opening, study),
+        None => played(opening),
+    };
+    match setting.map(|setting| tables.open(setting)) {
+        Ok(Ok(table)) => Page::json(&json!({ "table": table })),
+        Ok(Err(error)) => refused(&error),
+        Err(page) => *page,
+    }
+}
+
+/// What is played.
+fn played(mut opening: Opening) -> Result<Setting, Refusal> {
+    let (game, source, board) = game_of(&mut opening)?;
     let people = match opening.people {
         None => People::First,
         Some(Seats::Names(names)) => People::Named(names),
@@ -124,20 +282,14 @@ pub(super) fn open(tables: &Tables, body: &[u8]) -> Page {
             _ => People::Named(vec![word]),
         },
     };
-    let setting = Setting {
-        game,
-        source,
-        board,
+    Ok(Setting {
         people,
         effort: opening.effort,
         training: opening.training.map_or(Duration::ZERO, |seconds| {
             Duration::try_from_secs_f64(seconds).unwrap_or_default()
         }),
-    };
-    match tables.open(setting) {
-        Ok(table) => Page::json(&json!({ "table": table })),
-        Err(error) => refused(&error),
-    }
+        ..setting(game, source, board, None)
+    })
 }
 
 /// Does what a person asks for at a table.
@@ -160,6 +312,14 @@ pub(super) fn show(tables: &Tables, table: &str) -> Page {
     }
 }
 
+/// What Panza thinks at a study table.
+pub(super) fn report(tables: &Tables, table: &str) -> Page {
+    match tables.report_version(table) {
+        Some(_) => Page::json(&tables.report(table).as_deref()),
+        None => refused(&TableError::Gone),
+    }
+}
+
 /// The facts of an earlier turn.
 pub(super) fn turn(tables: &Tables, table: &str, query: &str) -> Page {
     let turn = number(query, "turn").unwrap_or(usize::MAX);
@@ -169,13 +329,13 @@ pub(super) fn turn(tables: &Tables, table: &str, query: &str) -> Page {
     }
 }
 
-/// Waits until a table shows something newer than the version in the query, or for a while.
-pub(super) async fn wait(tables: &Tables, table: &str, query: &str) {
+/// Waits until a version is newer than that in the query, or for a while.
+pub(super) async fn wait(version: impl Fn() -> Option<u64>, query: &str) {
     let Some(after) = number(query, "after") else {
         return;
     };
     let until = Instant::now() + LONGEST_WAIT;
-    while tables.version(table) == Some(after as u64) && Instant::now() < until {
+    while version() == Some(after as u64) && Instant::now() < until {
         tokio::time::sleep(LOOK_EVERY).await;
     }
 }

@@ -1,0 +1,283 @@
+//! `cargo lab oracle blunders`: how well the look for blunders agrees with an exact solver.
+//!
+//! Weak searches play matches from random openings. A move is a real blunder when it is worth at
+//! least a point less than the position by the solver. The review looks at the same matches and
+//! names blunders. Only turns are counted whose positions the solver solves.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, bail};
+use clap::Args;
+use panza_arena::engine_choice::build_to_search;
+use panza_arena::game_source::Game;
+use panza_arena::outcome::Outcome;
+use panza_arena::output::{Column, Output, progress_bar, table};
+use panza_arena::tournament::tally::wilson;
+use panza_machine::machine::Machine;
+use panza_machine::machine::random::Random;
+use panza_player::config::Settings;
+use panza_player::player::{search_config, whole_search};
+use panza_player::review::{Review, ReviewSettings};
+use panza_rules::ids::{Id, MoveId, RoleId};
+use panza_search::search::{Limit, SearchConfig};
+use serde::Serialize;
+
+use super::file::LOSING;
+use super::recipe::Recipe;
+use super::solve::Solver;
+use super::states::{Line, States};
+use super::walk::Walker;
+
+/// Joint moves of a match.
+const MAX_TURNS: usize = 500;
+/// Openings that are tried for each match.
+const MAX_OPENINGS: u32 = 100;
+
+#[derive(Args, Debug)]
+pub(super) struct BlundersArguments {
+    /// The name of a game with a recipe.
+    #[arg(default_value = "connectFour")]
+    game: String,
+    /// Matches for each strength.
+    #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    matches: u32,
+    /// Strengths of the players, in iterations a move; 0 moves at random.
+    #[arg(long, value_delimiter = ',', default_value = "0,30,300")]
+    players: Vec<u64>,
+    /// Random joint moves before the players begin. [default: the fewest of the recipe]
+    #[arg(long, value_name = "N")]
+    opening: Option<usize>,
+    /// Milliseconds that the review searches each position.
+    #[arg(long, value_name = "M", default_value_t = 300)]
+    ms: u64,
+    /// Iterations for each position in place of a time; these repeat exactly.
+    #[arg(long, value_name = "N", conflicts_with = "ms")]
+    iterations: Option<u64>,
+    /// Points that a move must lose to be named.
+    #[arg(long, default_value_t = 25.0)]
+    threshold: f64,
+    /// Seed of openings and players.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Show each turn that lost something, by the review or by the solver.
+    #[arg(long)]
+    show: bool,
+}
+
+/// How review and solver agree.
+#[derive(Clone, Copy, Default, Serialize)]
+struct Tally {
+    matches: u32,
+    /// Turns whose position was solved and whose mover had a choice.
+    turns: u32,
+    unsolved: u32,
+    /// Blunders by the solver.
+    real: u32,
+    /// Blunders that the review names.
+    named: u32,
+    /// Those of both.
+    found: u32,
+}
+
+impl Tally {
+    fn add(&mut self, other: &Self) {
+        self.matches += other.matches;
+        self.turns += other.turns;
+        self.unsolved += other.unsolved;
+        self.real += other.real;
+        self.named += other.named;
+        self.found += other.found;
+    }
+
+    fn cells(&self, name: &str) -> Vec<String> {
+        let share = |part: u32, all: u32| match all {
+            0 => "-".to_string(),
+            _ => {
+                let share = f64::from(part) / f64::from(all);
+                let (low, high) = wilson(share, all);
+                let percent = |share: f64| format!("{:.1}", 100.0 * share);
+                format!("{} ({} to {})", percent(share), percent(low), percent(high))
+            }
+        };
+        vec![
+            name.to_string(),
+            self.matches.to_string(),
+            self.turns.to_string(),
+            self.unsolved.to_string(),
+            self.real.to_string(),
+            self.named.to_string(),
+            share(self.found, self.real),
+            share(self.named - self.found, self.named),
+        ]
+    }
+}
+
+pub(super) fn run(arguments: &BlundersArguments, output: Output) -> anyhow::Result<Outcome> {
+    let game = Game::load(&arguments.game)?;
+    let Some(recipe) = Recipe::of(&game) else {
+        bail!("{}: there is no exact solver for it", game.sheet.name);
+    };
+    let machine = build_to_search(&game.rules, 1).with_context(|| game.sheet.name.clone())?;
+    let mut solver = recipe.solver.solver(&machine, recipe.nodes)?;
+    let settings = Settings::load(None, &[])?;
+    let config = SearchConfig {
+        rollout_threads: 0,
+        ..search_config(&settings.search, 1)
+    };
+    let opening = arguments.opening.unwrap_or(*recipe.steps.start() as usize);
+    let review = ReviewSettings {
+        time: Duration::from_millis(arguments.ms),
+        iterations: arguments.iterations,
+        threshold: arguments.threshold,
+    };
+    let mut all = Tally::default();
+    let mut rows = Vec::new();
+    for &strength in &arguments.players {
+        let mut walker = Walker::new(&machine, arguments.seed);
+        let mut tally = Tally::default();
+        let bar = progress_bar(arguments.matches.into(), "matches");
+        for number in 0..arguments.matches {
+            let opened = (0..MAX_OPENINGS).find_map(|_| walker.walk(opening));
+            let opened = opened.context("no opening is that long")?;
+            let seed = arguments.seed.wrapping_add(u64::from(number));
+            let line = play(&machine, opened, strength, &config, seed);
+            let found = judge(&machine, &line, opening, &mut *solver, &config, review)?;
+            for turn in found.losses.iter().filter(|_| arguments.show) {
+                bar.suspend(|| output.line(format_args!("match {number}, {turn}")))?;
+            }
+            tally.add(&found.tally);
+            bar.inc(1);
+        }
+        bar.finish_and_clear();
+        output.object(&serde_json::json!({
+            "game": game.sheet.name, "iterations_a_move": strength, "tally": tally,
+        }))?;
+        rows.push(tally.cells(&strength.to_string()));
+        all.add(&tally);
+    }
+    rows.push(all.cells("all"));
+    let mut columns = vec![Column::text("iterations a move")];
+    let heads = ["matches", "turns", "unsolved", "real", "named"];
+    columns.extend(heads.map(Column::figure));
+    columns.extend(["found % (95 %)", "wrong % (95 %)"].map(Column::text));
+    output.line(table(&columns, &rows))?;
+    let is_good = 10 * all.found >= 9 * all.real && 10 * (all.named - all.found) <= all.named;
+    Ok(Outcome::holds_if(is_good))
+}
+
+/// Plays on from an opening, both roles by searches of so many iterations.
+fn play(
+    machine: &Arc<dyn Machine>,
+    mut line: Line,
+    strength: u64,
+    config: &SearchConfig,
+    seed: u64,
+) -> Line {
+    let mut states = States::new(machine);
+    let mut random = Random::new(seed);
+    while let Some(legal) = states.choices(line.last()) {
+        if line.joint_moves.len() >= MAX_TURNS {
+            break;
+        }
+        let mut joint_move: Vec<MoveId> = legal.iter().map(|moves| moves[0]).collect();
+        for (role, moves) in legal.iter().enumerate() {
+            if moves.len() == 1 {
+                continue;
+            }
+            let drawn = moves[random.below(moves.len() as u32) as usize];
+            joint_move[role] = match strength {
+                0 => drawn,
+                _ => {
+                    let config = SearchConfig {
+                        seed: seed.wrapping_mul(1_000) + line.joint_moves.len() as u64,
+                        // Proofs would make even a weak player strong.
+                        proof_effort: 0.0,
+                        ..config.clone()
+                    };
+                    let role = RoleId::from_index(role);
+                    let mut search = whole_search(machine, role, line.last(), config);
+                    search.run(Limit::iterations(strength));
+                    search.settle();
+                    search.best_move().unwrap_or(drawn)
+                }
+            };
+        }
+        line.push(&mut states, joint_move);
+    }
+    line
+}
+
+struct Judged {
+    tally: Tally,
+    losses: Vec<String>,
+}
+
+/// Compares the review of a match with the solver.
+fn judge(
+    machine: &Arc<dyn Machine>,
+    line: &Line,
+    opening: usize,
+    solver: &mut dyn Solver,
+    config: &SearchConfig,
+    settings: ReviewSettings,
+) -> anyhow::Result<Judged> {
+    let (start, moves) = (&line.states[opening], &line.joint_moves[opening..]);
+    let mut review = Review::new(machine, start, moves, config.clone(), settings);
+    let never = AtomicBool::new(false);
+    while !review.step(Instant::now() + Duration::from_secs(1), &never) {}
+    let blunders = review.blunders();
+    let worths = review.worths();
+    let mut states = States::new(machine);
+    let mut tally = Tally {
+        matches: 1,
+        ..Tally::default()
+    };
+    let mut losses = Vec::new();
+    for (turn, made) in line.joint_moves.iter().enumerate().skip(opening) {
+        let legal = states.choices(&line.states[turn]).unwrap_or_default();
+        let choosers: Vec<usize> = (0..legal.len()).filter(|&it| legal[it].len() > 1).collect();
+        let &[mover] = &choosers[..] else { continue };
+        let role = RoleId::from_index(mover);
+        let Some(values) = solver.solve(&line.states[turn], role)? else {
+            tally.unsolved += 1;
+            continue;
+        };
+        let lost = values.lost_by(made[mover]);
+        let is_real = lost >= LOSING;
+        let named = blunders
+            .iter()
+            .find(|it| it.turn + opening == turn && it.role == mover);
+        tally.turns += 1;
+        tally.real += u32::from(is_real);
+        tally.named += u32::from(named.is_some());
+        tally.found += u32::from(is_real && named.is_some());
+        let worth = |turn: usize| worths[turn - opening].and_then(|worth| worth.of(mover));
+        let drop = worth(turn)
+            .zip(worth(turn + 1))
+            .map(|(before, after)| before - after);
+        if is_real || named.is_some() || drop.is_some_and(|drop| drop >= 5.0) {
+            let is_proven =
+                |turn: usize| worths[turn - opening].is_some_and(|it| it.proven[mover].is_some());
+            let shown = |turn: usize| {
+                let value = worth(turn).map_or("-".to_string(), |it| format!("{it:.1}"));
+                let proven = if is_proven(turn) { "!" } else { "" };
+                format!("{value}{proven}")
+            };
+            let verdict = match (is_real, named.is_some()) {
+                (true, true) => "found",
+                (true, false) => "missed",
+                (false, true) => "wrong",
+                (false, false) => "good",
+            };
+            losses.push(format!(
+                "turn {turn}: {verdict}: lost {lost} of {}, by the review {} to {}",
+                values.value(),
+                shown(turn),
+                shown(turn + 1),
+            ));
+        }
+    }
+    Ok(Judged { tally, losses })
+}

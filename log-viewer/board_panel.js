@@ -1,0 +1,205 @@
+// A board on which moves are made: by clicks, by dragging, with the keyboard, or from the list of
+// moves beside it. `/play` and `/study` draw their positions here. What a click means follows from
+// what the moves do (`choices.js`).
+
+import { cellName, pick, stateOf, targets } from "./choices.js";
+import { drawBoards } from "./drawing.js";
+import { spoken } from "./expressions.js";
+import { count, counted } from "./format.js";
+import { element, fill } from "./page.js";
+
+/** Moves in the list, at most; the search finds the others. */
+const MOST_LISTED = 300;
+/** A pointer that has moved further than this, in pixels, has dragged. */
+const DRAG = 12;
+const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
+
+export class BoardPanel {
+  /**
+   * Boards are drawn in `board`; `which` asks where several moves are meant; `play(text)` is called with the move that
+   * a person has chosen.
+   */
+  constructor({ board, which, play }) {
+    Object.assign(this, { board, which, play });
+    this.choices = [];
+    this.state = stateOf([], []);
+    /** Whether no moves are made on this board for now. */
+    this.isLocked = false;
+    /** Names of classes, each with the names of the cells that have it. */
+    this.marks = new Map();
+    this.cells = new Map();
+    this.heldAt = null;
+    board.addEventListener("click", (event) => this.clickOn(event.target.closest("[data-name]")));
+    board.addEventListener("pointerdown", (event) => {
+      this.heldAt = { cell: event.target.closest("[data-name]"), x: event.clientX, y: event.clientY };
+    });
+    board.addEventListener("pointerup", (event) => this.drop(event));
+    board.addEventListener("keydown", (event) => this.key(event));
+  }
+
+  /** These moves may be made; `keepsPicked`, where what was clicked before still counts. */
+  offer(choices, keepsPicked = false) {
+    this.choices = choices;
+    this.state = stateOf(choices, keepsPicked ? this.state.picked : []);
+  }
+
+  make(text) {
+    this.play(text);
+    // What comes next is another position: nothing is picked there.
+    this.state = stateOf([], []);
+    this.mark();
+  }
+
+  clickOn(cell) {
+    if (cell === null || this.isLocked || this.choices.length === 0) return;
+    this.state = pick(this.choices, this.state.picked, cell.dataset.name);
+    const { open, ready } = this.state;
+    if (ready.length === 1 && open.length === 0) this.make(ready[0].text);
+    else this.mark();
+  }
+
+  /** A piece that is dragged from one cell to another is clicked on both. */
+  drop(event) {
+    const held = this.heldAt;
+    this.heldAt = null;
+    if (held?.cell == null || Math.hypot(event.clientX - held.x, event.clientY - held.y) < DRAG) return;
+    const over = document.elementFromPoint(event.clientX, event.clientY)?.closest("[data-name]") ?? null;
+    if (over === null || over === held.cell) return;
+    this.state = stateOf(this.choices, []);
+    this.clickOn(held.cell);
+    this.clickOn(this.cells.get(over.dataset.name) ?? null);
+  }
+
+  /** Arrow keys go from cell to cell; Enter and the space bar click. */
+  key(event) {
+    const cell = event.target.closest("[data-name]");
+    if (cell === null) return;
+    if (event.key === "Enter" || event.key === " ") {
+      event.preventDefault();
+      const { name } = cell.dataset;
+      this.clickOn(cell);
+      this.cells.get(name)?.focus();
+      return;
+    }
+    const [x, y] = ARROWS[event.key] ?? [0, 0];
+    if (x === 0 && y === 0) return;
+    event.preventDefault();
+    const from = cell.getBoundingClientRect();
+    let nearest = null;
+    let least = Infinity;
+    for (const other of this.cells.values()) {
+      if (other === cell) continue;
+      const to = other.getBoundingClientRect();
+      const along = (to.x - from.x) * x + (to.y - from.y) * y;
+      const across = Math.abs((to.x - from.x) * y) + Math.abs((to.y - from.y) * x);
+      if (along > 1 && along + 3 * across < least) {
+        least = along + 3 * across;
+        nearest = other;
+      }
+    }
+    if (nearest === null) return;
+    this.focusOn(nearest);
+    nearest.focus();
+  }
+
+  /** Only one cell is reached with the tabulator key; the others from there with the arrows. */
+  focusOn(cell) {
+    for (const other of this.cells.values()) other.setAttribute("tabindex", other === cell ? "0" : "-1");
+  }
+
+  /** Draws a position, with what changed since the one before if that is known. */
+  draw(laid, before) {
+    const focused = document.activeElement?.dataset?.name;
+    fill(
+      this.board,
+      drawBoards(laid, before),
+      laid.rest.length > 0 &&
+        element("ul", { class: "other-facts", "aria-label": "Other facts" }, laid.rest.map((fact) => element("li", null, spoken(fact)))),
+    );
+    this.cells = new Map();
+    for (const board of laid.boards) {
+      const drawn = [...this.board.querySelectorAll("svg.board")].find(
+        (svg) => svg.dataset.board === board.key && svg.dataset.shape === board.shape.name,
+      );
+      for (const cell of drawn?.querySelectorAll("[data-cell]") ?? []) {
+        cell.dataset.name = cellName(board, cell.dataset.cell);
+        cell.setAttribute("role", "button");
+        cell.setAttribute("tabindex", "-1");
+        this.cells.set(cell.dataset.name, cell);
+      }
+    }
+    const first = this.cells.get(focused) ?? this.cells.values().next().value;
+    if (first !== undefined) this.focusOn(first);
+    if (focused !== undefined) this.cells.get(focused)?.focus();
+    this.mark();
+  }
+
+  /** The cells of a move, in the order of its steps. */
+  cellsOf(text) {
+    const move = this.choices.find((choice) => choice.text === text);
+    return (move?.steps ?? []).flatMap((step) => [...step]);
+  }
+
+  /** Marks the cells that may be clicked, those that were, and others; asks where several moves are meant. */
+  mark() {
+    const open = this.isLocked ? new Set() : targets(this.state);
+    const picked = new Set(this.state.picked);
+    for (const [name, cell] of this.cells) {
+      cell.classList.toggle("target", open.has(name));
+      cell.classList.toggle("picked", picked.has(name));
+      for (const [kind, names] of this.marks) cell.classList.toggle(kind, names.has(name));
+      cell.setAttribute("aria-disabled", String(!open.has(name) && !picked.has(name)));
+    }
+    const { ready } = this.state;
+    this.which.hidden = ready.length === 0;
+    fill(
+      this.which,
+      element("span", null, "Which move?"),
+      ready.map(({ text }) =>
+        element("button", { type: "button", class: "button", on: { click: () => this.make(text) } }, spoken(text)),
+      ),
+    );
+  }
+
+  /**
+   * Lists the moves that may be made and contain what is `wanted`; `unlisted` more are not known here. `nothing` is said
+   * where nobody is asked for a move.
+   */
+  listMoves(place, { wanted, unlisted, nothing }) {
+    const sought = wanted.trim().toLowerCase();
+    const found = this.choices.filter(({ text }) => sought === "" || spoken(text).toLowerCase().includes(sought));
+    const left = found.length - MOST_LISTED;
+    fill(
+      place,
+      this.choices.length === 0 && element("p", { class: "quiet" }, nothing),
+      this.choices.length > 0 && found.length === 0 && element("p", { class: "quiet" }, "No move of that name."),
+      found
+        .slice(0, MOST_LISTED)
+        .map(({ text }) =>
+          element("button", { type: "button", class: "plain", on: { click: () => this.make(text) } }, spoken(text)),
+        ),
+      left > 0 && element("p", { class: "quiet" }, `and ${count(left)} more: search for them`),
+      unlisted > 0 && element("p", { class: "quiet" }, `${counted(unlisted, "further move")} not listed`),
+    );
+  }
+}
+
+/** A board seen from its other side. */
+export function turnedRound(shape) {
+  const turn = ({ line, column }) => ({ line: shape.height - 1 - line, column: shape.width - 1 - column });
+  const turned = {
+    ...shape,
+    cells: new Map([...shape.cells].map(([key, place]) => [key, turn(place)])),
+    lineNames: [...shape.lineNames].reverse(),
+    columnNames: [...shape.columnNames].reverse(),
+    borders: shape.borders && [2, 3, 0, 1].map((side) => shape.borders[side]),
+  };
+  return turned;
+}
+
+/** A joint move as people say it: the moves that are more than waiting. */
+export function spokenJoint(joint) {
+  const texts = joint.map(spoken);
+  const said = texts.filter((text) => !["noop", "wait", "pass"].includes(text));
+  return (said.length === 0 ? texts : said).join(" · ");
+}

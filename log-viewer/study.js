@@ -1,0 +1,745 @@
+// The page on which a game is studied. The tree of lines (`variations.js`) is kept here; the server
+// is told which position is shown, and says what holds there and what it thinks about it
+// (`thoughts.js`). Positions that were shown are drawn again at once.
+
+import { layOut, placeOf, readShapes } from "./board.js";
+import { BoardPanel, spokenJoint, turnedRound } from "./board_panel.js";
+import { cellName, readChoices } from "./choices.js";
+import { drawCurve, turnAt } from "./curve.js";
+import { spoken } from "./expressions.js";
+import { count, counted, goal, list } from "./format.js";
+import { byId, element, fill, setText, wordmark } from "./page.js";
+import { Refused, askGames, askReport, askTable, openTable, tellTable } from "./server.js";
+import { showPlans, showThoughts, showWorth, thinkingText } from "./thoughts.js";
+import { Variations, endOf, lineText, lineTo, nextOf, pathTo, readLine, worthOf } from "./variations.js";
+
+const RETRY = 1000;
+/** Moves that are marked on the board, and lines that are compared, at most. */
+const MOST_MARKED = 3;
+const MOST_COMPARED = 12;
+
+class StudyPage {
+  constructor(table) {
+    this.table = table;
+    this.isLost = false;
+    this.tree = null;
+    this.node = null;
+    /** What was shown last of any position. */
+    this.view = null;
+    this.report = null;
+    /** The choices of roles that choose at once, by the place of the role. */
+    this.chosen = new Map();
+    this.isTurned = false;
+    /** The nodes that a look for blunders goes through, in the order of the turns. */
+    this.reviewed = [];
+    this.reviewShown = null;
+    this.isGoing = false;
+    this.isBehind = false;
+    /** Whether a pointer is down on what Panza thinks, which is then not drawn anew beneath it. */
+    this.isHeld = false;
+    this.panel = new BoardPanel({ board: byId("board"), which: byId("which"), play: (text) => this.choose(text) });
+    this.listen();
+  }
+
+  listen() {
+    const click = (id, act) => byId(id).addEventListener("click", act);
+    click("first", () => this.goTo(this.tree.root));
+    click("previous", () => this.move(-1));
+    click("next", () => this.move(1));
+    click("last", () => this.goTo(endOf(this.node)));
+    click("round", () => {
+      this.isTurned = !this.isTurned;
+      byId("round").setAttribute("aria-pressed", String(this.isTurned));
+      this.drawPosition();
+    });
+    click("pause", () => this.tell({ do: "pause", on: byId("pause").getAttribute("aria-pressed") !== "true" }));
+    byId("think-time").addEventListener("change", (event) => this.tell({ do: "think", seconds: Number(event.target.value) }));
+    byId("watch").addEventListener("change", (event) => this.tell({ do: "watch", role: event.target.value }));
+    byId("filter").addEventListener("input", () => this.showMoves());
+    byId("curve").addEventListener("click", (event) => {
+      const path = pathTo(endOf(this.node));
+      this.goTo(path[turnAt(byId("curve"), event.clientX, path.length - 1)]);
+    });
+    click("review", () => this.review());
+    click("copy", () => this.copy(lineText(lineTo(endOf(this.node)), this.remarks()), "The line is in the text and on the clipboard."));
+    click("copy-facts", () => this.copy(`(${list(this.node.view?.facts).join("\n ")})\n`, "The facts are in the text and on the clipboard."));
+    click("paste", () => this.paste());
+    click("forget", () => this.forget());
+    for (const id of ["thoughts", "plan", "lines"]) byId(id).addEventListener("pointerdown", () => (this.isHeld = true));
+    for (const kind of ["pointerup", "pointercancel"]) {
+      // The click comes after it.
+      window.addEventListener(kind, () => setTimeout(() => (this.isHeld = false)));
+    }
+    document.addEventListener("keydown", (event) => this.key(event));
+  }
+
+  /** Left and right go along the line, up and down to the variations of this turn. */
+  key(event) {
+    if (event.defaultPrevented || event.altKey || event.ctrlKey || event.metaKey) return;
+    if (this.node === null || event.target.closest("input, select, textarea, [data-name]")) return;
+    const act = {
+      ArrowLeft: () => this.move(-1),
+      ArrowRight: () => this.move(1),
+      ArrowUp: () => this.turnAside(-1),
+      ArrowDown: () => this.turnAside(1),
+      Home: () => this.goTo(this.tree.root),
+      End: () => this.goTo(endOf(this.node)),
+    }[event.key];
+    if (act === undefined) return;
+    event.preventDefault();
+    act();
+  }
+
+  move(by) {
+    const to = by < 0 ? this.node.parent : nextOf(this.node);
+    if (to !== null) this.goTo(to);
+  }
+
+  /** Goes to another move of the turn before. */
+  turnAside(by) {
+    const beside = this.node.parent?.children ?? [];
+    const to = beside[beside.indexOf(this.node) + by];
+    if (to !== undefined) this.goTo(to);
+  }
+
+  goTo(node) {
+    if (node === this.node || node === undefined) return;
+    this.node = node;
+    for (let at = node; at.parent !== null; at = at.parent) at.parent.last = at;
+    this.chosen.clear();
+    this.report = null;
+    setText(byId("problem"), "");
+    this.send();
+    this.showAll();
+    this.keep();
+  }
+
+  /** Tells the server which position is shown. Of several in a row it hears of the last. */
+  async send() {
+    this.isBehind = true;
+    if (this.isGoing) return;
+    this.isGoing = true;
+    while (this.isBehind) {
+      this.isBehind = false;
+      await this.tell({ do: "go", line: lineTo(this.node) });
+    }
+    this.isGoing = false;
+  }
+
+  async tell(order) {
+    try {
+      await tellTable(this.table, order);
+    } catch (problem) {
+      setText(byId("problem"), problem.message);
+    }
+  }
+
+  /** The place of the role that chooses next; -1 where nobody does. */
+  get place() {
+    const legal = list(this.node.view?.legal);
+    const isOpen = (place) => legal[place].length > 1 && !this.chosen.has(place);
+    const places = legal.map((_, place) => place);
+    const wanted = this.view.roles.indexOf(this.report?.role ?? "");
+    if (wanted >= 0 && legal[wanted] !== undefined && isOpen(wanted)) return wanted;
+    const open = places.find(isOpen);
+    // Where nobody has a choice, the move of whoever does something goes on.
+    const acting = places.find((place) => legal[place].length === 1 && spokenJoint(legal[place]) !== "noop");
+    return open ?? acting ?? (legal[0]?.length > 0 ? 0 : -1);
+  }
+
+  /** A role's move; once all have one, the line goes on with them. */
+  choose(text) {
+    const legal = list(this.node.view?.legal);
+    const { place } = this;
+    if (place < 0) return;
+    this.chosen.set(place, text);
+    const joint = legal.map((moves, role) => this.chosen.get(role) ?? (moves.length === 1 ? moves[0] : null));
+    if (joint.includes(null)) {
+      this.offer();
+      return;
+    }
+    this.goTo(this.tree.child(this.node, joint));
+  }
+
+  /** Adds joint moves behind the position and goes to the first of them. */
+  playLine(line) {
+    this.isHeld = false;
+    leaveFocus();
+    const from = this.node;
+    this.tree.add(from, line);
+    const first = from.children.find(({ joint }) => String(joint) === String(line[0]));
+    if (first !== undefined) this.goTo(first);
+  }
+
+  /** What a role that moves alone plays, from the list of Panza's moves. */
+  playMove(text) {
+    this.isHeld = false;
+    leaveFocus();
+    const place = this.view.roles.indexOf(this.report?.role ?? "");
+    if (place === this.place) this.choose(text);
+  }
+
+  /** The server shows a position: that of the node it was asked for, or of what was legal of a line. */
+  show(view) {
+    const isFirst = this.tree === null;
+    this.view = view;
+    if (isFirst && view.phase !== "building" && (view.study.position > 0 || view.phase === "failed")) this.begin(view);
+    if (this.tree === null) {
+      this.showHead();
+      return;
+    }
+    const node = this.tree.add(this.tree.root, view.moves);
+    node.view = view;
+    const wanted = lineTo(this.node);
+    const isAhead = wanted.length > view.moves.length && view.moves.every((joint, at) => String(joint) === String(wanted[at]));
+    if (isAhead && view.problem !== null) {
+      // What is not legal is taken away with all that follows it.
+      this.tree.remove(pathTo(this.node)[view.moves.length + 1]);
+      this.node = node;
+      this.report = null;
+    }
+    if (node === this.node) {
+      setText(byId("problem"), view.problem ?? "");
+      this.showAll();
+    } else {
+      this.showHead();
+    }
+  }
+
+  /** The line that the study begins with. */
+  begin(view) {
+    const { study } = view;
+    this.tree = Variations.read(read(`panza-study-${this.table}`)) ?? new Variations(study.line);
+    this.tree.add(this.tree.root, study.line);
+    this.node = this.tree.add(this.tree.root, view.moves);
+    const role = view.roles.indexOf(study.role);
+    /** What the player of the match thought, where there is a log. */
+    this.logged = { role, values: list(study.values) };
+    fill(byId("watch"), view.roles.map((name) => element("option", { value: name }, name)));
+  }
+
+  keep() {
+    try {
+      sessionStorage.setItem(`panza-study-${this.table}`, JSON.stringify(this.tree.kept()));
+    } catch {
+      // A tree that is too large is not kept.
+    }
+  }
+
+  /** What Panza thinks, of the position that is shown or of one before. */
+  hear(report) {
+    if (report === null || this.tree === null) return;
+    this.showReview(report.review);
+    if (report.position !== this.node.view?.study.position) return;
+    this.report = report;
+    const shown = JSON.stringify(this.node.worth);
+    if (report.worth.values.some((value) => value !== null)) this.node.worth = report.worth;
+    this.showReport();
+    if (JSON.stringify(this.node.worth) === shown) return;
+    this.showLines();
+    this.showCurve();
+  }
+
+  showAll() {
+    this.showHead();
+    this.drawPosition();
+    this.showReport();
+    this.showLines();
+    this.showCurve();
+  }
+
+  showHead() {
+    const { view } = this;
+    const title = view.title === "" ? view.game : view.title;
+    setText(byId("name"), title);
+    document.title = `${title} · study · Panza`;
+    byId("rules").hidden = view.about.length === 0;
+    if (byId("about").childElementCount === 0) fill(byId("about"), view.about.map((text) => element("p", null, text)));
+    setText(byId("says"), this.says());
+    if (this.tree === null && view.problem !== null) setText(byId("problem"), view.problem);
+  }
+
+  says() {
+    const { view } = this;
+    if (view.phase === "building") return "Panza reads the rules …";
+    if (this.tree === null || view.phase === "failed") return "This game cannot be studied.";
+    const shown = this.node.view;
+    if (shown === null) return "";
+    if (shown.phase === "over") {
+      return `The game is over: ${view.roles.map((role, place) => `${role} ${goal(shown.goals?.[place] ?? 0)}`).join(", ")}.`;
+    }
+    if (view.waits) return "Panza plays a match for a game manager; studying goes on after it.";
+    const players = list(view.study.players);
+    const to = view.roles.filter((_, place) => shown.legal[place].length > 1);
+    const named = to.map((role) => {
+      const player = players[view.roles.indexOf(role)];
+      return player ? `${role} (${player})` : role;
+    });
+    return named.length === 0 ? "" : `${named.join(" and ")} to move.`;
+  }
+
+  drawPosition() {
+    const { node } = this;
+    const end = endOf(node);
+    setText(byId("turn-name"), node.turn === 0 ? `Start of ${end.turn}` : `After turn ${node.turn} of ${end.turn}`);
+    byId("first").disabled = byId("previous").disabled = node.parent === null;
+    byId("last").disabled = byId("next").disabled = node.children.length === 0;
+    byId("forget").disabled = node.parent === null || node.parent.children[0] === node;
+    if (node.view === null) {
+      // The board of before stays until the next one is there, and no moves are made on it.
+      this.panel.isLocked = true;
+      this.panel.offer([]);
+      this.panel.mark();
+      fill(byId("moves"));
+      return;
+    }
+    this.panel.isLocked = false;
+    this.shapes = readShapes(node.view.shapes);
+    if (this.isTurned) this.shapes = this.shapes.map(turnedRound);
+    this.laid = layOut(node.view.facts, this.shapes);
+    const before = node.parent?.view ?? null;
+    this.offer(false);
+    this.panel.draw(this.laid, before === null ? null : layOut(before.facts, this.shapes));
+    this.showMoves();
+  }
+
+  /** The moves of the role that chooses. */
+  offer(isDrawn = true) {
+    const { view } = this.node;
+    const { place } = this;
+    this.panel.offer(place < 0 ? [] : readChoices(view.legal[place], this.laid, view.effects[place]));
+    this.panel.marks = this.marks();
+    if (!isDrawn) return;
+    this.panel.mark();
+    this.showMoves();
+  }
+
+  /** The cells of the best moves, of the move that follows in the line, and those that decided the game. */
+  marks() {
+    const { node, report } = this;
+    const places = node.view.decisive.map((fact) => placeOf(fact, this.laid));
+    const marks = new Map([
+      ["decisive", new Set(places.filter((place) => place !== null).map(({ board, key }) => cellName(board, key)))],
+    ]);
+    const isOfPlace = report !== null && this.view.roles[this.place] === report.role;
+    const best = isOfPlace ? report.moves.filter(({ visits, proven }) => visits > 0 || proven !== null) : [];
+    const taken = new Set();
+    for (let rank = 0; rank < MOST_MARKED; rank += 1) {
+      const cells = rank < best.length ? this.panel.cellsOf(best[rank].text) : [];
+      marks.set(`best-${rank + 1}`, new Set(cells.filter((cell) => !taken.has(cell))));
+      for (const cell of cells) taken.add(cell);
+    }
+    return marks;
+  }
+
+  showReport() {
+    const { report, node, view } = this;
+    showWorth(byId("worth"), view.roles, node.worth);
+    const isPaused = report?.state === "paused";
+    byId("pause").setAttribute("aria-pressed", String(isPaused));
+    setText(byId("pause"), isPaused ? "Think" : "Stop thinking");
+    byId("watch-label").hidden = view.roles.filter((_, place) => list(node.view?.legal[place]).length > 1).length < 2;
+    setText(byId("thinking"), report === null ? "" : thinkingText(report));
+    // A button that a person is about to press is not replaced.
+    const isUsed = this.isHeld || ["thoughts", "plan"].some((id) => byId(id).contains(document.activeElement));
+    if (report === null) {
+      if (!isUsed) fill(byId("thoughts"));
+      byId("plan").hidden = true;
+      return;
+    }
+    if (report.role !== null && document.activeElement !== byId("watch")) byId("watch").value = report.role;
+    if (!isUsed) {
+      showThoughts(byId("thoughts"), report, {
+        playMove: (text) => this.playMove(text),
+        playLine: (line) => this.playLine(line),
+      });
+      showPlans(byId("plan"), report, (line) => this.playLine(line));
+    }
+    if (node.view !== null) {
+      this.panel.marks = this.marks();
+      this.panel.mark();
+    }
+  }
+
+  showMoves() {
+    const { place } = this;
+    const { view } = this.node;
+    this.panel.listMoves(byId("moves"), {
+      wanted: byId("filter").value,
+      unlisted: place < 0 ? 0 : view.n_legal[place] - view.legal[place].length,
+      nothing: "There are no moves here.",
+    });
+  }
+
+  /** The role that values are shown for: the player's of the match, else the first. */
+  get viewer() {
+    return Math.max(0, this.logged.role);
+  }
+
+  /** The tree: the main line with the variations behind the moves that they take the place of. */
+  showLines() {
+    const place = byId("lines");
+    const isUsed = place.contains(document.activeElement) && document.activeElement !== place;
+    if (this.isHeld || isUsed) return;
+    const { scrollTop } = place;
+    fill(place, this.itemsFrom(this.tree.root));
+    place.scrollTop = scrollTop;
+    const here = place.querySelector("[aria-current]");
+    if (here !== null) {
+      const top = here.offsetTop - place.offsetTop;
+      if (top < place.scrollTop) place.scrollTop = top;
+      else if (top + here.offsetHeight > place.scrollTop + place.clientHeight) place.scrollTop = top + here.offsetHeight - place.clientHeight;
+    }
+    this.showCompared();
+  }
+
+  /** The items of the line behind a node, with its variations in lists of their own. */
+  itemsFrom(node) {
+    const items = [];
+    for (let at = node; at.children.length > 0; [at] = at.children) {
+      items.push(this.item(at.children[0]));
+      for (const other of at.children.slice(1)) {
+        items.push(element("li", { class: "variation" }, element("ol", null, this.item(other), this.itemsFrom(other))));
+      }
+    }
+    return items;
+  }
+
+  item(node) {
+    const worth = worthOf(node, this.viewer);
+    const isProven = node.worth?.proven[this.viewer] != null;
+    return element(
+      "li",
+      { "aria-current": node === this.node ? "step" : null, class: node.blunder === null ? null : "blunder" },
+      element("small", null, `${node.turn}.`),
+      element(
+        "button",
+        { type: "button", class: "plain", title: node.blunder, on: { click: () => this.goFrom(node) } },
+        spokenJoint(node.joint),
+        node.blunder !== null && element("span", { class: "tag bad", "aria-label": "a blunder" }, "??"),
+      ),
+      worth !== null && element("small", { class: isProven ? "proven-value" : null }, goal(Math.round(worth))),
+    );
+  }
+
+  goFrom(node) {
+    this.isHeld = false;
+    leaveFocus();
+    this.goTo(node);
+  }
+
+  /** The ends of the lines beside each other. */
+  showCompared() {
+    const ends = this.tree.leaves();
+    const role = this.viewer;
+    const rows = ends.slice(0, MOST_COMPARED).map((end) => {
+      // The line is named after the move with which it leaves the main line.
+      const leaves = pathTo(end).find((node) => node.parent !== null && node.parent.children[0] !== node);
+      const valued = pathTo(end).findLast((node) => worthOf(node, role) !== null);
+      const name = leaves === undefined ? "Main line" : `${leaves.turn}. ${spokenJoint(leaves.joint)}`;
+      return element(
+        "tr",
+        { class: pathTo(end).includes(this.node) ? "answered" : null },
+        element("td", { class: "move" }, element("button", { type: "button", class: "plain", on: { click: () => this.goFrom(end) } }, name)),
+        element("td", { class: "figure" }, count(end.turn)),
+        element("td", { class: "figure" }, valued === undefined ? "" : goal(Math.round(worthOf(valued, role)))),
+        element("td", { class: "figure" }, valued === undefined ? "" : valued === end ? "at its end" : `after turn ${valued.turn}`),
+      );
+    });
+    const names = ["Line", "Turns", `Value for ${this.view.roles[role]}`, ""];
+    const compared = element("table", { class: "root" }, element("thead", null, element("tr", null, names.map((name) => element("th", { scope: "col" }, name)))), element("tbody", null, rows));
+    fill(
+      byId("compared"),
+      ends.length > 1 && [element("h3", null, "Compared"), element("div", { class: "root-frame" }, compared)],
+      ends.length > MOST_COMPARED && element("p", { class: "quiet" }, `and ${counted(ends.length - MOST_COMPARED, "further line")}`),
+    );
+  }
+
+  showCurve() {
+    const role = this.viewer;
+    const end = endOf(this.node);
+    const points = (path) => path.map((node) => [node.turn, worthOf(node, role)]);
+    const others = this.tree.leaves().filter((leaf) => leaf !== end);
+    const main = pathTo(end);
+    const last = Math.max(end.turn, ...others.slice(0, MOST_COMPARED).map(({ turn }) => turn));
+    const logged = this.logged.role < 0 ? [] : this.logged.values.map((value, turn) => [turn, value]);
+    setText(byId("curve-role"), `for ${this.view.roles[role]}, turn by turn`);
+    const own = worthOf(this.node, role);
+    drawCurve(byId("curve"), {
+      lines: [
+        { kind: "logged", points: logged.filter(([turn]) => turn <= last) },
+        ...others.slice(0, MOST_COMPARED).map((leaf) => ({ kind: "other", points: points(pathTo(leaf)) })),
+        { kind: "own", points: points(main) },
+      ],
+      last,
+      at: this.node.turn,
+      marks: main.filter(({ blunder }) => blunder !== null).map(({ turn }) => turn),
+      label: `The value for ${this.view.roles[role]} over ${counted(last, "turn")}${own === null ? "" : `; ${Math.round(own)} at turn ${this.node.turn}`}`,
+    });
+  }
+
+  /** Looks for blunders in the line that is shown. */
+  review() {
+    if (byId("review").getAttribute("aria-pressed") === "true") {
+      this.tell({ do: "endreview" });
+      this.reviewed = [];
+      this.showReview(null);
+      return;
+    }
+    const end = endOf(this.node);
+    this.reviewed = pathTo(end);
+    this.reviewShown = null;
+    this.tell({ do: "review", line: lineTo(end), seconds: Number(byId("review-time").value) });
+  }
+
+  showReview(review) {
+    const isRunning = review !== null && !review.is_finished;
+    byId("review").setAttribute("aria-pressed", String(isRunning));
+    setText(byId("review"), isRunning ? "Stop" : "Look for blunders");
+    byId("review-progress").hidden = !isRunning;
+    if (review === null || this.reviewed.length !== review.of) {
+      setText(byId("review-says"), "");
+      if (review === null) fill(byId("blunders"));
+      return;
+    }
+    byId("review-progress").max = review.of;
+    byId("review-progress").value = review.done;
+    const found = counted(review.blunders.length, "blunder");
+    const says = review.is_finished ? `${review.blunders.length === 0 ? "No blunders" : found} in ${counted(review.of - 1, "turn")}.` : `${review.done} of ${review.of} positions`;
+    setText(byId("review-says"), says);
+    const key = JSON.stringify([review.blunders, review.done, review.is_finished]);
+    if (key === this.reviewShown) return;
+    this.reviewShown = key;
+    for (const [turn, worth] of review.worths.entries()) {
+      const node = this.reviewed[turn];
+      // What the search of the position itself has proven is not forgotten.
+      if (worth !== null && !(node.worth?.proven.some((proven) => proven !== null) ?? false)) node.worth = worth;
+    }
+    for (const node of this.reviewed) node.blunder = null;
+    for (const blunder of review.blunders) {
+      this.reviewed[blunder.turn + 1].blunder = `${spoken(blunder.better)} was better: ${goal(Math.round(blunder.value))}, not ${goal(Math.round(blunder.after))}`;
+    }
+    fill(byId("blunders"), review.blunders.map((blunder) => this.blunderItem(blunder)));
+    this.showLines();
+    this.showCurve();
+  }
+
+  blunderItem(blunder) {
+    const before = this.reviewed[blunder.turn];
+    const values = `${goal(Math.round(blunder.value))} → ${goal(Math.round(blunder.after))}`;
+    return element(
+      "li",
+      null,
+      element(
+        "button",
+        { type: "button", class: "plain", on: { click: () => this.goTo(before) } },
+        `${blunder.turn + 1}. ${blunder.role}: ${spoken(blunder.played)}`,
+      ),
+      ` ${values}`,
+      blunder.is_proven && element("span", { class: "tag proven" }, "proven"),
+      `; better: ${spoken(blunder.better)} `,
+      blunder.line.length > 0 &&
+        element(
+          "button",
+          {
+            type: "button",
+            class: "button",
+            on: {
+              click: () => {
+                this.goTo(before);
+                this.playLine(blunder.line);
+              },
+            },
+          },
+          "Show it",
+        ),
+    );
+  }
+
+  remarks() {
+    const { view } = this;
+    return [`${view.game}: ${view.roles.join(", ")}`, ...list(view.study.facts === null ? [] : ["from a position of its own"])];
+  }
+
+  async copy(text, says) {
+    byId("text").value = text;
+    try {
+      await navigator.clipboard.writeText(text);
+      setText(byId("text-says"), says);
+    } catch {
+      byId("text").select();
+      setText(byId("text-says"), "It is in the text, to be copied from there.");
+    }
+  }
+
+  paste() {
+    const { line, problem } = readLine(byId("text").value, this.view.roles.length);
+    setText(byId("text-says"), problem ?? (line.length === 0 ? "There are no moves in the text." : `${counted(line.length, "turn")} read.`));
+    if (line.length > 0) this.goTo(this.tree.add(this.tree.root, line));
+  }
+
+  /** Takes the variation of this position away, from where it leaves the line before it. */
+  forget() {
+    const { node } = this;
+    if (node.parent === null) return;
+    this.goTo(node.parent);
+    this.tree.remove(node);
+    this.showAll();
+    this.keep();
+  }
+
+  /** The study is not there any more: nothing can be done here. */
+  end(why) {
+    setText(byId("problem"), `${why}; choose a game again`);
+    setText(byId("says"), "");
+    this.panel.isLocked = true;
+    this.panel.mark();
+  }
+}
+
+/** The focus leaves a list that is about to be drawn anew. */
+function leaveFocus() {
+  byId("main").focus({ preventScroll: true });
+}
+
+function read(key) {
+  try {
+    return JSON.parse(sessionStorage.getItem(key));
+  } catch {
+    return null;
+  }
+}
+
+const own = { games: [], page: null };
+
+function showGames() {
+  const wanted = byId("find").value.trim().toLowerCase();
+  const games = own.games.filter(
+    ({ name, title }) => wanted === "" || `${name} ${title}`.toLowerCase().includes(wanted),
+  );
+  fill(
+    byId("games"),
+    games.map((game) =>
+      element(
+        "li",
+        null,
+        element(
+          "button",
+          { type: "button", class: "card game", "data-game": game.name, on: { click: () => open({ game: game.name, study: position() }) } },
+          element("strong", null, game.title),
+          element("span", { class: "quiet" }, game.about),
+          element("small", null, game.roles.length === 1 ? "a puzzle" : game.roles.join(", ")),
+        ),
+      ),
+    ),
+    games.length === 0 && element("li", { class: "quiet" }, "No game of that name."),
+  );
+}
+
+/** What was pasted as a position. */
+function position() {
+  const facts = byId("facts").value.trim();
+  return facts === "" ? {} : { facts };
+}
+
+async function open(setting) {
+  setText(byId("choose-problem"), "");
+  try {
+    const table = await openTable({ ...setting, seconds: 30 });
+    location.hash = table;
+  } catch (problem) {
+    if (!(problem instanceof Refused)) throw problem;
+    byId("choose").hidden = false;
+    setText(byId("choose-problem"), problem.message);
+  }
+}
+
+/** What the address asks to study: a match or what is played at a table; null where it asks for nothing. */
+function asked() {
+  const query = new URLSearchParams(location.search);
+  const turn = query.get("turn");
+  const study = Object.fromEntries(["match", "table"].filter((name) => query.has(name)).map((name) => [name, query.get(name)]));
+  if (query.has("game")) return { game: query.get("game"), study };
+  if (Object.keys(study).length === 0) return null;
+  return { study: { ...study, ...(/^\d{1,6}$/.test(turn ?? "") ? { turn: Number(turn) } : {}) } };
+}
+
+/** Asks for news of one kind, again and again, until the page shows something else. */
+async function follow(page, ask, take) {
+  let version = 0;
+  while (own.page === page) {
+    let news = null;
+    try {
+      news = await ask(page.table, version);
+    } catch (problem) {
+      if (own.page !== page) return;
+      if (problem instanceof Refused && problem.status === 404) {
+        await lost(page, problem);
+        return;
+      }
+      await new Promise((done) => setTimeout(done, RETRY));
+      continue;
+    }
+    if (own.page !== page) return;
+    if (news !== null && news.version !== version) take(news);
+    version = news?.version ?? version;
+  }
+}
+
+/** A study that has ended is opened again where the address says how. */
+async function lost(page, problem) {
+  if (page.isLost) return;
+  page.isLost = true;
+  const setting = asked();
+  if (setting === null) page.end(problem.message);
+  else await open(setting);
+}
+
+async function route() {
+  const table = location.hash.slice(1);
+  const setting = asked();
+  byId("choose").hidden = table !== "" || setting !== null;
+  byId("table").hidden = table === "";
+  if (table === "") {
+    own.page = null;
+    document.title = "Panza: study";
+    if (setting !== null) await open(setting);
+    return;
+  }
+  if (own.page !== null) {
+    // Listeners of another study would answer too.
+    location.reload();
+    return;
+  }
+  const page = new StudyPage(table);
+  own.page = page;
+  await Promise.all([
+    follow(page, askTable, (view) => page.show(view)),
+    follow(page, askReport, (report) => page.hear(report)),
+  ]);
+}
+
+async function start() {
+  byId("wordmark").replaceWith(wordmark());
+  byId("options").addEventListener("submit", (event) => event.preventDefault());
+  byId("find").addEventListener("input", showGames);
+  byId("leave").addEventListener("click", () => {
+    if (own.page !== null) tellTable(own.page.table, { do: "close" }).catch(() => {});
+  });
+  byId("own-file").addEventListener("change", async (event) => {
+    const [file] = event.target.files;
+    if (file === undefined) return;
+    byId("own-rules").value = await file.text();
+    byId("own-name").value = file.name.replace(/\.[a-z]+$/i, "");
+  });
+  byId("own-study").addEventListener("click", () => {
+    open({ rules: byId("own-rules").value, name: byId("own-name").value, study: position() });
+  });
+  window.addEventListener("hashchange", route);
+  const opened = route();
+  own.games = await askGames();
+  showGames();
+  await opened;
+}
+
+start();

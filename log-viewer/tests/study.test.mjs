@@ -1,0 +1,296 @@
+// The page to study games on, in a real browser.
+
+import assert from "node:assert/strict";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { closeBrowser, openBrowser, screenshot, withPage } from "./page.mjs";
+import { play, serve } from "./server.mjs";
+
+/** Time in which a position is shown, in milliseconds, and how often that is measured. */
+const SOON = 300;
+const MEASURED = 15;
+
+let folder;
+let server;
+/** The folder of the log of a match of connectFour. */
+let logged;
+
+before(async () => {
+  folder = await mkdtemp(join(tmpdir(), "panza-study-"));
+  server = await serve(join(folder, "logs"));
+  await play(server.address, { startClock: 2, playClock: 1, seed: 5 });
+  const { matches } = await (await fetch(`${server.address}/api/matches?limit=10`)).json();
+  logged = matches[0].folder;
+  await openBrowser();
+});
+
+after(async () => {
+  await closeBrowser();
+  await server?.stop();
+  if (folder !== undefined) await rm(folder, { recursive: true, force: true });
+});
+
+/** Waits until a position is shown, `turn` turns from the start if that is given. */
+async function shown(page, turn = null) {
+  await page.waitForFunction((wanted) => {
+    const name = document.getElementById("turn-name").textContent;
+    const at = /^Start/.test(name) ? 0 : Number(/^After turn (\d+)/.exec(name)?.[1] ?? NaN);
+    const isMade = document.querySelector("#board [data-name]") !== null;
+    return isMade && (wanted === null ? !Number.isNaN(at) : at === wanted) && document.querySelector("#moves .plain, #moves .quiet") !== null;
+  }, turn);
+}
+
+/** Waits until values of moves are there. */
+async function valued(page) {
+  await page.waitForFunction(() => document.querySelectorAll("#thoughts tbody tr").length > 0);
+}
+
+async function choose(page, game) {
+  await page.goto(`${server.address}/study`);
+  await page.click(`[data-game="${game}"]`);
+  await shown(page);
+}
+
+function discs(page) {
+  return page.evaluate(() => [...document.querySelectorAll("#board [data-content]")].filter((cell) => cell.dataset.content !== "").length);
+}
+
+test("a position of a match opens from its page, with values and marks, and is walked by keyboard", () =>
+  withPage({}, async (page) => {
+    await page.goto(`${server.address}/matches/${logged}#turn=6`);
+    await page.waitForSelector("#study:not([hidden])");
+    await page.click("#study");
+    await shown(page, 6);
+    assert.equal(await discs(page), 6);
+    await valued(page);
+    await page.waitForSelector("#board .best-1");
+    assert.match(await page.innerText("#thinking"), /searching|proven/);
+    assert.equal(await page.locator("#worth li").count(), 2);
+    await page.waitForFunction(() => !document.querySelector("#worth li b").textContent.includes("…"));
+    await screenshot(page, "study", true);
+    await page.locator("#main").focus();
+    await page.keyboard.press("ArrowLeft");
+    await shown(page, 5);
+    await page.waitForFunction(() => [...document.querySelectorAll("#board [data-content]")].filter((cell) => cell.dataset.content !== "").length === 5);
+    await page.keyboard.press("ArrowRight");
+    await shown(page, 6);
+    await page.keyboard.press("Home");
+    await shown(page, 0);
+    await page.keyboard.press("End");
+    await page.waitForFunction(() => /The game is over/.test(document.getElementById("says").textContent));
+    assert.ok(await page.isDisabled("#next"));
+    // What the player thought during the match is in the curve.
+    assert.equal(await page.locator("#curve .logged").count(), 1);
+  }));
+
+test("a click on the board branches, and lines are walked, compared and removed", () =>
+  withPage({}, async (page) => {
+    await choose(page, "connectFour");
+    const column = (number) => page.locator(`#board [data-cell="${number} 1"]`);
+    await column(4).click();
+    await shown(page, 1);
+    await column(5).click();
+    await shown(page, 2);
+    await page.locator("#main").focus();
+    await page.keyboard.press("ArrowLeft");
+    await shown(page, 1);
+    await page.waitForSelector("#board .target");
+    await column(2).click();
+    await shown(page, 2);
+    await page.waitForSelector("#lines .variation");
+    assert.match(await page.innerText("#lines [aria-current]"), /drop 2/);
+    assert.equal(await page.locator("#compared tbody tr").count(), 2);
+    // Up goes to the move that is beside this one.
+    await page.locator("#main").focus();
+    await page.keyboard.press("ArrowUp");
+    await page.waitForFunction(() => /drop 5/.test(document.querySelector("#lines [aria-current]").textContent));
+    await page.locator("#lines .variation .plain").first().click();
+    await page.waitForFunction(() => /drop 2/.test(document.querySelector("#lines [aria-current]").textContent));
+    await valued(page);
+    await page.click("#forget");
+    await shown(page, 1);
+    assert.equal(await page.locator("#lines .variation").count(), 0);
+    // A move from the list, and one that Panza names.
+    await page.waitForSelector("#moves .plain");
+    await page.locator("#moves .plain").first().click();
+    await shown(page, 2);
+    await valued(page);
+    await page.locator("#thoughts tbody .plain").first().click();
+    await shown(page, 3);
+    // The line that is expected is added.
+    await page.waitForSelector("#thoughts .expected .button");
+    await page.locator("#thoughts .expected .button").click();
+    await shown(page, 4);
+    await page.reload();
+    await shown(page, 4);
+    assert.ok((await page.locator("#lines li").count()) > 4, "the tree is kept");
+  }));
+
+test("a line is copied out as text and pasted in again, and what is not legal is told", () =>
+  withPage({}, async (page) => {
+    await choose(page, "ticTacToe");
+    await page.locator('#board [data-cell="2 2"]').click();
+    await shown(page, 1);
+    await page.waitForSelector("#board .target");
+    await page.locator('#board [data-cell="1 1"]').click();
+    await shown(page, 2);
+    await page.click("#texts summary");
+    await page.click("#copy");
+    const text = await page.inputValue("#text");
+    assert.match(text, /^; ticTacToe: xplayer, oplayer\n\(\(mark 2 2\) noop\)\n\(noop \(mark 1 1\)\)\n$/);
+    await page.goto(`${server.address}/study`);
+    await page.click('[data-game="ticTacToe"]');
+    await shown(page, 0);
+    await page.click("#texts summary");
+    await page.fill("#text", `${text}((mark 3 3) noop)\n`);
+    await page.click("#paste");
+    await shown(page, 3);
+    await page.fill("#text", "((mark 2 2) noop)\n(noop (mark 2 2))");
+    await page.click("#paste");
+    await page.waitForFunction(() => /turn 2: \(mark 2 2\) is not legal/.test(document.getElementById("problem").textContent));
+    await shown(page, 1);
+    await page.fill("#text", "hello");
+    await page.click("#paste");
+    assert.match(await page.innerText("#text-says"), /expected a list of 2 moves/);
+    // A position is copied, and pasted on the page of games.
+    await page.click("#copy-facts");
+    const facts = await page.inputValue("#text");
+    assert.match(facts, /\(cell 2 2 x\)/);
+    await page.goto(`${server.address}/study`);
+    await page.click("#pasted summary");
+    await page.fill("#facts", facts);
+    await page.click('[data-game="ticTacToe"]');
+    await shown(page, 0);
+    assert.equal(await page.getAttribute('#board [data-cell="2 2"]', "data-content"), "x");
+    await page.goto(`${server.address}/study`);
+    await page.click("#pasted summary");
+    await page.fill("#facts", "(cell 9 9 z)");
+    await page.click('[data-game="ticTacToe"]');
+    await page.waitForFunction(() => /cannot be set up/.test(document.getElementById("problem").textContent));
+  }));
+
+test("blunders are looked for and marked", () =>
+  withPage({}, async (page) => {
+    await choose(page, "ticTacToe");
+    await page.click("#texts summary");
+    await page.fill("#text", "((mark 1 1) noop)\n(noop (mark 2 2))\n((mark 1 2) noop)\n(noop (mark 3 3))\n((mark 1 3) noop)");
+    await page.click("#paste");
+    await shown(page, 5);
+    await page.selectOption("#review-time", "0.1");
+    await page.click("#review");
+    await page.waitForFunction(() => /1 blunder in 5 turns/.test(document.getElementById("review-says").textContent));
+    assert.match(await page.innerText("#blunders li"), /4\. oplayer: mark 3 3\s+50 → 0\s*proven\s*; better: mark 1 3/);
+    assert.equal(await page.locator("#lines .blunder").count(), 1);
+    assert.equal(await page.locator("#curve .mark").count(), 1);
+    await page.locator("#blunders .plain").click();
+    await shown(page, 3);
+    await page.locator("#blunders .button").click();
+    await shown(page, 4);
+    assert.match(await page.innerText("#lines [aria-current]"), /mark 1 3/);
+    await screenshot(page, "study-blunders", true);
+  }));
+
+test("the plan of a puzzle is shown and followed", () =>
+  withPage({}, async (page) => {
+    await choose(page, "threeJugs");
+    await page.waitForSelector("#plan:not([hidden]) .plan-moves");
+    await page.waitForFunction(() => /goal 100, proven best/.test(document.getElementById("plan").textContent));
+    await screenshot(page, "study-plan", true);
+    await page.locator("#plan > p .button").click();
+    await shown(page, 1);
+    await page.locator("#main").focus();
+    await page.keyboard.press("End");
+    await page.waitForFunction(() => /The game is over: .* 100/.test(document.getElementById("says").textContent));
+  }));
+
+test("a game at a table is studied from there", () =>
+  withPage({}, async (page) => {
+    await page.goto(`${server.address}/play`);
+    await page.selectOption("#people", "all");
+    await page.click('[data-game="ticTacToe"]');
+    await page.waitForSelector("#board .target");
+    await page.locator('#board [data-cell="2 2"]').click();
+    await page.waitForFunction(() => document.querySelectorAll("#course li").length === 1);
+    await page.click("#study");
+    await shown(page, 1);
+    assert.equal(await page.getAttribute('#board [data-cell="2 2"]', "data-content"), "x");
+  }));
+
+test("roles that choose at once choose one after the other", () =>
+  withPage({}, async (page) => {
+    await page.goto(`${server.address}/study`);
+    await page.click('[data-game="roshamboTen"]');
+    await page.waitForSelector("#moves .plain");
+    await page.locator("#moves .plain").first().click();
+    await page.waitForTimeout(200);
+    await page.locator("#moves .plain").first().click();
+    await page.waitForFunction(() => /^After turn 1/.test(document.getElementById("turn-name").textContent));
+    await page.waitForSelector("#watch-label:not([hidden])");
+    await valued(page);
+    const second = await page.locator("#watch option").nth(1).getAttribute("value");
+    await page.selectOption("#watch", second);
+    await page.waitForFunction((role) => document.querySelector("#thoughts th:nth-child(2)")?.textContent.endsWith(role), second);
+  }));
+
+test("a position of a match of sixty turns is soon shown", async (context) =>
+  withPage({}, async (page) => {
+    await choose(page, "breakthrough");
+    await page.click("#pause");
+    // Sixty turns of pieces that go forward, the first of each list.
+    for (let turn = 0; turn < 60; turn += 1) {
+      const isOver = await page.evaluate(() => /is over/.test(document.getElementById("says").textContent));
+      if (isOver) break;
+      await page.waitForSelector("#moves .plain");
+      const places = await page.locator("#moves .plain").count();
+      await page.locator("#moves .plain").nth((7 * turn) % places).click();
+      await shown(page, turn + 1);
+    }
+    const turns = Number(/of (\d+)/.exec(await page.innerText("#turn-name"))[1]);
+    // What was shown before would be shown at once.
+    await page.reload();
+    await shown(page);
+    const times = [];
+    for (let round = 0; round < MEASURED; round += 1) {
+      const to = (round * 23) % turns;
+      times.push(
+        await page.evaluate(
+          (place) =>
+            new Promise((done) => {
+              const start = performance.now();
+              const items = [...document.querySelectorAll("#lines > li .plain")];
+              items[place].click();
+              const board = document.getElementById("board");
+              const observer = new MutationObserver(() => {
+                observer.disconnect();
+                requestAnimationFrame(() => done(performance.now() - start));
+              });
+              observer.observe(board, { childList: true });
+            }),
+          to,
+        ),
+      );
+      await shown(page, to + 1);
+    }
+    times.sort((one, other) => one - other);
+    const median = times[Math.floor(times.length / 2)];
+    context.diagnostic(`positions of a game of ${turns} turns: ${times.map(Math.round).join(", ")} ms`);
+    assert.ok(median < SOON, `${median} ms`);
+  }));
+
+for (const colorScheme of ["light", "dark"]) {
+  test(`a narrow screen is no wider than the page, ${colorScheme}`, () =>
+    withPage({ viewport: { width: 390, height: 800 }, colorScheme }, async (page) => {
+      await page.goto(`${server.address}/study`);
+      await page.waitForSelector("[data-game]");
+      assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= window.innerWidth));
+      for (const game of ["checkers", "threeJugs"]) {
+        await choose(page, game);
+        await valued(page);
+        await page.click("#texts summary");
+        await screenshot(page, `study-narrow-${game}-${colorScheme}`, true);
+        assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= window.innerWidth), game);
+      }
+    }));
+}

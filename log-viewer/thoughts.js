@@ -1,0 +1,133 @@
+// What Panza thinks about a position that is studied: what it is worth to each role, its moves, the
+// line that is expected, and plans.
+
+import { spokenJoint } from "./board_panel.js";
+import { spoken } from "./expressions.js";
+import { counted, duration, goal, short } from "./format.js";
+import { element, fill, table } from "./page.js";
+
+/** Moves of a plan, and other plans, that are listed at most. */
+const MOST_PLANNED = 200;
+
+/** What Panza does, in words. */
+export function thinkingText(report) {
+  const said = {
+    searching: "searching",
+    proven: "proven",
+    done: "the time for this position is over",
+    paused: "stopped",
+    waiting: "waiting: a match of a game manager goes first",
+    over: "the game is over",
+  }[report.state];
+  const much = report.iterations > 0 ? `${short(report.iterations)} iterations, ${duration(report.seconds)}` : "";
+  return [said, much].filter(Boolean).join(", ");
+}
+
+/** What a position is worth to each role: a bar with a part for each, and the values. */
+export function showWorth(place, roles, worth) {
+  const values = roles.map((_, role) => worth?.proven[role] ?? worth?.values[role] ?? null);
+  const sum = values.reduce((total, value) => total + (value ?? 0), 0);
+  // The bar of a puzzle shows how much of 100 is reached.
+  const all = roles.length === 1 ? 100 : sum;
+  const share = (value) => (all > 0 && value !== null ? (100 * value) / all : 0);
+  fill(
+    place,
+    element(
+      "div",
+      { class: "worth-parts", "aria-hidden": "true" },
+      values.map((value, role) =>
+        element("span", { class: `part part-${role % 4}`, style: `width:${share(value).toFixed(1)}%` }),
+      ),
+    ),
+    element(
+      "ul",
+      { class: "worth-values" },
+      roles.map((role, index) =>
+        element(
+          "li",
+          { "data-role": role },
+          element("span", { class: `key part-${index % 4}`, "aria-hidden": "true" }),
+          `${role} `,
+          element("b", null, values[index] === null ? "…" : goal(values[index])),
+          worth?.proven[index] != null && element("span", { class: "tag proven" }, "proven"),
+        ),
+      ),
+    ),
+  );
+}
+
+/** The moves of the role to move, the best first, and the line; `play(line)` goes along joint moves from here. */
+export function showThoughts(place, report, { playMove, playLine }) {
+  const isMixed = report.moves.some(({ share }) => share !== null);
+  const most = Math.max(1, ...report.moves.map(({ visits }) => visits));
+  const rows = report.moves.map((move) =>
+    element(
+      "tr",
+      { "data-move": move.text },
+      element(
+        "td",
+        { class: "move" },
+        element("button", { type: "button", class: "plain", on: { click: () => playMove(move.text) } }, spoken(move.text)),
+      ),
+      element(
+        "td",
+        { class: "figure" },
+        move.proven !== null ? goal(move.proven) : move.value === null ? "" : goal(Math.round(move.value)),
+        move.proven !== null && element("span", { class: "tag proven" }, "proven"),
+      ),
+      isMixed && element("td", { class: "figure" }, move.share === null ? "" : `${Math.round(100 * move.share)} %`),
+      element(
+        "td",
+        { class: "bar", title: counted(move.visits, "visit") },
+        element(
+          "span",
+          { class: "bar-track", "aria-hidden": "true" },
+          element("span", { class: "bar-fill", style: `width:${((100 * move.visits) / most).toFixed(1)}%` }),
+        ),
+        element("span", null, short(move.visits)),
+      ),
+    ),
+  );
+  const names = ["Move", `Value for ${report.role}`, isMixed && "Share", "Visits"].filter(Boolean);
+  fill(
+    place,
+    rows.length > 0 && element("div", { class: "root-frame" }, table({ class: "root" }, names, element("tbody", null, rows))),
+    rows.length === 0 && element("p", { class: "quiet" }, report.state === "over" ? "" : "No moves yet."),
+    report.line.length > 0 &&
+      element(
+        "p",
+        { class: "expected" },
+        element("b", null, "Expected: "),
+        report.line.map(spokenJoint).join(", "),
+        " ",
+        element("button", { type: "button", class: "button", on: { click: () => playLine(report.line) } }, "Add this line"),
+      ),
+  );
+}
+
+/** The plan of a puzzle, and others that begin with another move. */
+export function showPlans(place, { plan, alternatives }, playLine) {
+  place.hidden = plan === null;
+  if (plan === null) return;
+  const line = ({ moves }) => moves.map((move) => [move]);
+  const add = (of) =>
+    of.moves.length > 0 &&
+    element("button", { type: "button", class: "button", on: { click: () => playLine(line(of)) } }, "Add this line");
+  const length = (of) => counted(of.n_moves, "move");
+  const reached = plan.goal === null ? "no plan yet" : `goal ${plan.goal}${plan.is_best ? ", proven best" : ` of at most ${plan.bound}`}`;
+  const moves = plan.moves.slice(0, MOST_PLANNED);
+  fill(
+    place,
+    element("h2", null, "Plan", element("small", null, [reached, plan.goal !== null && length(plan)].filter(Boolean).join(", "))),
+    moves.length > 0 && element("ol", { class: "plan-moves" }, moves.map((move, at) => element("li", null, element("small", null, at + 1), " ", spoken(move)))),
+    plan.n_moves > moves.length && element("p", { class: "quiet" }, `and ${counted(plan.n_moves - moves.length, "more move")}`),
+    element("p", null, add(plan)),
+    alternatives.length > 0 && element("h3", null, "Other plans to the same goal"),
+    alternatives.length > 0 &&
+      element(
+        "ul",
+        { class: "alternatives" },
+        alternatives.map((other) => element("li", null, `${spoken(other.moves[0])} first: ${length(other)} `, add(other))),
+      ),
+  );
+}

@@ -1,0 +1,164 @@
+// The tree of the lines of a game that are studied. A node is the position behind a joint move;
+// its first child is the main line. Pure: no access to the page.
+
+import { readExpression, writeExpression } from "./expressions.js";
+
+/** Nodes of a tree, turns of a line and characters of a text, at most. */
+const MOST_NODES = 20_000;
+export const LONGEST_LINE = 2000;
+const LONGEST_TEXT = 2_000_000;
+
+export class Variations {
+  /** A tree with one line of joint moves, each the texts of the moves in the order of the roles. */
+  constructor(line = []) {
+    this.root = newNode(null, null);
+    this.size = 1;
+    this.add(this.root, line);
+  }
+
+  /** The node behind a joint move, made if it is new; the node itself where the tree is full. */
+  child(node, joint) {
+    const known = node.children.find((child) => isSame(child.joint, joint));
+    if (known !== undefined || this.size >= MOST_NODES) return known ?? node;
+    const made = newNode(node, joint);
+    node.children.push(made);
+    this.size += 1;
+    return made;
+  }
+
+  /** The node behind joint moves from a node on. */
+  add(node, line) {
+    return line.reduce((at, joint) => this.child(at, joint), node);
+  }
+
+  /** Takes a node and all behind it away. */
+  remove(node) {
+    if (node.parent === null) return;
+    node.parent.children = node.parent.children.filter((child) => child !== node);
+    this.size -= nodesOf(node).length;
+  }
+
+  /** All ends of lines, that of the main line first. */
+  leaves() {
+    return nodesOf(this.root).filter(({ children }) => children.length === 0);
+  }
+
+  /** The tree as JSON: of each node the place of its parent in the list, and its joint move. */
+  kept() {
+    const nodes = nodesOf(this.root);
+    const places = new Map(nodes.map((node, place) => [node, place]));
+    return nodes.slice(1).map((node) => [places.get(node.parent), node.joint]);
+  }
+
+  /** A tree that was kept; null where that is none. */
+  static read(kept) {
+    if (!Array.isArray(kept) || kept.length >= MOST_NODES) return null;
+    const tree = new Variations();
+    const nodes = [tree.root];
+    for (const [parent, joint] of kept) {
+      if (nodes[parent] === undefined || !Array.isArray(joint)) return null;
+      nodes.push(tree.child(nodes[parent], joint.map(String)));
+    }
+    return tree;
+  }
+}
+
+function newNode(parent, joint) {
+  return {
+    parent,
+    joint,
+    turn: parent === null ? 0 : parent.turn + 1,
+    children: [],
+    /** The child that was looked at last. */
+    last: null,
+    /** What the position is worth to each role, `{ values, proven }`; null before it was searched. */
+    worth: null,
+    /** What is shown of the position; null before it was asked for. */
+    view: null,
+    /** What is wrong with the move that leads here, or null. */
+    blunder: null,
+  };
+}
+
+function isSame(one, other) {
+  return one.length === other.length && one.every((text, place) => text === other[place]);
+}
+
+/** A node and all behind it, parents first, the main line before the others. */
+export function nodesOf(node) {
+  const found = [];
+  const left = [node];
+  while (left.length > 0) {
+    const next = left.pop();
+    found.push(next);
+    for (let place = next.children.length - 1; place >= 0; place -= 1) left.push(next.children[place]);
+  }
+  return found;
+}
+
+/** The nodes from the root to a node. */
+export function pathTo(node) {
+  const path = [];
+  for (let at = node; at !== null; at = at.parent) path.push(at);
+  return path.reverse();
+}
+
+/** The joint moves from the root to a node. */
+export function lineTo(node) {
+  return pathTo(node)
+    .slice(1)
+    .map(({ joint }) => joint);
+}
+
+/** The end of the line through a node: on from it, what was looked at last, else the main line. */
+export function endOf(node) {
+  let at = node;
+  while (at.children.length > 0) at = nextOf(at);
+  return at;
+}
+
+/** The node behind one, as [`endOf`] goes; null at the end. */
+export function nextOf(node) {
+  const last = node.children.includes(node.last) ? node.last : null;
+  return last ?? node.children[0] ?? null;
+}
+
+/** The role's value of a node: its proven goal, else its value, else null. */
+export function worthOf(node, role) {
+  return node.worth?.proven[role] ?? node.worth?.values[role] ?? null;
+}
+
+/** A line as text, one joint move a line. */
+export function lineText(line, remarks = []) {
+  const lines = line.map((joint) => `(${joint.join(" ")})`);
+  return [...remarks.map((remark) => `; ${remark}`), ...lines, ""].join("\n");
+}
+
+/**
+ * The joint moves of a text for so many roles: `{ line, problem }`. A comment begins with a semicolon. Where one role plays,
+ * a line may be its move without the parentheses around it.
+ */
+export function readLine(text, nRoles) {
+  if (text.length > LONGEST_TEXT) return { line: [], problem: "the text is too long" };
+  const line = [];
+  for (const [index, raw] of text.split(/\r?\n/).entries()) {
+    const said = raw.replace(/;.*$/, "").trim();
+    if (said === "") continue;
+    const where = `line ${index + 1}`;
+    if (line.length >= LONGEST_LINE) return { line, problem: `${where}: a line has at most ${LONGEST_LINE} turns` };
+    const read = readExpression(said);
+    if (read === null) return { line, problem: `${where}: expected one joint move, such as ((drop 3) noop)` };
+    const isJoint = Array.isArray(read) && read.length === nRoles && (nRoles > 1 || Array.isArray(read[0]));
+    if (isJoint) line.push(read.map(plain));
+    else if (nRoles === 1) line.push([plain(read)]);
+    else return { line, problem: `${where}: expected a list of ${nRoles} moves, one of each role` };
+  }
+  return { line, problem: null };
+}
+
+/** A move as the rules write it: a list of one symbol is that symbol. */
+function plain(expression) {
+  let read = expression;
+  while (Array.isArray(read) && read.length === 1) [read] = read;
+  return writeExpression(read);
+}

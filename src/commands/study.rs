@@ -1,0 +1,436 @@
+//! `panza study`: opens the page on which a person studies a game, or names the blunders of a
+//! match.
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, anyhow, bail, ensure};
+use clap::Args;
+use serde::Serialize;
+use serde_json::{Value, json};
+use tokio::sync::Notify;
+
+use super::serve;
+use panza_arena::analyse::examine::build_as_in_match;
+use panza_arena::arguments::{SettingsChoice, read_limited};
+use panza_arena::game_source::{Game, Rulesheet};
+use panza_arena::interrupt;
+use panza_arena::outcome::Outcome;
+use panza_arena::output::{Column, Output, counted, progress_bar, spinner, table};
+use panza_machine::machine::Machine;
+use panza_player::config::{OptionValue, Settings};
+use panza_player::player::{Position, search_config};
+use panza_player::review::{Review, ReviewSettings, StoredMatch, Worth};
+use panza_player::telemetry::Part;
+use panza_rules::ids::MoveId;
+use panza_search::search::SearchConfig;
+use panza_sync::allocator;
+
+/// Larger logs are refused.
+const MAX_LOG: u64 = 128 << 20;
+/// Time for building a game, and for the answers of the server.
+const BUILD_TIME: Duration = Duration::from_secs(120);
+const PATIENCE: Duration = Duration::from_secs(30);
+/// How long the page is thought about at each position.
+const THINKING: f64 = 30.0;
+/// The progress is shown so often.
+const SHOW_EVERY: Duration = Duration::from_millis(200);
+
+#[derive(Args, Debug)]
+pub struct StudyArguments {
+    /// A rulesheet, the name of a game, or the log of a match: its folder, its events.jsonl, or the
+    /// bundle that its page offers for download.
+    #[arg(value_name = "GAME|LOG")]
+    what: String,
+    /// The turn of the match that is shown first. [default: the last]
+    #[arg(long, value_name = "N")]
+    turn: Option<usize>,
+    /// Where to listen; port 0 picks a free one.
+    #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:0")]
+    listen: String,
+    /// Print the address only, and open no browser.
+    #[arg(long)]
+    no_open: bool,
+    /// Name the moves of the match that lost value, and open no page.
+    #[arg(long)]
+    blunders: bool,
+    /// Milliseconds to search each position for blunders.
+    #[arg(long, value_name = "M", default_value_t = 300, requires = "blunders", value_parser = clap::value_parser!(u32).range(1..=600_000))]
+    ms: u32,
+    /// Iterations for each position in place of a time; these repeat exactly.
+    #[arg(long, value_name = "N", requires = "blunders", conflicts_with = "ms", value_parser = clap::value_parser!(u64).range(1..))]
+    iterations: Option<u64>,
+    /// Points that a move must lose to be named.
+    #[arg(long, value_name = "P", default_value_t = 25.0, requires = "blunders", value_parser = parse_points)]
+    threshold: f64,
+    #[command(flatten)]
+    settings: SettingsChoice,
+}
+
+/// What is studied.
+struct Subject {
+    game: Game,
+    /// The match, where a log was given.
+    log: Option<StoredMatch>,
+}
+
+pub fn run(arguments: &StudyArguments, output: Output) -> anyhow::Result<Outcome> {
+    let subject = Subject::load(&arguments.what)?;
+    match (&subject.log, arguments.blunders) {
+        (Some(log), true) => blunders(arguments, &subject.game, log, output),
+        (None, true) => bail!(
+            "`{}` is a game; --blunders needs the log of a match",
+            arguments.what
+        ),
+        (_, false) => show(arguments, &subject, output),
+    }
+}
+
+impl Subject {
+    fn load(what: &str) -> anyhow::Result<Self> {
+        let Some(path) = log_at(Path::new(what)) else {
+            let game = Game::load(what)?;
+            return Ok(Self { game, log: None });
+        };
+        let text = String::from_utf8_lossy(&read_limited(&path, MAX_LOG)?).into_owned();
+        let log = StoredMatch::read(&text);
+        let log = log.map_err(|why| anyhow!("`{}`: {why}", path.display()))?;
+        let name = log.game.clone().unwrap_or_else(|| "rules".to_string());
+        let game = Game::from_sheet(Rulesheet {
+            origin: format!("the rules in {}", path.display()),
+            name,
+            text: log.rules.clone(),
+            file: None,
+        })?;
+        let log = Some(log);
+        Ok(Self { game, log })
+    }
+}
+
+/// The file of a log, if that is what a path names.
+fn log_at(path: &Path) -> Option<PathBuf> {
+    if path.is_dir() {
+        return Some(path.join(Part::Events.file_name()));
+    }
+    let ending = path.extension().and_then(|ending| ending.to_str());
+    let is_log = path.is_file() && matches!(ending, Some("jsonl" | "json"));
+    is_log.then(|| path.to_path_buf())
+}
+
+#[derive(Serialize)]
+struct Shown {
+    listening: String,
+    study: String,
+}
+
+/// Serves the page until Ctrl-C.
+fn show(arguments: &StudyArguments, subject: &Subject, output: Output) -> anyhow::Result<Outcome> {
+    allocator::keep_little();
+    let listen = OptionValue {
+        option: "--listen",
+        key: "server.listen",
+        value: &arguments.listen,
+    };
+    let mut settings = arguments.settings.load([listen])?;
+    settings.server.log_listen = None;
+    let opening = opening(arguments, subject);
+    let failed: Arc<(Notify, Mutex<Option<anyhow::Error>>)> = Arc::default();
+    let of_thread = Arc::clone(&failed);
+    let opens = !arguments.no_open && !output.is_json();
+    let secret = settings.server.pages_secret.word().map(str::to_string);
+    let shutdown = || async move {
+        tokio::select! {
+            () = interrupt::ended() => {}
+            () = of_thread.0.notified() => {}
+        }
+    };
+    let of_callback = Arc::clone(&failed);
+    serve::serve(&settings, shutdown, move |listens| {
+        let address = listens.address;
+        // The server answers once this returns.
+        std::thread::spawn(move || {
+            let opened = open_study(address, &opening, secret.as_deref());
+            let shown = opened.and_then(|table| tell(address, &table, opens, output));
+            if let Err(error) = shown {
+                let (notify, slot) = &*of_callback;
+                if let Ok(mut slot) = slot.lock() {
+                    *slot = Some(error);
+                }
+                notify.notify_one();
+            }
+        });
+    })?;
+    let error = failed.1.lock().ok().and_then(|mut slot| slot.take());
+    error.map_or(Ok(Outcome::Holds), Err)
+}
+
+/// What is asked of the server.
+fn opening(arguments: &StudyArguments, subject: &Subject) -> String {
+    let study = subject.log.as_ref().map_or(json!({}), |log| {
+        json!({
+            "line": log.moves,
+            "turn": arguments.turn.unwrap_or(log.moves.len()),
+            "role": log.role,
+            "values": log.values,
+            "players": log.players,
+        })
+    });
+    let sheet = &subject.game.sheet;
+    let asked = json!({
+        "name": sheet.name,
+        "rules": sheet.text,
+        "seconds": THINKING,
+        "study": study,
+    });
+    asked.to_string()
+}
+
+/// Opens a study at a server in this process, and returns the name of its table.
+fn open_study(address: SocketAddr, body: &str, secret: Option<&str>) -> anyhow::Result<String> {
+    let mut stream = TcpStream::connect(address).context("the server cannot be reached")?;
+    stream.set_read_timeout(Some(PATIENCE))?;
+    let secret = secret.map_or(String::new(), |secret| {
+        format!("Authorization: Bearer {secret}\r\n")
+    });
+    let length = body.len();
+    let head = format!(
+        "POST /api/tables HTTP/1.1\r\nHost: {address}\r\npanza-page: 1\r\n{secret}\
+         Content-Type: application/json\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n"
+    );
+    stream.write_all(head.as_bytes())?;
+    stream.write_all(body.as_bytes())?;
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer)?;
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap_or((&answer, ""));
+    let is_good = head.split(' ').nth(1) == Some("200");
+    ensure!(is_good, "the study cannot be opened: {}", body.trim());
+    let opened: Value = serde_json::from_str(body)?;
+    let table = opened["table"].as_str();
+    Ok(table.context("the server names no table")?.to_string())
+}
+
+fn tell(address: SocketAddr, table: &str, opens: bool, output: Output) -> anyhow::Result<()> {
+    let study = format!("http://{address}/study#{table}");
+    output.line(format_args!("study at {study}\nCtrl-C ends"))?;
+    output.object(&Shown {
+        listening: address.to_string(),
+        study: study.clone(),
+    })?;
+    if opens {
+        open_browser(&study);
+    }
+    Ok(())
+}
+
+/// Opens a page in the browser of the desktop, if there is one.
+fn open_browser(address: &str) {
+    let opener = if cfg!(target_os = "macos") {
+        "open"
+    } else if cfg!(windows) {
+        "explorer"
+    } else {
+        // Without a screen an opener would take the terminal.
+        let has_screen = ["DISPLAY", "WAYLAND_DISPLAY"].into_iter();
+        if !has_screen
+            .into_iter()
+            .any(|name| std::env::var_os(name).is_some())
+        {
+            return;
+        }
+        "xdg-open"
+    };
+    let child = Command::new(opener)
+        .arg(address)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn();
+    // Where there is no opener, the address was printed.
+    if let Ok(mut child) = child {
+        drop(child.wait());
+    }
+}
+
+/// Names the moves of a match that lost value.
+fn blunders(
+    arguments: &StudyArguments,
+    game: &Game,
+    log: &StoredMatch,
+    output: Output,
+) -> anyhow::Result<Outcome> {
+    let stop: Arc<AtomicBool> = Arc::default();
+    let settings = arguments.settings.load([])?;
+    let progress = spinner(format!("{}: compiling", game.sheet.name));
+    let (built, reason) = build_as_in_match(game, BUILD_TIME)?;
+    progress.finish_and_clear();
+    if let Some(reason) = reason {
+        tracing::warn!("searching with the prover: {reason}");
+    }
+    interrupt::stop_on_ctrl_c(Arc::clone(&stop))?;
+    let machine = &built.machine;
+    let (moves, fault) = replay(machine, &log.moves);
+    if let Some(fault) = fault {
+        output.complaint(format_args!(
+            "{}: {fault}; what follows is left out",
+            arguments.what
+        ));
+    }
+    ensure!(
+        !moves.is_empty(),
+        "`{}`: no moves were made",
+        arguments.what
+    );
+    let review = ReviewSettings {
+        time: Duration::from_millis(arguments.ms.into()),
+        iterations: arguments.iterations,
+        threshold: arguments.threshold,
+    };
+    let start = machine.initial_state();
+    let mut review = Review::new(machine, &start, &moves, config(&settings), review);
+    let progress = progress_bar(moves.len() as u64 + 1, "positions");
+    while !stop.load(Ordering::Relaxed) && !review.step(Instant::now() + SHOW_EVERY, &stop) {
+        progress.set_position(review.progress().0 as u64);
+    }
+    progress.finish_and_clear();
+    report(game, log, machine, &review, output)?;
+    Ok(match stop.load(Ordering::Relaxed) {
+        true => Outcome::Interrupted,
+        false => Outcome::Holds,
+    })
+}
+
+fn config(settings: &Settings) -> SearchConfig {
+    let config = search_config(&settings.search, settings.search.seed);
+    SearchConfig {
+        // The positions are searched one after the other, by a thread that repeats exactly.
+        rollout_threads: 0,
+        ..config
+    }
+}
+
+/// The joint moves of a log as far as they are legal, and why they end there.
+fn replay(machine: &Arc<dyn Machine>, moves: &[Vec<String>]) -> (Vec<Vec<MoveId>>, Option<String>) {
+    let mut position = Position::new(machine);
+    let mut made = Vec::new();
+    for texts in moves {
+        match position.legal_joint_move(texts) {
+            Ok(joint_move) => {
+                position.make(&joint_move);
+                made.push(joint_move);
+            }
+            Err(why) => {
+                let turn = made.len() + 1;
+                return (made, Some(format!("turn {turn}: {why}")));
+            }
+        }
+    }
+    (made, None)
+}
+
+fn report(
+    game: &Game,
+    log: &StoredMatch,
+    machine: &Arc<dyn Machine>,
+    review: &Review,
+    output: Output,
+) -> anyhow::Result<()> {
+    let info = machine.info();
+    let roles = info.roles();
+    let found = review.blunders();
+    let text = |mv: MoveId| info.move_text(mv);
+    let player = |role: usize| log.players.get(role).filter(|name| !name.is_empty());
+    let shown = found.iter().map(|found| {
+        let line = found.line.iter().map(|joint_move| {
+            let texts = joint_move.iter().map(|&mv| text(mv));
+            texts.collect::<Vec<_>>()
+        });
+        json!({
+            "turn": found.turn + 1,
+            "role": roles[found.role],
+            "player": player(found.role),
+            "played": text(found.played),
+            "better": text(found.better),
+            "value": rounded(found.value),
+            "after": rounded(found.after),
+            "proven": found.is_proven,
+            "line": line.collect::<Vec<_>>(),
+        })
+    });
+    let worth = |worth: Option<&Worth>| {
+        worth.map(|worth| {
+            let values = (0..roles.len()).map(|role| worth.of(role).map(rounded));
+            values.collect::<Vec<_>>()
+        })
+    };
+    let (done, of) = review.progress();
+    output.object(&json!({
+        "game": game.sheet.name,
+        "match": log.match_id,
+        "roles": roles,
+        "turns": of - 1,
+        "searched": done,
+        "blunders": shown.collect::<Vec<_>>(),
+        "values": review.worths().into_iter().map(worth).collect::<Vec<_>>(),
+    }))?;
+    let summary = match found.len() {
+        0 => "no blunders".to_string(),
+        n => counted(n as u64, "blunder"),
+    };
+    output.line(format_args!(
+        "{}: {summary} in {}",
+        game.sheet.name,
+        counted(of as u64 - 1, "turn")
+    ))?;
+    if found.is_empty() {
+        return Ok(());
+    }
+    let mut columns = vec![Column::figure("turn")];
+    columns.extend(["role", "played", "better"].map(Column::text));
+    columns.extend(["before", "after"].map(Column::figure));
+    columns.push(Column::text(""));
+    let rows = found.iter().map(|found| {
+        vec![
+            (found.turn + 1).to_string(),
+            roles[found.role].clone(),
+            text(found.played),
+            text(found.better),
+            format!("{:.0}", found.value),
+            format!("{:.0}", found.after),
+            if found.is_proven { "proven" } else { "" }.to_string(),
+        ]
+    });
+    output.line(table(&columns, &rows.collect::<Vec<_>>()))?;
+    Ok(())
+}
+
+fn rounded(value: f64) -> f64 {
+    (value * 100.0).round() / 100.0
+}
+
+fn parse_points(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(points) if (1.0..=100.0).contains(&points) => Ok(points),
+        _ => Err("expected points from 1 to 100".to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn logs_are_told_from_games() {
+        let folder = tempfile::tempdir().unwrap();
+        let events = folder.path().join("events.jsonl");
+        std::fs::write(&events, "").unwrap();
+        assert_eq!(log_at(folder.path()), Some(events.clone()));
+        assert_eq!(log_at(&events), Some(events));
+        assert_eq!(log_at(Path::new("ticTacToe")), None);
+        assert_eq!(log_at(&folder.path().join("none.json")), None);
+    }
+}
