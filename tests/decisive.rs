@@ -6,6 +6,7 @@ use std::sync::Arc;
 use panza::arena::engine_choice::build_machine;
 use panza::arena::game_source::Game;
 use panza::build::{self, PlayoutPolicy};
+use panza::gdl;
 use panza::ground::Budget;
 use panza::ids::{MoveId, RoleId};
 use panza::machine::lanes::gang::GangLayout;
@@ -186,4 +187,225 @@ fn moves_that_win_in_some_positions_are_played_and_prevented() {
 #[test]
 fn moves_that_win_whenever_legal_are_played_and_prevented() {
     compare("breakthrough");
+}
+
+/// Two roles add 1, 2 or 3 to a pile in turn, and chance 1 or 2 after each of them. Who reaches
+/// twelve by a move of his own wins; a pile of twelve by chance is a draw.
+fn pile() -> String {
+    let turns = ["red", "afterRed", "blue", "afterBlue"];
+    let mut text =
+        "(role red) (role blue) (role random) (init (pile 0)) (init (turn red))\n".to_string();
+    for index in 0..4 {
+        text += &format!("(follows {} {})\n", turns[index], turns[(index + 1) % 4]);
+    }
+    for pile in 0..=14 {
+        text += &format!("(base (pile {pile}))\n");
+        for number in 1..=3 {
+            text += &format!("(sum {pile} {number} {})\n", pile + number);
+        }
+    }
+    text += "(chance afterRed) (chance afterBlue) (number 1) (number 2) (number 3)
+        (<= (base (turn ?t)) (follows ?t ?next))
+        (<= (base (last ?role)) (role ?role))
+        (<= (input ?role (add ?n)) (role ?role) (number ?n))
+        (<= (input ?role wait) (role ?role))
+        (<= (legal ?role (add ?n)) (role ?role) (true (turn ?role)) (number ?n))
+        (<= (legal ?role wait) (role ?role) (distinct ?role random) (not (true (turn ?role))))
+        (<= (legal random (add 1)) (true (turn ?t)) (chance ?t))
+        (<= (legal random (add 2)) (true (turn ?t)) (chance ?t))
+        (<= (legal random wait) (true (turn ?t)) (not (chance ?t)))
+        (<= (next (turn ?next)) (true (turn ?t)) (follows ?t ?next))
+        (<= (next (last ?role)) (does ?role (add ?n)))
+        (<= (next (pile ?m)) (does ?role (add ?n)) (true (pile ?k)) (sum ?k ?n ?m))
+        (<= full (true (pile ?k)) (large ?k))
+        (large 12) (large 13) (large 14)
+        (<= terminal full)
+        (other red blue) (other blue red)
+        (<= (goal ?role 100) (true (last ?role)) (distinct ?role random))
+        (<= (goal ?role 0) (other ?role ?other) (true (last ?other)))
+        (<= (goal ?role 50) (other ?role ?other) (true (last random)))
+        (goal random 0)\n";
+    text
+}
+
+#[test]
+fn wins_are_played_where_chance_moves_next() {
+    let (rules, faults) = gdl::load(&pile());
+    assert!(faults.is_empty(), "{faults:?}");
+    let budget = Budget::generous();
+    let compiled = build::compile(&rules, budget).expect("it has a network");
+    let machine = build_machine(&rules).expect("it has a network");
+    let programs = compiled.lanes.programs(budget, PlayoutPolicy::Decisive);
+    let programs = programs.expect("it fits lanes");
+    let layout = Arc::new(GangLayout::new(&programs, 3, Features::detect(), 4));
+    let mut gang = layout.gang(&mut Random::new(1), MAX_STEPS);
+    let mut reasoner = Arc::clone(&machine).reasoner();
+    let mut state = machine.initial_state();
+    for texts in [
+        ["(add 1)", "wait", "wait"],
+        ["wait", "wait", "(add 2)"],
+        ["wait", "(add 2)", "wait"],
+        ["wait", "wait", "(add 2)"],
+        ["(add 2)", "wait", "wait"],
+        ["wait", "wait", "(add 1)"],
+    ] {
+        let moves: Vec<MoveId> = texts
+            .iter()
+            .zip(0..)
+            .map(|(text, role)| {
+                machine
+                    .info()
+                    .find_move(RoleId(role), text)
+                    .expect("a move")
+            })
+            .collect();
+        let mut next = Vec::new();
+        reasoner.set_state(&state);
+        reasoner.next_state(&moves, &mut next);
+        state = next;
+    }
+    let mut tally = PlayoutTotals::default();
+    gang.submit(&state, FROM_A_WIN)
+        .expect("the state is in play");
+    while gang.take_finished(&mut tally).is_none() {
+        gang.advance();
+    }
+    // Blue is to move at 10 and wins by adding 2 or 3.
+    let all = 100 * u64::from(FROM_A_WIN);
+    assert_eq!(tally.totals, [0, all, 0]);
+    assert_eq!(tally.steps, u64::from(FROM_A_WIN));
+}
+
+/// Two riders leave trails on a board of four by four cells, and crash into trails, into each other
+/// and over the edge.
+fn trails() -> String {
+    let mut text = "(role red) (role blue) (init (at red 1 2)) (init (at blue 4 3))\n".to_string();
+    for x in 1..=4i32 {
+        for y in 1..=4i32 {
+            text += &format!("(base (trail {x} {y})) (base (at red {x} {y}))\n");
+            text += &format!("(base (at blue {x} {y}))\n");
+            for (way, dx, dy) in [("n", 0, 1), ("s", 0, -1), ("e", 1, 0), ("w", -1, 0)] {
+                let (to_x, to_y) = (x + dx, y + dy);
+                if (1..=4).contains(&to_x) && (1..=4).contains(&to_y) {
+                    text += &format!("(leads {way} {x} {y} {to_x} {to_y})\n");
+                }
+            }
+        }
+    }
+    text += "(way n) (way s) (way e) (way w)
+        (<= (input ?role (go ?way)) (role ?role) (way ?way))
+        (<= (legal ?role (go ?way)) (role ?role) (way ?way))
+        (<= (next (trail ?x ?y)) (true (trail ?x ?y)))
+        (<= (next (trail ?x ?y)) (true (at ?role ?x ?y)))
+        (<= (next (at ?role ?u ?v)) (does ?role (go ?way)) (true (at ?role ?x ?y))
+          (leads ?way ?x ?y ?u ?v))
+        (<= met (true (at red ?x ?y)) (true (at blue ?x ?y)))
+        (<= (safe ?role) (true (at ?role ?x ?y)) (not (true (trail ?x ?y))) (not met))
+        (<= terminal (role ?role) (not (safe ?role)))
+        (other red blue) (other blue red)
+        (<= (goal ?role 100) (other ?role ?other) (safe ?role) (not (safe ?other)))
+        (<= (goal ?role 0) (other ?role ?other) (not (safe ?role)) (safe ?other))
+        (<= (goal ?role 50) (other ?role ?other) (not (safe ?role)) (not (safe ?other)))
+        (<= (goal ?role 50) (role ?role) (safe red) (safe blue))\n";
+    text
+}
+
+/// The moves of both roles among which they choose in the slow twin, and all.
+fn at_once(twin: &mut Twin, state: &[u64]) -> [Vec<MoveId>; 2] {
+    twin.reasoner.set_state(state);
+    let legal = [0, 1].map(|role| twin.reasoner.legal_moves(RoleId(role)).to_vec());
+    [0, 1].map(|role| {
+        let of_moves: Vec<(bool, bool)> = legal[role]
+            .iter()
+            .map(|&mv| {
+                let ends: Vec<Option<u8>> = legal[1 - role]
+                    .iter()
+                    .map(|&reply| {
+                        let mut joint_move = [mv, reply];
+                        if role == 1 {
+                            joint_move.reverse();
+                        }
+                        let mut next = Vec::new();
+                        twin.reasoner.set_state(state);
+                        twin.reasoner.next_state(&joint_move, &mut next);
+                        twin.is_over(&next).then(|| twin.goals(&next)[role])
+                    })
+                    .collect();
+                let wins = ends.iter().all(|&end| end == Some(100));
+                let fails = ends.iter().all(|&end| end.is_some_and(|goal| goal < 100));
+                (wins, fails)
+            })
+            .collect();
+        let moves = legal[role].iter().zip(&of_moves);
+        let wins: Vec<MoveId> = moves
+            .clone()
+            .filter_map(|(&mv, &(wins, _))| wins.then_some(mv))
+            .collect();
+        let good: Vec<MoveId> = moves
+            .filter_map(|(&mv, &(_, fails))| (!fails).then_some(mv))
+            .collect();
+        match (wins.is_empty(), good.is_empty()) {
+            (false, _) => wins,
+            (true, false) => good,
+            (true, true) => legal[role].clone(),
+        }
+    })
+}
+
+#[test]
+fn moves_that_end_the_game_whatever_the_others_do_are_avoided() {
+    let (rules, faults) = gdl::load(&trails());
+    assert!(faults.is_empty(), "{faults:?}");
+    let budget = Budget::generous();
+    let compiled = build::compile(&rules, budget).expect("it has a network");
+    let machine = build_machine(&rules).expect("it has a network");
+    let programs = compiled.lanes.programs(budget, PlayoutPolicy::Decisive);
+    let programs = programs.expect("it fits lanes");
+    let layout = Arc::new(GangLayout::new(&programs, 2, Features::detect(), 4));
+    let mut gang = layout.gang(&mut Random::new(1), MAX_STEPS);
+    let mut twin = Twin {
+        reasoner: Arc::clone(&machine).reasoner(),
+        machine,
+    };
+    let start = twin.machine.initial_state();
+    let mut tally = PlayoutTotals::default();
+    gang.submit(&start, ABREAST).expect("the state is in play");
+    while gang.take_finished(&mut tally).is_none() {
+        gang.advance();
+    }
+    let mut random = Random::new(2);
+    let count = 2_000;
+    let mut sums = [0.0; 2];
+    let mut squares = [0.0; 2];
+    for _ in 0..count {
+        let mut state = start.clone();
+        let mut steps = 0.0;
+        while !twin.is_over(&state) {
+            let moves = at_once(&mut twin, &state);
+            let joint_move = moves.map(|moves| moves[random.below(moves.len() as u32) as usize]);
+            let mut next = Vec::new();
+            twin.reasoner.set_state(&state);
+            twin.reasoner.next_state(&joint_move, &mut next);
+            state = next;
+            steps += 1.0;
+        }
+        for (index, number) in [steps, f64::from(twin.goals(&state)[0])]
+            .into_iter()
+            .enumerate()
+        {
+            sums[index] += number;
+            squares[index] += number * number;
+        }
+    }
+    let count = f64::from(count);
+    let abreast = [tally.steps, tally.totals[0]].map(|sum| sum as f64 / f64::from(ABREAST));
+    for index in 0..2 {
+        let mean = sums[index] / count;
+        let error = ((squares[index] / count - mean * mean) / count).sqrt();
+        assert!(
+            (abreast[index] - mean).abs() <= ERRORS * error,
+            "{mean} (+-{error}) slowly, {} by lanes",
+            abreast[index]
+        );
+    }
 }

@@ -4,7 +4,8 @@
 //! joint moves from the initial state, each in the form of a PLAY message, the role that chooses,
 //! and what is claimed of its legal moves. That is either the exact values of each, or the highest
 //! goal that the role can force and all moves that keep it. A move has one value where the role
-//! chooses alone, else one for each legal move of the other role in the order of their texts.
+//! chooses alone, else one for each legal move of the other role in the order of their texts. Where
+//! chance takes part, values are expected goals.
 //!
 //! Invariant: [`OracleFile::read`] reads what [`OracleFile::text`] writes.
 
@@ -22,7 +23,7 @@ use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Number;
 
 use super::prove::Verdict;
-use super::solve::ValueTable;
+use super::solve::{Players, ValueTable};
 use super::states::{Legal, Line, States, in_order, texts};
 
 /// Stored values are rounded to this part of a point.
@@ -254,8 +255,7 @@ impl OraclePosition {
         legal: &Legal,
         role: RoleId,
     ) -> anyhow::Result<ValueTable> {
-        ensure!(legal.len() == 2, "an oracle of values is of two roles");
-        let n_replies = legal[1 - role.index()].len();
+        let n_replies = Players::of(machine.info())?.n_replies(legal, role);
         let mut rows: Vec<(MoveId, Vec<f64>)> = Vec::new();
         for (text, row) in &self.values {
             let (mv, n_values) = (self.legal_move(machine, legal, role, text)?, row.len());

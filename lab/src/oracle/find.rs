@@ -122,6 +122,11 @@ pub(super) fn run(arguments: &FindArguments, output: Output) -> anyhow::Result<O
     let game = Game::load(&arguments.game)?;
     let machine = build_machine(&game.rules)
         .with_context(|| format!("{}: positions are proven on a machine", game.sheet.origin))?;
+    ensure!(
+        machine.info().chance_role().is_none(),
+        "{}: no goal is sure in a game with chance; `make` computes expected goals",
+        game.sheet.name
+    );
     let mut generator = Generator::new(&machine, arguments)?;
     let given = arguments.lines.as_deref();
     let given = given.map(|path| lines_of(&machine, path)).transpose()?;

@@ -69,7 +69,12 @@ pub(super) fn run(arguments: &MakeArguments, output: Output) -> anyhow::Result<O
     let Some(steps) = steps.or_else(|| recipe.map(|recipe| recipe.steps.clone())) else {
         bail!("{name}: nothing says how far from the start its positions are; try --steps 10-20");
     };
-    let kind = recipe.map_or(SolverKind::AlphaBeta, |recipe| recipe.solver);
+    // Alpha-beta would take chance for an opponent.
+    let other = match machine.info().chance_role() {
+        Some(_) => SolverKind::Simultaneous,
+        None => SolverKind::AlphaBeta,
+    };
+    let kind = recipe.map_or(other, |recipe| recipe.solver);
     let nodes = recipe.map_or(DEFAULT_NODES, |recipe| recipe.nodes);
     let mut solver = kind.solver(&machine, arguments.nodes.unwrap_or(nodes))?;
     let mut walker = Walker::new(&machine, arguments.seed);

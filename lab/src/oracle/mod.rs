@@ -85,7 +85,8 @@ enum Command {
     /// Play lines, solve the positions that they lead to, and write them as an oracle.
     #[command(
         after_help = "connectFour and reversi have solvers of their own. Others are solved by alpha-beta on a machine, or where both roles\n\
-            choose at once by backward induction. They must have two roles with goals that add up to 100.\n\
+            choose at once, or in games with chance, by backward induction. They must have two roles with goals that add up\n\
+            to 100, or one role beside `random`.\n\
             Equal arguments give equal files. Status 1: fewer positions were found than wanted.\n\n\
             Examples:\n  cargo lab oracle make connectFour --count 500 --seed 1 --out lab/oracles/connectFour.jsonl\n  \
             cargo lab oracle make reversi --hard --count 150 --out lab/oracles/reversiHard.jsonl\n  \

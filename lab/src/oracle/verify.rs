@@ -6,6 +6,7 @@
 
 use std::sync::Arc;
 
+use anyhow::ensure;
 use clap::Args;
 use panza_arena::engine_choice::build_machine;
 use panza_arena::outcome::Outcome;
@@ -61,6 +62,12 @@ pub(super) fn run(arguments: &VerifyArguments, output: Output) -> anyhow::Result
     let (mut holding, mut wrong, mut count) = (0, 0, 0);
     for oracle in open_all(&arguments.names, output)? {
         let machine = build_machine(&oracle.game.rules)?;
+        // A role that may choose anything proves no expected goal.
+        ensure!(
+            machine.info().chance_role().is_none(),
+            "{}: the values of games with chance are not proven by proof-number search",
+            oracle.name
+        );
         let setups = oracle.set_up(&machine, Some(arguments.positions as usize))?;
         let bar = progress_bar(setups.len() as u64, "positions");
         bar.set_message(oracle.name.clone());

@@ -1,8 +1,8 @@
 //! Lines of play that lead to positions of an oracle.
 //!
 //! Moves are drawn at random, but a win at once is taken, and a move after which the other role
-//! wins at once is avoided. Where both roles choose at once, joint moves that end the game are
-//! avoided. So lines are like play, but no search of ours has a hand in them.
+//! wins at once is avoided. Chance does neither. Where both roles choose at once, joint moves that
+//! end the game are avoided. So lines are like play, but no search of ours has a hand in them.
 
 use std::sync::Arc;
 
@@ -42,11 +42,12 @@ impl Walker {
         self.states.choices(line.last()).is_some().then_some(line)
     }
 
-    /// The roles with a choice in a state.
+    /// The roles with an aim and a choice in a state.
     pub fn choosers(&mut self, state: &[u64]) -> Vec<RoleId> {
         let legal = self.states.choices(state).unwrap_or_default();
         let choosers = (0..legal.len()).filter(|&role| legal[role].len() > 1);
-        choosers.map(RoleId::from_index).collect()
+        let choosers = choosers.map(RoleId::from_index);
+        choosers.filter(|&role| !self.is_chance(role)).collect()
     }
 
     /// Whether the role's move with the best playouts loses value.
@@ -58,6 +59,10 @@ impl Walker {
         best.is_some_and(|mv| table.lost_by(mv) >= LOSING)
     }
 
+    fn is_chance(&self, role: RoleId) -> bool {
+        self.states.machine.info().chance_role() == Some(role)
+    }
+
     fn choose(&mut self, state: &[u64]) -> Option<Vec<MoveId>> {
         let legal = self.states.choices(state)?;
         let choosers = legal.iter().filter(|moves| moves.len() > 1).count();
@@ -65,6 +70,9 @@ impl Walker {
             return Some(self.choose_at_once(state, &legal));
         }
         let mover = legal.iter().position(|moves| moves.len() > 1).unwrap_or(0);
+        if self.is_chance(RoleId::from_index(mover)) {
+            return Some(draw(&legal, &mut self.random));
+        }
         let mut joint_moves = joint_moves_of(&legal, mover);
         self.shuffle(&mut joint_moves);
         let mut children = Vec::new();

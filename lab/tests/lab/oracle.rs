@@ -1,5 +1,6 @@
 //! Oracles: the solvers against plain minimax, the files, verification and scores.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -181,6 +182,122 @@ fn tic_tac_toe_is_solved_as_by_minimax() {
         let positions = minimax.positions(20, 3, 1);
         minimax.compare(solver, &positions);
     }
+}
+
+/// The first role's expected goal, where at most one role chooses; the role `chance` has no aim.
+fn expectimax(
+    reasoner: &mut dyn Reasoner,
+    state: &[u64],
+    n_roles: usize,
+    chance: usize,
+    known: &mut HashMap<Vec<u64>, f64>,
+) -> f64 {
+    if let Some(&value) = known.get(state) {
+        return value;
+    }
+    reasoner.set_state(state);
+    let value = if reasoner.is_terminal() {
+        let mut goals = vec![None; n_roles];
+        reasoner.goals(&mut goals);
+        f64::from(goals[0].expect("every role has a goal"))
+    } else {
+        let legal: Vec<Vec<MoveId>> = (0..n_roles)
+            .map(|role| reasoner.legal_moves(RoleId::from_index(role)).to_vec())
+            .collect();
+        let mover = (0..n_roles)
+            .find(|&role| legal[role].len() > 1)
+            .unwrap_or(0);
+        let mut values = Vec::new();
+        for &mv in &legal[mover] {
+            let mut joint_move: Vec<MoveId> = legal.iter().map(|moves| moves[0]).collect();
+            joint_move[mover] = mv;
+            let mut next = Vec::new();
+            reasoner.set_state(state);
+            reasoner.next_state(&joint_move, &mut next);
+            values.push(expectimax(reasoner, &next, n_roles, chance, known));
+        }
+        match mover {
+            _ if mover == chance => values.iter().sum::<f64>() / values.len() as f64,
+            0 => values.into_iter().fold(0.0, f64::max),
+            _ => values.into_iter().fold(100.0, f64::min),
+        }
+    };
+    known.insert(state.to_vec(), value);
+    value
+}
+
+#[test]
+fn chance_is_an_expectation() {
+    for (game, chance) in [("diceRace", 2), ("pearlDiver", 1)] {
+        let machine = machine(game);
+        let n_roles = machine.info().n_roles();
+        assert_eq!(
+            machine.info().chance_role(),
+            Some(RoleId::from_index(chance))
+        );
+        let mut reasoner = Arc::clone(&machine).reasoner();
+        let mut known = HashMap::new();
+        let mut solver = Simultaneous::new(&machine, NODES).unwrap();
+        let mut random = Random::new(1);
+        let mut compared = 0;
+        while compared < 20 {
+            let mut state = machine.initial_state();
+            for _ in 0..8 + random.below(8) {
+                reasoner.set_state(&state);
+                if reasoner.is_terminal() {
+                    break;
+                }
+                let joint_move: Vec<MoveId> = (0..n_roles)
+                    .map(|role| {
+                        let legal = reasoner.legal_moves(RoleId::from_index(role));
+                        legal[random.below(legal.len() as u32) as usize]
+                    })
+                    .collect();
+                let mut next = Vec::new();
+                reasoner.next_state(&joint_move, &mut next);
+                state = next;
+            }
+            reasoner.set_state(&state);
+            let is_over = reasoner.is_terminal();
+            let chooser = (0..chance)
+                .find(|&role| !is_over && reasoner.legal_moves(RoleId::from_index(role)).len() > 1);
+            let Some(role) = chooser else { continue };
+            let table = solver
+                .solve(&state, RoleId::from_index(role))
+                .unwrap()
+                .unwrap();
+            assert!(table.is_alone());
+            let first = expectimax(reasoner.as_mut(), &state, n_roles, chance, &mut known);
+            let own = if role == 0 { first } else { 100.0 - first };
+            assert!(
+                (table.value() - own).abs() < 1e-6,
+                "{game}: {} is {own}",
+                table.value()
+            );
+            compared += 1;
+        }
+        // Chance has no aim, and alpha-beta would give it one.
+        let state = machine.initial_state();
+        assert!(solver.solve(&state, RoleId::from_index(chance)).is_err());
+        assert!(AlphaBeta::new(&machine, NODES).is_err());
+    }
+}
+
+#[test]
+fn games_of_chance_have_oracles_of_expected_goals() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("diceRace.jsonl");
+    let shown = path.to_str().unwrap();
+    let arguments = [
+        "oracle", "make", "diceRace", "--count", "6", "--steps", "20-30", "--out", shown,
+    ];
+    assert_eq!(objects(&arguments, 0)[0]["positions"], 6);
+    let score = &objects(&["oracle", "score", shown, "--iterations", "2000"], 0)[0];
+    assert_eq!(score["positions"], 6);
+    let message = fails(&["oracle", "verify", shown], 2);
+    assert!(message.contains("games with chance"), "{message}");
+    let message = fails(&["oracle", "find", "diceRace"], 2);
+    assert!(message.contains("no goal is sure"), "{message}");
 }
 
 #[test]

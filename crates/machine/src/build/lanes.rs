@@ -53,10 +53,9 @@ impl LanesSource {
                 best_phases = Some(phases);
             }
         }
-        match best_phases {
-            // Without phases no role is known to choose alone, and playouts stay uniform.
-            Some(phases) if policy != PlayoutPolicy::Uniform => compile(Some(&phases), policy),
-            _ => best,
+        match policy {
+            PlayoutPolicy::Uniform => best,
+            PlayoutPolicy::Decisive => compile(best_phases.as_ref(), policy).or(best),
         }
     }
 }

@@ -104,6 +104,8 @@ impl Search {
                 && let Some(of_child) = update
             {
                 update = graph.update_proof(node, selected, of_child, &mut self.update_bounds);
+            } else if !has_mover && !selected.is_empty() {
+                update = graph.update_by_sum(node, &mut self.update_bounds);
             }
             if has_mover && graph.fixed_sum.is_none() {
                 graph.prefer_solved_edge(node, values);

@@ -4,7 +4,7 @@
 //! found by hashing one edge per role.
 //!
 //! Invariant: `n_legal` of a role with a choice is the number of its edges and untried moves,
-//! unless expansion kept only a winning move.
+//! unless expansion kept only a winning move. Dominated moves are not counted.
 
 use std::hash::Hasher;
 
@@ -26,6 +26,8 @@ pub(super) enum Untried<'a> {
     All,
     /// These moves of the mover.
     Some(&'a [UntriedMove]),
+    /// These moves of all roles, one for each legal move; or none.
+    Joint(&'a [UntriedMove]),
 }
 
 impl Graph {
@@ -49,7 +51,8 @@ impl Graph {
         let mut mover = None;
         let mut start = 0;
         for (role, &end) in ends.iter().enumerate() {
-            let moves = &legal[start..end as usize];
+            let range = start..end as usize;
+            let moves = &legal[range.clone()];
             start = end as usize;
             self.role_moves[set][role].n_legal = moves.len() as u32;
             self.role_moves[set][role].only_move = moves[0];
@@ -65,6 +68,10 @@ impl Graph {
                         self.store_untried(set, role, moves)
                     }
                     Untried::Some(moves) => self.store_untried(set, role, moves.iter().copied()),
+                    Untried::Joint(moves) => {
+                        let moves = moves.get(range).unwrap_or_default();
+                        self.store_untried(set, role, moves.iter().copied())
+                    }
                 };
                 if stored.is_none() {
                     self.free_role_moves(set);
@@ -302,7 +309,7 @@ impl Graph {
 
     /// The node, unless it was freed since the link was made.
     #[inline]
-    fn resolve(&self, node: NodeId, generation: u16) -> NodeId {
+    pub(super) fn resolve(&self, node: NodeId, generation: u16) -> NodeId {
         if node.is_some() && self.nodes[node].generation == generation {
             node
         } else {

@@ -4,7 +4,8 @@
 //! root. A state in which no role has a choice gets no node: forced joint moves are followed to the
 //! next choice, as every playout does.
 //!
-//! Invariant: the moves of an expanded node are the legal moves of its state.
+//! Invariant: the moves of an expanded node are legal moves of its state: all but those that are
+//! not worth playing (see `joint_family` and `family`).
 
 use super::edges::Untried;
 use super::graph::Graph;
@@ -130,13 +131,14 @@ impl WriterGame {
 }
 
 impl Graph {
-    /// The child of a node behind the selected edges: an existing node of that state, or a new one.
-    /// None when memory is exhausted. The node must be in flight.
+    /// The child of a node behind the selected edges: an existing node of that state, or a new one,
+    /// with its first result. None when memory is exhausted. The node must be in flight.
     pub(super) fn add_child(
         &mut self,
         node: NodeId,
         selected: &[EdgeId],
         position: &PositionInfo,
+        result: &[f32],
         random: &mut Random,
     ) -> NodeId {
         let existing = self.child(node, selected);
@@ -164,7 +166,7 @@ impl Graph {
         self.nodes[child].in_flight += 1;
         let is_linked = self.set_child(node, selected, child).is_some();
         if is_linked && !position.terminal && !self.nodes[child].is_expanded() {
-            self.expand(child, position, random);
+            self.expand(child, position, result, random);
         }
         self.nodes[child].in_flight -= 1;
         if is_linked { child } else { NodeId::NONE }
@@ -175,6 +177,7 @@ impl Graph {
         &mut self,
         node: NodeId,
         position: &PositionInfo,
+        result: &[f32],
         random: &mut Random,
     ) {
         let record = &mut self.nodes[node];
@@ -185,7 +188,7 @@ impl Graph {
         if position.terminal {
             self.make_terminal(node, &position.goals);
         } else if position.forced_moves == 0 || self.store_state(node, &position.state).is_some() {
-            self.expand(node, position, random);
+            self.expand(node, position, result, random);
         }
     }
 
@@ -203,11 +206,21 @@ impl Graph {
     }
 
     /// Expands a node if its legal moves were generated and there is memory.
-    fn expand(&mut self, node: NodeId, position: &PositionInfo, random: &mut Random) {
+    fn expand(
+        &mut self,
+        node: NodeId,
+        position: &PositionInfo,
+        result: &[f32],
+        random: &mut Random,
+    ) {
         if position.legal_ends.is_empty() {
             return;
         }
         debug_assert_eq!(position.legal_ends.len(), self.roles);
+        if position.has_joint_moves {
+            self.expand_joint(node, position, result, random);
+            return;
+        }
         let (legal, ends) = (&position.legal, &position.legal_ends);
         // Untried moves of unknown value are tried in random order.
         if let Some(mover) = position.mover().filter(|_| position.has_children) {
@@ -295,7 +308,7 @@ impl Graph {
     }
 }
 
-fn shuffle<T>(moves: &mut [T], random: &mut Random) {
+pub(super) fn shuffle<T>(moves: &mut [T], random: &mut Random) {
     for last in (1..moves.len()).rev() {
         moves.swap(last, random.below(last as u32 + 1) as usize);
     }

@@ -3,7 +3,8 @@
 //! A batch of requests is generated together: the requested positions, after forced moves, in one
 //! pass of the expander, and all their children in another. Where one role has a choice, terminal
 //! children get their goals and the others a static value and a prior, if there is an evaluation.
-//! Priors are the softmax of the static values. The children of the chance role have neither.
+//! Priors are the softmax of the static values. The children of the chance role have neither. Where
+//! several roles choose, `joint_family` reads the children of their joint moves.
 //!
 //! Invariants: the result depends on the requests alone; the untried moves of a family are in the
 //! order of rising static values.
@@ -15,6 +16,7 @@ use std::sync::Arc;
 use super::chance::MAX_OUTCOMES;
 use super::config::SearchConfig;
 use super::expand::MAX_FORCED_MOVES;
+use super::joint_family::{JointFamily, n_joint_moves, push_joint_moves};
 use super::record::{Prior, UntriedMove};
 use super::request::{BoxedRequest, RequestKind, RolloutRequest};
 use crate::learning::evaluation::{Accumulator, Evaluation, MAX_ROLES};
@@ -26,6 +28,10 @@ use panza_rules::ids::{Id, MoveId, RoleId};
 pub(super) const MAX_CHILDREN: usize = 512;
 /// The same without an evaluation: only wins and losses at once are found.
 pub(super) const MAX_UNVALUED_CHILDREN: usize = 64;
+
+/// The children of more joint moves are not generated, and have no static values.
+const MAX_JOINT_MOVES: usize = 256;
+const MAX_VALUED_JOINT_MOVES: usize = 64;
 
 pub(super) struct FamilyGenerator {
     machine: Arc<dyn Machine>,
@@ -43,6 +49,7 @@ pub(super) struct FamilyGenerator {
     joint_moves: Vec<MoveId>,
     /// The number of children of each request.
     counts: Vec<usize>,
+    joint_family: JointFamily,
 }
 
 impl FamilyGenerator {
@@ -70,6 +77,7 @@ impl FamilyGenerator {
             unfinished: Vec::new(),
             joint_moves: Vec::new(),
             counts: Vec::new(),
+            joint_family: JointFamily::default(),
         }
     }
 
@@ -80,7 +88,10 @@ impl FamilyGenerator {
             request.is_proven = false;
         }
         self.generate_positions(requests);
-        self.generate_children(requests);
+        if self.expander.width() > 1 || self.evaluation.is_some() {
+            self.generate_joint_moves(requests);
+            self.generate_children(requests);
+        }
         if let Some(evaluation) = &self.evaluation {
             for request in requests {
                 let position = &mut request.position;
@@ -167,11 +178,53 @@ impl FamilyGenerator {
         true
     }
 
-    /// Generates the children of all positions with one mover and not too many moves.
-    fn generate_children(&mut self, requests: &mut [BoxedRequest]) {
-        if self.expander.width() < 2 && self.evaluation.is_none() {
+    /// Generates the children of joint moves of all positions in which several roles choose, and
+    /// not too many.
+    fn generate_joint_moves(&mut self, requests: &mut [BoxedRequest]) {
+        self.joint_moves.clear();
+        self.counts.clear();
+        for request in requests.iter() {
+            let position = &request.position;
+            let count = n_joint_moves(position, self.chance, MAX_JOINT_MOVES);
+            self.counts.push(count);
+            if count > 0 {
+                push_joint_moves(position, &mut self.joint_moves);
+            }
+        }
+        if self.joint_moves.is_empty() {
             return;
         }
+        self.expand_children(requests);
+        let mut first = 0;
+        for (request, &count) in requests.iter_mut().zip(&self.counts) {
+            if count > 0 {
+                let evaluation = self.evaluation.as_deref().zip(self.accumulator.as_mut());
+                let evaluation = evaluation.filter(|_| count <= MAX_VALUED_JOINT_MOVES);
+                let family = &mut self.joint_family;
+                family.read(request, &self.positions, first, self.chance, evaluation);
+                first += count;
+            }
+        }
+    }
+
+    /// Generates the children behind `self.joint_moves`, of each request as many as `self.counts`
+    /// says.
+    fn expand_children(&mut self, requests: &[BoxedRequest]) {
+        let mut joint_moves = self.joint_moves.chunks(self.n_roles);
+        let mut steps = Vec::with_capacity(joint_moves.len());
+        for (request, &count) in requests.iter().zip(&self.counts) {
+            for _ in 0..count {
+                steps.push(ExpansionStep {
+                    state: &request.position.state,
+                    joint_move: joint_moves.next(),
+                });
+            }
+        }
+        self.expander.expand(&steps, false, &mut self.positions);
+    }
+
+    /// Generates the children of all positions with one mover and not too many moves.
+    fn generate_children(&mut self, requests: &mut [BoxedRequest]) {
         let limit = match self.evaluation {
             Some(_) => MAX_CHILDREN,
             None => MAX_UNVALUED_CHILDREN,
@@ -200,18 +253,7 @@ impl FamilyGenerator {
         if self.joint_moves.is_empty() {
             return;
         }
-        let mut joint_moves = self.joint_moves.chunks(self.n_roles);
-        let mut steps = Vec::with_capacity(joint_moves.len());
-        for (request, &count) in requests.iter().zip(&self.counts) {
-            for _ in 0..count {
-                steps.push(ExpansionStep {
-                    state: &request.position.state,
-                    joint_move: joint_moves.next(),
-                });
-            }
-        }
-        self.expander.expand(&steps, false, &mut self.positions);
-        drop(steps);
+        self.expand_children(requests);
         let reader = FamilyReader {
             positions: &self.positions,
             evaluation: self.evaluation.as_deref(),

@@ -29,6 +29,7 @@
 use std::sync::Arc;
 
 use super::config::SearchConfig;
+use super::matrix::{Matrix, MatrixSolver};
 use super::pool::{ByteCount, Linked, MIN_RECORDS, Pool, PoolId, Strided};
 use super::record::{
     Bounds, EdgeBlock, EdgeBlockId, EdgeId, JointChild, JointChildId, LinkOnly, MoveBlock,
@@ -54,6 +55,10 @@ pub(super) struct ProofBuffers {
     /// The joint move examined: for each role with a choice the index of its edge, and the edge.
     pub(super) indices: Vec<usize>,
     pub(super) joint: Vec<EdgeId>,
+    /// A role's bounds after each joint move, row by row.
+    pub(super) cells: Vec<Bounds>,
+    pub(super) matrix: Matrix,
+    pub(super) solver: MatrixSolver,
 }
 
 pub(super) struct Graph {
@@ -99,6 +104,8 @@ pub(super) struct Graph {
     pub(super) retired: u64,
     /// The sum of the values of the pair, while it was the same in all results.
     pub(super) fixed_sum: Option<f32>,
+    /// The same once there are so many results that proofs rely on it.
+    pub(super) sure_sum: Option<u16>,
     score_ranges: Arc<[ScoreRange]>,
     // Buffers of single functions, kept so that nothing is allocated per iteration.
     pub(super) joint_edges: Vec<EdgeId>,
@@ -162,6 +169,7 @@ impl Graph {
             root_children: Vec::new(),
             retired: 0,
             fixed_sum: None,
+            sure_sum: None,
             score_ranges: Arc::clone(&config.score_ranges),
             joint_edges: Vec::new(),
             probabilities: Vec::new(),

@@ -20,6 +20,9 @@ use panza_rules::ids::{Id, NodeId};
 const MIN_IN_FLIGHT: u32 = 16;
 const VISITS_PER_REQUEST: u32 = 64;
 
+/// Results after which a sum of goals that was always the same is taken for fixed in proofs.
+const MIN_SUMS: u64 = 1000;
+
 /// Weight of one result in the mean number of playouts of recent results.
 const RECENT_RESULT: f32 = 1.0 / 256.0;
 
@@ -141,6 +144,10 @@ impl Search {
         let node = request.path.last_node();
         match leaf {
             Leaf::Solved(update) => {
+                if self.graph.nodes[node].terminal {
+                    // Its sum was compared before.
+                    self.count_sums(1);
+                }
                 self.finish(&request, update);
                 self.free_requests.push(request);
                 return;
@@ -233,6 +240,9 @@ impl Search {
         let mut is_stale = true;
         if answer.epoch == self.epoch {
             self.read_result(&answer);
+            for goals in answer.position.terminal_rows(self.graph.roles) {
+                self.check_sum(|role| u64::from(goals[role]), 1);
+            }
             let first = answer.path.steps.first();
             let from_root = first.is_some_and(|step| step.node == self.graph.root);
             let update = self.expand(&mut answer);
@@ -258,9 +268,10 @@ impl Search {
         let random = &mut self.game.random;
         let leaf = if answer.is_new_child {
             let selected = answer.path.last_selected();
+            let (position, result) = (&answer.position, &self.values);
             let child = self
                 .graph
-                .add_child(node, selected, &answer.position, random);
+                .add_child(node, selected, position, result, random);
             if !child.is_some() {
                 return None;
             }
@@ -270,7 +281,8 @@ impl Search {
             answer.path.push(child, record.generation);
             child
         } else {
-            self.graph.expand_leaf(node, &answer.position, random);
+            self.graph
+                .expand_leaf(node, &answer.position, &self.values, random);
             node
         };
         let record = &self.graph.nodes[leaf];
@@ -350,6 +362,15 @@ impl Search {
         let expected = *self.first_sum.get_or_insert(sum / n_results);
         self.has_varying_sum = sum != expected * n_results;
         self.graph.fixed_sum = (!self.has_varying_sum).then_some(expected as f32);
+        self.count_sums(n_results);
+    }
+
+    /// Counts results with the same sum of goals as the first.
+    fn count_sums(&mut self, n_results: u64) {
+        self.n_sums += n_results;
+        let is_sure = self.n_sums >= MIN_SUMS;
+        let sum = self.graph.fixed_sum.filter(|_| is_sure);
+        self.graph.sure_sum = sum.map(|sum| sum as u16);
     }
 
     /// Backpropagates `values` along a path and counts the iteration. Returns whether the path was

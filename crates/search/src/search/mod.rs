@@ -10,10 +10,11 @@
 //! * `pool`, `slots`, `record`, `graph`, `transpositions`, `edges`, `eviction`: the graph and its
 //!   memory;
 //! * `iteration`: the loop; `path`, `select`, `amaf`, `spread`, `regret_matching`: the descent;
-//!   `chance`: nodes in which the chance role draws; `expand`: growth; `backpropagate`, `proof`:
-//!   the way back;
+//!   `chance`: nodes in which the chance role draws; `simultaneous`: those in which several
+//!   choose; `expand`: growth; `backpropagate`, `proof`: the way back; `matrix`: matrix games;
 //! * `proof_numbers`, `questions`: proofs by proof-number search, beside the tree;
-//! * `request`, `family`, `worker`, `playout_queue`, `rollout`, `pipeline`: requests and threads.
+//! * `request`, `family`, `joint_family`, `worker`, `playout_queue`, `rollout`, `pipeline`:
+//!   requests and threads.
 //!
 //! The *current* state is that of the match. The *root* is the node searched from. They differ in a
 //! line of forced moves: the root is then at the end of the line.
@@ -34,6 +35,8 @@ mod expand;
 mod family;
 mod graph;
 mod iteration;
+mod joint_family;
+mod matrix;
 mod outlook;
 mod path;
 mod pipeline;
@@ -48,6 +51,7 @@ mod report;
 mod request;
 mod rollout;
 mod select;
+mod simultaneous;
 mod slots;
 mod spread;
 mod timing;
@@ -123,6 +127,8 @@ pub struct Search {
     /// The sum of the pair's goals in the first result, and whether it differed in another.
     first_sum: Option<u64>,
     has_varying_sum: bool,
+    /// Results whose sum was compared.
+    n_sums: u64,
     /// Longest path since the current state was reached.
     max_depth: u32,
     /// The most legal moves of an answer so far.
@@ -181,6 +187,7 @@ impl Search {
             questions: Questions::new(&machine, &config),
             first_sum: None,
             has_varying_sum: false,
+            n_sums: 0,
             max_depth: 0,
             most_legal: 0,
             most_in_flight: most_in_flight(current.len(), 0, roles),

@@ -15,11 +15,7 @@
 //! *Chance.* `chance` has the bounds of nodes in which the chance role draws. They are bounds of an
 //! expected goal, rounded outwards.
 //!
-//! *Simultaneous moves.* Nothing is assumed about the others. A move of a role is worth at least
-//! the least and at most the greatest bound in its *row*: all joint moves that contain it, once all
-//! of them are in the graph. Rows of more than [`MAX_ROW`] joint moves are not examined. The best
-//! row bounds the node. That is sound for any solution concept; it proves dominant moves, but not
-//! mixed equilibria.
+//! *Simultaneous moves.* `simultaneous` has the bounds of nodes in which several roles choose.
 //!
 //! Invariant: bounds only ever narrow.
 
@@ -27,9 +23,6 @@ use super::graph::{Graph, ProofBuffers};
 use super::pool::PoolId;
 use super::record::{Bounds, EdgeId, SIMULTANEOUS};
 use panza_rules::ids::NodeId;
-
-/// Greatest number of joint moves in a row.
-const MAX_ROW: usize = 1024;
 
 /// A changed proof of a child; its bounds travel beside it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -46,13 +39,6 @@ impl ProofUpdate {
         solved: true,
         length: 1,
     };
-}
-
-impl ProofBuffers {
-    /// Where the edges of a role with a choice start.
-    fn start(&self, mover: usize) -> usize {
-        mover.checked_sub(1).map_or(0, |before| self.ends[before])
-    }
 }
 
 impl Graph {
@@ -178,116 +164,6 @@ impl Graph {
             (1, _) => None,
             (_, Some([first, second])) => Some(if mover == first { second } else { first }),
             _ => (mover != self.searcher).then_some(self.searcher),
-        }
-    }
-
-    /// Narrows `proof.bounds` of a node where several roles choose.
-    fn update_simultaneous(
-        &mut self,
-        node: NodeId,
-        selected: &[EdgeId],
-        of_child: ProofUpdate,
-        proof: &mut ProofBuffers,
-    ) {
-        proof.edges.clear();
-        proof.ends.clear();
-        // How many roles have untried moves, and the last of them.
-        let mut n_with_untried = 0;
-        let mut last_with_untried = 0;
-        for role in 0..self.roles {
-            let role_moves = self.role_moves(node, role);
-            if role_moves.has_choice() {
-                if role_moves.has_untried() {
-                    n_with_untried += 1;
-                    last_with_untried = proof.ends.len();
-                }
-                proof.edges.extend(self.edges(role_moves));
-                proof.ends.push(proof.edges.len());
-            }
-        }
-        let mut mover = 0;
-        for role in 0..self.roles {
-            let role_moves = *self.role_moves(node, role);
-            let own = role_moves.has_choice().then_some(mover);
-            mover += usize::from(role_moves.has_choice());
-            // A row is complete only if all others have tried all their moves.
-            let others_tried =
-                n_with_untried == 0 || (n_with_untried == 1 && own == Some(last_with_untried));
-            if !others_tried {
-                continue;
-            }
-            let fixed = own.map(|own| (own, selected[own]));
-            let row = self.row_bounds(node, role, fixed, proof);
-            let Some((_, edge)) = fixed else {
-                proof.bounds[role] = proof.bounds[role].intersect(row);
-                continue;
-            };
-            let lower = self.edge_blocks[edge.block()]
-                .narrow(edge.slot(), row)
-                .lower;
-            let upper = self.greatest_upper(&role_moves);
-            proof.bounds[role] = proof.bounds[role].intersect(Bounds::new(lower, upper));
-        }
-        self.nodes[node].proof_length = of_child.length;
-    }
-
-    /// The bounds of a role over a row: all joint moves of `proof.edges` with one role's edge
-    /// fixed. Unknown while one of them is not in the graph.
-    fn row_bounds(
-        &self,
-        node: NodeId,
-        role: usize,
-        fixed: Option<(usize, EdgeId)>,
-        proof: &mut ProofBuffers,
-    ) -> Bounds {
-        let n_movers = proof.ends.len();
-        let is_fixed = |mover| fixed.is_some_and(|(fixed, _)| fixed == mover);
-        proof.indices.clear();
-        proof.joint.clear();
-        let mut n_joint_moves = 1usize;
-        for mover in 0..n_movers {
-            let start = proof.start(mover);
-            proof.indices.push(start);
-            match fixed {
-                Some((fixed, edge)) if fixed == mover => proof.joint.push(edge),
-                _ => {
-                    proof.joint.push(proof.edges[start]);
-                    n_joint_moves = n_joint_moves.saturating_mul(proof.ends[mover] - start);
-                }
-            }
-        }
-        if n_joint_moves > MAX_ROW {
-            return Bounds::UNKNOWN;
-        }
-        let mut row = Bounds::EMPTY;
-        loop {
-            let child = self.child(node, &proof.joint);
-            if !child.is_some() {
-                return Bounds::UNKNOWN;
-            }
-            row.widen(self.bounds[child][role]);
-            if row == Bounds::UNKNOWN {
-                return row;
-            }
-            // The next joint move, counting with the first role as the lowest digit.
-            let mut mover = 0;
-            loop {
-                if mover == n_movers {
-                    return row;
-                }
-                if !is_fixed(mover) {
-                    proof.indices[mover] += 1;
-                    let has_more = proof.indices[mover] < proof.ends[mover];
-                    if !has_more {
-                        proof.indices[mover] = proof.start(mover);
-                    }
-                    proof.joint[mover] = proof.edges[proof.indices[mover]];
-                    if has_more {
-                        break;
-                    }
-                }
-                mover += 1;
-            }
         }
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! The move has the greatest lower confidence bound: exact scores as they are, values less one
 //! standard error. Where several roles choose at once, it is drawn from the role's average
-//! strategy, once for each state.
+//! strategy, once for each state; once all joint moves are proven, from an exact solution.
 //!
 //! Invariant: whenever our role has a legal move, one is returned.
 
@@ -31,8 +31,10 @@ impl Search {
     pub fn best_move(&mut self) -> Option<MoveId> {
         self.expand_root();
         if !self.has_choice_at_root() {
-            self.game.reasoner.set_state(&self.current);
-            return self.game.reasoner.legal_moves(self.role).first().copied();
+            return self.only_move().or_else(|| {
+                self.game.reasoner.set_state(&self.current);
+                self.game.reasoner.legal_moves(self.role).first().copied()
+            });
         }
         let mut left = self.strategy_draw;
         let strategy = self.root_strategy();
@@ -112,6 +114,14 @@ impl Search {
             && self.graph.role_moves(root, self.role.index()).has_choice()
     }
 
+    /// The only move of ours that the root has, where the current state is that of the root.
+    fn only_move(&self) -> Option<MoveId> {
+        let root = self.graph.root;
+        let is_there = self.graph.nodes[root].is_expanded() && self.forced_ahead == 0;
+        let role_moves = is_there.then(|| self.graph.role_moves(root, self.role.index()))?;
+        (!role_moves.has_choice()).then_some(role_moves.only_move)
+    }
+
     fn move_reports(&self) -> Vec<MoveReport> {
         let role_moves = self.graph.role_moves(self.graph.root, self.role.index());
         let strategy = self.root_strategy();
@@ -144,38 +154,55 @@ impl Search {
         moves
     }
 
-    /// Reports on the legal moves of a state in which our role has no choice. A single legal move
-    /// has the statistics of the root.
+    /// Reports on the legal moves of a state in which our role has no choice. The only move, or the
+    /// only one worth playing, comes first and has the statistics of the root.
     fn forced_move_reports(&mut self, root: &Node, value: Option<f32>) -> Vec<MoveReport> {
         let bounds = self.graph.bounds[self.graph.root][self.role.index()];
         self.game.reasoner.set_state(&self.current);
+        let mut only = self.only_move();
         let legal = self.game.reasoner.legal_moves(self.role);
-        let is_single = legal.len() == 1;
-        let report = |&mv| MoveReport {
-            mv,
-            visits: if is_single { root.visits } else { 0 },
-            value: value.filter(|_| is_single),
-            proven: (is_single && bounds.is_exact()).then_some(bounds.lower),
-            probability: None,
+        if let &[single] = legal {
+            only = Some(single);
+        }
+        let report = |&mv| {
+            let is_only = only == Some(mv);
+            MoveReport {
+                mv,
+                visits: if is_only { root.visits } else { 0 },
+                value: value.filter(|_| is_only),
+                proven: (is_only && bounds.is_exact()).then_some(bounds.lower),
+                probability: None,
+            }
         };
-        legal.iter().map(report).collect()
+        let mut reports: Vec<MoveReport> = legal.iter().map(report).collect();
+        reports.sort_by_key(|report| only != Some(report.mv));
+        reports
     }
 
-    /// Our average strategy at the root; empty unless several roles choose and nothing is proven.
+    /// Our strategy at the root: that which solves the matrix game, once all joint moves are
+    /// proven, else the average one. Empty unless several roles choose and no single move is proven
+    /// best.
     fn root_strategy(&self) -> Vec<(EdgeId, f32)> {
         let root = self.graph.root;
         let role = self.role.index();
         let bounds = self.graph.bounds[root][role];
         let record = &self.graph.nodes[root];
         let is_unmixed = record.mover != SIMULTANEOUS || !record.is_expanded();
-        if is_unmixed || bounds.is_exact() || !self.graph.is_mixed(root) {
+        if is_unmixed || !self.graph.is_mixed(root) {
             return Vec::new();
         }
         let role_moves = self.graph.role_moves(root, role);
-        if !role_moves.has_choice() || role_moves.has_untried() {
+        let is_pure = || {
+            let mut blocks = self.graph.blocks_of(role_moves);
+            let reaches = |&lower: &u8| lower >= bounds.lower;
+            bounds.is_exact()
+                && blocks.any(|(_, block)| block.lower[..block.len as usize].iter().any(reaches))
+        };
+        if !role_moves.has_choice() || role_moves.has_untried() || is_pure() {
             return Vec::new();
         }
-        self.graph.average_strategy(role_moves, bounds.lower)
+        let proven = self.graph.proven_strategy(root, role);
+        proven.unwrap_or_else(|| self.graph.average_strategy(role_moves, bounds.lower))
     }
 
     /// The value of a root edge mixed with its AMAF value, and the visits that both are worth.

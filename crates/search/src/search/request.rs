@@ -62,10 +62,17 @@ pub(super) struct PositionInfo {
     pub(super) legal_ends: Vec<u32>,
     /// Whether the children of the mover's moves were generated.
     pub(super) has_children: bool,
+    /// Whether several roles choose and their joint moves were generated. Dominated moves are not
+    /// among the legal ones then.
+    pub(super) has_joint_moves: bool,
     /// The mover's moves to children that are not terminal, in the order of rising static values.
+    /// Where several roles choose, the legal moves with their static values, if there are any.
     pub(super) untried: Vec<UntriedMove>,
     /// The mover's moves to terminal children.
     pub(super) terminal_moves: Vec<MoveId>,
+    /// Where several roles choose, for each joint move to a terminal child and for each role the
+    /// place of its move among its legal ones.
+    pub(super) terminal_places: Vec<u16>,
     /// For each terminal child and role the goal.
     pub(super) terminal_goals: Vec<u8>,
     /// The static value for each role, of the mover's best child where the children were generated,
@@ -82,8 +89,10 @@ impl PositionInfo {
         self.goals.clear();
         self.clear_legal();
         self.has_children = false;
+        self.has_joint_moves = false;
         self.untried.clear();
         self.terminal_moves.clear();
+        self.terminal_places.clear();
         self.terminal_goals.clear();
         self.value.clear();
     }

@@ -89,7 +89,9 @@ pub(super) enum Leaf {
 #[derive(Clone, Copy, Debug)]
 enum Candidates {
     All,
-    /// The unsolved edges whose upper bound reaches this goal.
+    /// The edges whose upper bound reaches this goal.
+    Reaching(u8),
+    /// The unsolved ones of these.
     Open(u8),
 }
 
@@ -114,23 +116,23 @@ impl BestEdge {
     #[inline(always)]
     fn add(&mut self, (id, block): (EdgeBlockId, &EdgeBlock), scores: Slots, of: Candidates) {
         let mut left_out = block.unused_slots();
-        let scores = match of {
-            Candidates::All => scores,
-            Candidates::Open(floor) => {
-                left_out |= u32::from(block.solved);
-                let floor = i32::from(floor) as f32;
-                let (_, upper) = block.limits();
-                let losses = virtual_losses(block);
-                let scores = each(|slot| scores[slot] - losses[slot]);
-                each(|slot| {
-                    if upper[slot] >= floor {
-                        scores[slot]
-                    } else {
-                        f32::NEG_INFINITY
-                    }
-                })
-            }
-        };
+        let mut scores = scores;
+        if let Candidates::Open(_) = of {
+            left_out |= u32::from(block.solved);
+            let losses = virtual_losses(block);
+            scores = each(|slot| scores[slot] - losses[slot]);
+        }
+        if let Candidates::Open(floor) | Candidates::Reaching(floor) = of {
+            let floor = i32::from(floor) as f32;
+            let (_, upper) = block.limits();
+            scores = each(|slot| {
+                if upper[slot] >= floor {
+                    scores[slot]
+                } else {
+                    f32::NEG_INFINITY
+                }
+            });
+        }
         let scores = each(|slot| match left_out & 1 << slot {
             0 => scores[slot],
             _ => f32::NEG_INFINITY,
@@ -476,8 +478,10 @@ impl Search {
         scoring.weight = 2.0 * self.config.exploration * factor;
         scoring.has_variances = true;
         scoring.minimax_share = 0.0;
+        let floor = self.graph.bounds[node][role].lower;
+        let candidates = Candidates::Reaching(floor);
         let blocks = &self.graph.edge_blocks;
-        let best = best_edge(blocks, role_moves.first_block, scoring, Candidates::All);
+        let best = best_edge(blocks, role_moves.first_block, scoring, candidates);
         if let Some(untried) = self.graph.next_untried(role_moves.untried)
             && (!best.edge.is_some() || self.urgency(node, role, untried, scoring) >= best.score)
             && let Some(new) = self.graph.add_edge(node, role)
@@ -491,22 +495,24 @@ impl Search {
         } else {
             best.score - NEAR_TIE
         };
-        self.draw_at_least(&role_moves, scoring, least)
+        self.draw_at_least(&role_moves, scoring, least, floor)
     }
 
-    /// Draws uniformly among the edges whose score is at least `least`, by reservoir sampling.
+    /// Draws uniformly among the edges whose score is at least `least` and whose upper bound is at
+    /// least `floor`, by reservoir sampling; the first where there are none.
     fn draw_at_least(
         &mut self,
         role_moves: &RoleMoves,
         scoring: Scoring,
         least: f32,
+        floor: u8,
     ) -> Option<EdgeId> {
         let mut drawn = None;
         let mut n_tied = 0;
         for (id, block) in self.graph.blocks_of(role_moves) {
             let scores = scores(block, scoring);
             for (slot, &score) in scores[..block.len as usize].iter().enumerate() {
-                if score >= least {
+                if score >= least && block.upper[slot] >= floor {
                     n_tied += 1;
                     if n_tied == 1 || self.game.random.below(n_tied) == 0 {
                         drawn = Some(EdgeId::new(id, slot));
@@ -514,7 +520,7 @@ impl Search {
                 }
             }
         }
-        drawn
+        drawn.or_else(|| self.graph.edges(role_moves).next())
     }
 
     #[inline(always)]

@@ -63,8 +63,9 @@ pub struct AlphaBeta {
 impl AlphaBeta {
     /// A solver that visits at most `nodes` states for each position to be solved.
     pub fn new(machine: &Arc<dyn Machine>, nodes: u64) -> anyhow::Result<Self> {
-        if machine.info().n_roles() != 2 {
-            bail!("only games of two roles can be solved");
+        let info = machine.info();
+        if info.n_roles() != 2 || info.chance_role().is_some() {
+            bail!("only games of two roles with an aim can be solved");
         }
         Ok(Self {
             reasoner: Arc::clone(machine).reasoner(),

@@ -1,7 +1,8 @@
 //! Solvers: the exact value of every legal move of a role.
 //!
-//! Goals are those of two roles and add up to 100. A value is the goal with best play of both roles
-//! from there on; where both roles choose at once it is the expected goal of best mixed strategies.
+//! Goals are those of two roles and add up to 100; in games with the role `random` there may be one
+//! role beside it. A value is the goal with best play of both roles from there on; where both roles
+//! choose at once, or chance takes part, it is the expected goal of best mixed strategies.
 //!
 //! Invariant: solvers share nothing with the search that is measured; of panza they use machines.
 
@@ -12,7 +13,7 @@ mod matrix_game;
 pub mod reversi;
 pub mod simultaneous;
 
-use anyhow::{Context, bail};
+use anyhow::{Context, bail, ensure};
 use panza_machine::machine::{GameInfo, Reasoner};
 use panza_rules::gdl::{Sexpr, sexpr};
 use panza_rules::ids::{Id, MoveId, RoleId};
@@ -129,6 +130,66 @@ impl NodeLimit {
     fn spend(&mut self) -> Result<(), Spent> {
         self.left = self.left.checked_sub(1).ok_or(Spent)?;
         Ok(())
+    }
+}
+
+/// The roles of a game that have an aim, one or two, and the chance role.
+pub(super) struct Players {
+    pub(super) n_roles: usize,
+    first: usize,
+    second: Option<usize>,
+    chance: Option<usize>,
+}
+
+impl Players {
+    /// Fails where there are none, or more than two.
+    pub(super) fn of(info: &dyn GameInfo) -> anyhow::Result<Self> {
+        let chance = info.chance_role().map(RoleId::index);
+        let n_roles = info.n_roles();
+        let mut with_aim = (0..n_roles).filter(|&role| chance != Some(role));
+        let (Some(first), second, None) = (with_aim.next(), with_aim.next(), with_aim.next())
+        else {
+            bail!("only games of one or two roles beside chance can be solved");
+        };
+        ensure!(
+            second.is_some() || chance.is_some(),
+            "a game of one role is for planners"
+        );
+        Ok(Self {
+            n_roles,
+            first,
+            second,
+            chance,
+        })
+    }
+
+    /// The first player, the second, and the chance role.
+    fn places(&self) -> [Option<usize>; 3] {
+        [Some(self.first), self.second, self.chance]
+    }
+
+    /// The number of the other player's legal moves.
+    pub(super) fn n_replies(&self, legal: &[Vec<MoveId>], role: RoleId) -> usize {
+        let other = match role.index() == self.first {
+            true => self.second,
+            false => Some(self.first),
+        };
+        other.map_or(1, |other| legal[other].len())
+    }
+
+    /// The first player's goal in the reasoner's state. Fails unless those of two players add up to
+    /// 100.
+    fn first_goal(&self, reasoner: &mut dyn Reasoner) -> anyhow::Result<u8> {
+        let mut goals = vec![None; self.n_roles];
+        reasoner.goals(&mut goals);
+        let first = goals[self.first];
+        match (first, self.second.map(|second| goals[second])) {
+            (Some(first), None) => Ok(first),
+            (Some(first), Some(Some(second))) if u16::from(first) + u16::from(second) == 100 => {
+                Ok(first)
+            }
+            _ => bail!("the goals are {goals:?}, which do not add up to 100"),
+        }
     }
 }
 

@@ -1,18 +1,21 @@
-//! Exact values of two-role games in which both roles may choose at once, by backward induction.
+//! Exact values of games in which both roles may choose at once, or chance takes part, by backward
+//! induction.
 //!
 //! The value of a state is that of the matrix game of its joint moves, whose entries are the values
-//! of the states after them (Shapley 1953). Each matrix game is solved by the simplex method.
+//! of the states after them (Shapley 1953), or their mean where the role `random` chooses among
+//! several. Each matrix game is solved by the simplex method. A single role with an aim has a
+//! matrix of one column.
 //!
 //! Invariant: each solution is certified: its two strategies guarantee the same value.
 
 use std::sync::Arc;
 
-use anyhow::{bail, ensure};
+use anyhow::ensure;
 use panza_machine::machine::Machine;
 use panza_rules::ids::{Id, MoveId, RoleId};
 use rustc_hash::FxHashMap;
 
-use super::{Solver, ValueTable, first_goal, matrix_game};
+use super::{Players, Solver, ValueTable, matrix_game};
 use crate::oracle::states::{States, in_order};
 
 /// What the two strategies of a solution may differ in.
@@ -23,6 +26,7 @@ const MAX_KEPT: usize = 3_000_000;
 /// Solves states of a machine.
 pub struct Simultaneous {
     game: States,
+    players: Players,
     /// The first role's value in each state solved.
     values: FxHashMap<Vec<u64>, f64>,
     states: u64,
@@ -32,11 +36,9 @@ pub struct Simultaneous {
 impl Simultaneous {
     /// A solver that visits at most `states` states for each position to be solved.
     pub fn new(machine: &Arc<dyn Machine>, states: u64) -> anyhow::Result<Self> {
-        if machine.info().n_roles() != 2 {
-            bail!("only games of two roles can be solved");
-        }
         Ok(Self {
             game: States::new(machine),
+            players: Players::of(machine.info())?,
             values: FxHashMap::default(),
             states: 0,
             max_states: states,
@@ -53,10 +55,9 @@ impl Simultaneous {
             return Ok(None);
         }
         let value = if self.game.is_over(state) {
-            f64::from(first_goal(self.game.reasoner.as_mut())?)
+            f64::from(self.players.first_goal(self.game.reasoner.as_mut())?)
         } else {
-            let [rows, columns] = self.legal(state);
-            let Some(matrix) = self.matrix(state, &rows, &columns)? else {
+            let Some(matrix) = self.matrix(state)? else {
                 return Ok(None);
             };
             certified_value(&matrix)?
@@ -65,35 +66,46 @@ impl Simultaneous {
         Ok(Some(value))
     }
 
-    /// Both roles' legal moves, in the order of their texts.
-    fn legal(&mut self, state: &[u64]) -> [Vec<MoveId>; 2] {
+    /// The legal moves of all roles, in the order of their texts.
+    fn legal(&mut self, state: &[u64]) -> Vec<Vec<MoveId>> {
         self.game.reasoner.set_state(state);
-        [0, 1].map(|role| {
-            let legal = self.game.reasoner.legal_moves(RoleId::from_index(role));
-            in_order(&self.game.machine, legal)
-        })
+        (0..self.players.n_roles)
+            .map(|role| {
+                let legal = self.game.reasoner.legal_moves(RoleId::from_index(role));
+                in_order(&self.game.machine, legal)
+            })
+            .collect()
     }
 
-    /// The first role's values of its moves, the rows, against each move of the other role.
-    fn matrix(
-        &mut self,
-        state: &[u64],
-        rows: &[MoveId],
-        columns: &[MoveId],
-    ) -> anyhow::Result<Option<Vec<Vec<f64>>>> {
+    /// The first player's values of its moves, the rows, against each move of the second.
+    fn matrix(&mut self, state: &[u64]) -> anyhow::Result<Option<Vec<Vec<f64>>>> {
+        let legal = self.legal(state);
         ensure!(
-            !rows.is_empty() && !columns.is_empty(),
+            legal.iter().all(|moves| !moves.is_empty()),
             "a role has no legal move"
         );
-        let mut matrix = Vec::with_capacity(rows.len());
-        for &row in rows {
-            let mut values = Vec::with_capacity(columns.len());
-            for &column in columns {
-                let next = self.game.after(state, &[row, column]);
-                let Some(value) = self.value(&next)? else {
-                    return Ok(None);
-                };
-                values.push(value);
+        let [first, second, chance] = self.players.places();
+        let count = |role: Option<usize>| role.map_or(1, |role| legal[role].len());
+        let mut joint_move: Vec<MoveId> = legal.iter().map(|moves| moves[0]).collect();
+        let mut matrix = Vec::with_capacity(count(first));
+        for row in 0..count(first) {
+            let mut values = Vec::with_capacity(count(second));
+            for column in 0..count(second) {
+                let mut sum = 0.0;
+                for outcome in 0..count(chance) {
+                    let chosen = [(first, row), (second, column), (chance, outcome)];
+                    for (role, index) in chosen {
+                        if let Some(role) = role {
+                            joint_move[role] = legal[role][index];
+                        }
+                    }
+                    let next = self.game.after(state, &joint_move);
+                    let Some(value) = self.value(&next)? else {
+                        return Ok(None);
+                    };
+                    sum += value;
+                }
+                values.push(sum / count(chance) as f64);
             }
             matrix.push(values);
         }
@@ -119,17 +131,18 @@ impl Solver for Simultaneous {
         if self.values.len() > MAX_KEPT {
             self.values.clear();
         }
-        let [rows, columns] = self.legal(state);
-        let Some(matrix) = self.matrix(state, &rows, &columns)? else {
+        let moves = self.legal(state).swap_remove(role.index());
+        let Some(matrix) = self.matrix(state)? else {
             return Ok(None);
         };
-        let own = match role.index() {
-            0 => rows.into_iter().zip(matrix).collect(),
-            _ => {
-                let column = |index: usize| matrix.iter().map(|row| 100.0 - row[index]).collect();
-                let columns = columns.into_iter().enumerate();
-                columns.map(|(index, mv)| (mv, column(index))).collect()
-            }
+        let [first, second, _] = self.players.places();
+        let own = if first == Some(role.index()) {
+            moves.into_iter().zip(matrix).collect()
+        } else {
+            ensure!(second == Some(role.index()), "chance has no aim");
+            let column = |index: usize| matrix.iter().map(|row| 100.0 - row[index]).collect();
+            let columns = moves.into_iter().enumerate();
+            columns.map(|(index, mv)| (mv, column(index))).collect()
         };
         Ok(Some(ValueTable::new(self.game.machine.info(), own)))
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use proptest::prelude::*;
 
 use super::games::{Game, Nim, Rules, Table, TableNode};
-use super::{Random, config, iterations, mv, tic_tac_toe};
+use super::{Random, config, iterations, matrix_game, mv, tic_tac_toe};
 use crate::search::record::Bounds;
 use crate::search::{Limit, Search, SearchConfig, StopReason};
 use panza_machine::machine::Machine;
@@ -188,15 +188,15 @@ fn whole_game(table: &Table, node: usize, searcher: usize) -> Vec<Bounds> {
         };
         return (0..roles).map(bounds).collect();
     }
+    // What a role is sure of by mixing its moves, whatever the others do.
     let bounds = |role: usize| {
         let stride: usize = counts[..role].iter().map(|&count| count as usize).product();
-        let mut worst = vec![100; counts[role] as usize];
+        let mut rows = vec![Vec::new(); counts[role] as usize];
         for (index, lower) in lowest(role).enumerate() {
-            let own = index / stride % counts[role] as usize;
-            worst[own] = lower.min(worst[own]);
+            rows[index / stride % counts[role] as usize].push(f64::from(lower));
         }
         Bounds {
-            lower: worst.into_iter().max().unwrap_or(0),
+            lower: (matrix_game::solve(&rows).value + 1e-6).floor() as u8,
             upper: highest(role).max().unwrap_or(0),
         }
     };
@@ -410,6 +410,49 @@ fn a_dominant_simultaneous_move_is_proven() {
     let mut search = Search::new(Game::new(table), RoleId(1), config());
     assert_eq!(search.run(iterations(1_000)), StopReason::Iterations);
     assert_eq!(search.root().proven, None);
+}
+
+#[test]
+fn a_mixed_strategy_is_proven_and_played() {
+    // The first role has 2 / 3 of the points by playing its moves 2 : 1, the second 1 / 3. The
+    // first joint moves lead to a second round in which nothing is won.
+    let machine: Arc<dyn Machine> = Game::new(super::games::matrix(&[
+        &[(100, 0), (50, 50)],
+        &[(0, 100), (100, 0)],
+    ]));
+    for (role, expected) in [(0, (66, 67)), (1, (33, 34))] {
+        let mut search = Search::new(Arc::clone(&machine), RoleId(role), config());
+        assert_eq!(search.run(iterations(3_000)), StopReason::Iterations);
+        let root = search.graph.root;
+        let bounds = search.graph.bounds[root][role as usize];
+        assert_eq!((bounds.lower, bounds.upper), expected);
+        let probabilities = search.root().moves.into_iter().map(|report| {
+            let probability = report.probability.expect("it is played");
+            (report.mv, probability)
+        });
+        for (played, probability) in probabilities {
+            let shares = [[2.0 / 3.0, 1.0 / 3.0], [1.0 / 3.0, 2.0 / 3.0]][role as usize];
+            let expected: f32 = shares[(played.0 % super::games::ROLE) as usize];
+            assert!(
+                (probability - expected).abs() < 1e-4,
+                "{played:?}: {probability}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_mixed_strategy_with_a_whole_value_is_still_mixed() {
+    let machine: Arc<dyn Machine> = Game::new(super::games::matrix(&[
+        &[(100, 0), (0, 100)],
+        &[(0, 100), (100, 0)],
+    ]));
+    let mut search = Search::new(machine, RoleId(0), config());
+    assert_eq!(search.run(iterations(3_000)), StopReason::Iterations);
+    assert_eq!(search.root().proven, Some(50));
+    let moves = search.root().moves;
+    assert_eq!(moves.len(), 2);
+    assert!(moves.iter().all(|report| report.probability == Some(0.5)));
 }
 
 #[test]

@@ -8,7 +8,7 @@ use super::threads::threaded;
 use super::{config, iterations, mv};
 use crate::search::{Search, SearchConfig, StopReason};
 use panza_machine::machine::Machine;
-use panza_rules::ids::RoleId;
+use panza_rules::ids::{Id, RoleId};
 
 /// What the first of two roles gets for each of its moves and each of the other's; the other gets
 /// the rest of 100.
@@ -50,11 +50,19 @@ fn numbers(goals: Goals) -> Vec<Vec<f64>> {
         .collect()
 }
 
-/// The strategy at the root, in the order of the moves.
+/// The average strategy at the root, in the order of the moves. Once all joint moves are proven,
+/// the search reports the solution of the matrix instead.
 fn shares(search: &mut Search) -> Vec<f64> {
-    let mut moves = search.root().moves;
-    moves.sort_by_key(|report| report.mv);
-    let shares = moves.iter().map(|report| report.probability.unwrap_or(0.0));
+    let (graph, role) = (&search.graph, search.role.index());
+    let role_moves = graph.role_moves(graph.root, role);
+    let floor = graph.bounds[graph.root][role].lower;
+    let strategy = graph.average_strategy(role_moves, floor);
+    let mut edges: Vec<_> = graph.edges(role_moves).collect();
+    edges.sort_by_key(|&edge| graph.move_of(edge));
+    let share = |edge| strategy.iter().find(|&&(other, _)| other == edge);
+    let shares = edges
+        .iter()
+        .map(|&edge| share(edge).map_or(0.0, |&(_, share)| share));
     shares.map(f64::from).collect()
 }
 

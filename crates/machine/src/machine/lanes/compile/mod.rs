@@ -11,6 +11,7 @@
 //! Invariants: the programs run in the order look, step (and end, on the next state); values passed
 //! between them are in slots of the phase. Never uses: processors, widths.
 
+mod at_once;
 mod block;
 mod choice;
 mod circuit;
@@ -21,6 +22,7 @@ mod wins;
 
 use super::program::{Location, Program};
 use crate::propnet::{Network, Node, Phases, Signal};
+use at_once::{LegalMoves, preferred_at_once};
 use choice::Choice;
 use circuit::{Circuit, Literal, Stage};
 use cover::LutCover;
@@ -98,7 +100,8 @@ pub enum PlayoutPolicy {
     /// Uniformly.
     Uniform,
     /// Decisive and anti-decisive moves (Teytaud and Teytaud, 2010), in phases where one role has a
-    /// choice and the detection is cheap enough.
+    /// choice; where several choose at once, those that decide whatever the others do. Only where
+    /// the detection is cheap enough.
     Decisive,
 }
 
@@ -138,7 +141,10 @@ pub fn compile(
     }
     let whole = (policy == PlayoutPolicy::Decisive).then_some(network);
     let (mutex_group, phases) = match phases {
-        None => (Vec::new(), vec![phase(network, None, None, 0, mean_length)]),
+        None => (
+            Vec::new(),
+            vec![phase(network, whole, None, 0, mean_length)],
+        ),
         Some(split) => {
             let networks = split.networks.iter().zip(successors(split)?);
             let mut phases = Vec::new();
@@ -300,11 +306,9 @@ fn phase_with(
     }
     let mut look_outputs = Vec::new();
     let mut choices = Vec::new();
+    let legal_moves = legal_moves(network, decisive, &bases, &cover, &locations, &mut circuit);
     for (role, moves, first) in locations {
-        let mut legal: Vec<Literal> = moves
-            .iter()
-            .map(|&mv| cover.literal(network.legal[mv]))
-            .collect();
+        let mut legal: Vec<Literal> = legal_moves[role].iter().map(|&(_, legal)| legal).collect();
         match (&moves[..], &legal[..]) {
             ([], _) => over = Literal::TRUE,
             (&[mv], &[legal]) => {
@@ -373,6 +377,29 @@ fn phase_with(
     phase
 }
 
+/// The legality of each role's possible moves; where several roles choose at once, of those that
+/// are preferred.
+fn legal_moves(
+    network: &Network,
+    decisive: Option<DecisiveMoves<'_>>,
+    bases: &IdVec<BaseId, Literal>,
+    cover: &LutCover<'_>,
+    locations: &[(RoleId, Vec<MoveId>, u32)],
+    circuit: &mut Circuit,
+) -> LegalMoves {
+    let mut legal: LegalMoves = locations
+        .iter()
+        .map(|(_, moves, _)| {
+            let legal = |&mv: &MoveId| (mv, cover.literal(network.legal[mv]));
+            moves.iter().map(legal).collect()
+        })
+        .collect();
+    if let Some(decisive) = decisive {
+        prefer_at_once(network, decisive, bases, &mut legal, circuit);
+    }
+    legal
+}
+
 /// Leaves only the moves that are preferred as decisive ones, where that is no circuit too large.
 fn prefer_decisive(
     network: &Network,
@@ -381,8 +408,11 @@ fn prefer_decisive(
     legal: &mut Vec<Literal>,
     circuit: &mut Circuit,
 ) {
-    let movers = Mover::of(network).zip(decisive.after.and_then(Mover::of));
-    let Some((mover, replier)) = movers else {
+    let mover = Mover::of(network).zip(decisive.after);
+    let Some((mover, replier)) = mover.and_then(|(mover, after)| {
+        let replier = mover.replier(after)?;
+        Some((mover, replier))
+    }) else {
         return;
     };
     let turn = DecisiveTurn {
@@ -394,6 +424,26 @@ fn prefer_decisive(
     };
     let mut tried = circuit.clone();
     if let Some(preferred) = wins::preferred(&turn, bases, legal, &mut tried) {
+        *legal = preferred;
+        *circuit = tried;
+    }
+}
+
+/// The same where several roles choose at once.
+fn prefer_at_once(
+    network: &Network,
+    decisive: DecisiveMoves<'_>,
+    bases: &IdVec<BaseId, Literal>,
+    legal: &mut LegalMoves,
+    circuit: &mut Circuit,
+) {
+    if decisive.scope == CandidateScope::Cheap {
+        return;
+    }
+    let (whole, max_nodes) = (decisive.whole, 2 * decisive.max_operations);
+    let mut tried = circuit.clone();
+    let preferred = preferred_at_once(whole, network, bases, legal, &mut tried, max_nodes);
+    if let Some(preferred) = preferred {
         *legal = preferred;
         *circuit = tried;
     }

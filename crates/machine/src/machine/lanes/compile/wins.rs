@@ -6,6 +6,9 @@
 //! a small test, such as whether three in a row stand beside the cell. The same for the reply shows
 //! which moves leave the other role a win.
 //!
+//! Where the mover itself or chance moves next, nobody can win against it at once, and only wins
+//! are looked for.
+//!
 //! Invariants: a move wins in a lane only where it is legal, ends the game, and gives the role 100.
 //! If any move is legal, at least one remains. A move that ends the game otherwise may count as one
 //! that lets the other role win, or not.
@@ -19,7 +22,7 @@ use panza_rules::ids::{BaseId, GateId, IdVec, MoveId, RoleId};
 /// The goal of a win.
 const HIGHEST: u8 = 100;
 /// The most gates and edges visited for all moves together.
-const MAX_WORK: usize = 80_000_000;
+pub(super) const MAX_WORK: usize = 80_000_000;
 /// The most circuit nodes of a cheap test for a win.
 const CHEAP: usize = 4;
 
@@ -32,7 +35,7 @@ pub(super) enum CandidateScope {
     All,
 }
 
-type Bases = IdVec<BaseId, Literal>;
+pub(super) type Bases = IdVec<BaseId, Literal>;
 
 /// The one role that has a choice in a phase.
 pub(super) struct Mover<'a> {
@@ -47,11 +50,7 @@ impl<'a> Mover<'a> {
     /// The mover, unless several roles have a choice, or none, or the chance role, which wins and
     /// avoids nothing.
     pub(super) fn of(network: &'a Network) -> Option<Self> {
-        let possible = network.legal.ids();
-        let possible = possible.filter(|&mv| network.legal[mv] != Signal::FALSE);
-        let mut of_role: IdVec<RoleId, Vec<MoveId>> =
-            network.roles.iter().map(|_| Vec::new()).collect();
-        possible.for_each(|mv| of_role[network.moves[mv].0].push(mv));
+        let mut of_role = possible_moves(network);
         let mut choosing = of_role.ids().filter(|&role| of_role[role].len() > 1);
         let role = choosing.next().filter(|_| choosing.next().is_none())?;
         if network.roles[role] == CHANCE_ROLE {
@@ -64,6 +63,19 @@ impl<'a> Mover<'a> {
             moves,
             forced: of_role.iter().flatten().copied().collect(),
         })
+    }
+
+    /// The mover of the next phase, if it is another role. The inner `None`: only the mover itself
+    /// or the chance role chooses there, so that nobody wins against it at once. The outer one: all
+    /// other phases.
+    pub(super) fn replier<'b>(&self, next: &'b Network) -> Option<Option<Mover<'b>>> {
+        if let Some(replier) = Mover::of(next).filter(|replier| replier.role != self.role) {
+            return Some(Some(replier));
+        }
+        let moves = possible_moves(next);
+        let mut choosing = moves.ids().filter(|&role| moves[role].len() > 1).peekable();
+        let is_harmless = |role: RoleId| role == self.role || next.roles[role] == CHANCE_ROLE;
+        (choosing.peek().is_some() && choosing.all(is_harmless)).then_some(None)
     }
 
     /// Signals of the next state after one of the moves.
@@ -83,20 +95,30 @@ impl<'a> Mover<'a> {
     }
 }
 
+/// The moves of each role that are legal in some state.
+pub(super) fn possible_moves(network: &Network) -> IdVec<RoleId, Vec<MoveId>> {
+    let mut of_role: IdVec<RoleId, Vec<MoveId>> =
+        network.roles.iter().map(|_| Vec::new()).collect();
+    let possible = network.legal.ids();
+    let possible = possible.filter(|&mv| network.legal[mv] != Signal::FALSE);
+    possible.for_each(|mv| of_role[network.moves[mv].0].push(mv));
+    of_role
+}
+
 /// Whether the game is over with the highest goal for one role.
-struct Win<'a> {
+pub(super) struct Win<'a> {
     whole: &'a Network,
     goals: Vec<Signal>,
     outputs: Vec<Signal>,
     /// The bases that it depends on.
-    needed: Vec<BaseId>,
+    pub(super) needed: Vec<BaseId>,
     /// Bases that are known in nonterminal states.
     known: Vec<(BaseId, Literal)>,
     cover: LutCover<'a>,
 }
 
 impl<'a> Win<'a> {
-    fn new(whole: &'a Network, role: RoleId) -> Self {
+    pub(super) fn new(whole: &'a Network, role: RoleId) -> Self {
         let goals = whole.goals.iter();
         let goals: Vec<Signal> = goals
             .filter(|&&(of, value, _)| of == role && value == HIGHEST)
@@ -116,7 +138,7 @@ impl<'a> Win<'a> {
     }
 
     /// The bases, with constants for those known in nonterminal states.
-    fn with_known(&self, mut bases: Bases) -> Bases {
+    pub(super) fn with_known(&self, mut bases: Bases) -> Bases {
         for &(base, literal) in &self.known {
             bases[base] = literal;
         }
@@ -125,6 +147,12 @@ impl<'a> Win<'a> {
 
     /// Whether it holds in a state with these literals of the needed bases.
     fn is_reached(&self, needed: &[Literal], circuit: &mut Circuit) -> Literal {
+        self.outcome(needed, circuit).0
+    }
+
+    /// Whether it holds, and whether the game is over, in a state with these literals of the needed
+    /// bases.
+    pub(super) fn outcome(&self, needed: &[Literal], circuit: &mut Circuit) -> (Literal, Literal) {
         let mut cover = self.cover.clone();
         for (&base, &literal) in self.needed.iter().zip(needed) {
             cover.set_base(base, literal);
@@ -133,7 +161,8 @@ impl<'a> Win<'a> {
         let goals = self.goals.iter();
         let goals: Vec<Literal> = goals.map(|&signal| cover.literal(signal)).collect();
         let goal = circuit.any(&goals);
-        circuit.and(goal, cover.literal(self.whole.terminal))
+        let terminal = cover.literal(self.whole.terminal);
+        (circuit.and(goal, terminal), terminal)
     }
 
     /// Per move of a role whether it wins, if it is a candidate. `None` if that takes a circuit of
@@ -213,7 +242,8 @@ fn legal(mover: &Mover<'_>, bases: &Bases, circuit: &mut Circuit) -> Vec<Literal
 pub(super) struct DecisiveTurn<'a> {
     pub(super) whole: &'a Network,
     pub(super) mover: Mover<'a>,
-    pub(super) replier: Mover<'a>,
+    /// The role that moves next, and may win then.
+    pub(super) replier: Option<Mover<'a>>,
     pub(super) scope: CandidateScope,
     pub(super) max_nodes: usize,
 }
@@ -226,34 +256,57 @@ pub(super) fn preferred(
     legal: &[Literal],
     circuit: &mut Circuit,
 ) -> Option<Vec<Literal>> {
-    let (whole, mover, replier) = (turn.whole, &turn.mover, &turn.replier);
-    let (scope, max_nodes) = (turn.scope, turn.max_nodes);
-    let work = mover.moves.len() * (mover.network.size() + whole.size());
-    let networks = [whole, mover.network, replier.network];
-    let n_moves = mover.moves.len().max(replier.moves.len());
-    let is_too_large = networks
-        .iter()
-        .any(|network| !network.blocks.is_empty() || n_moves * network.size() > MAX_WORK / 2);
-    if is_too_large {
+    let (whole, mover) = (turn.whole, &turn.mover);
+    let is_too_large = |network: &Network, n_moves: usize| {
+        !network.blocks.is_empty() || n_moves * network.size() > MAX_WORK / 2
+    };
+    let n_moves = mover.moves.len();
+    if is_too_large(whole, n_moves) || is_too_large(mover.network, n_moves) {
         return None;
     }
-    let bound = circuit.nodes.len() + max_nodes;
+    let bound = circuit.nodes.len() + turn.max_nodes;
     let win = Win::new(whole, mover.role);
     let bases = win.with_known(bases.clone());
-    let candidates = win.candidates(mover, scope, max_nodes)?;
+    let candidates = win.candidates(mover, turn.scope, turn.max_nodes)?;
     let wins = win.by(mover, &candidates, bases.clone(), legal, circuit, bound)?;
     let can_win = circuit.any(&wins);
+    let moves = match &turn.replier {
+        Some(replier) => safe_moves(turn, replier, bases, legal, circuit, bound)?,
+        None => legal.to_vec(),
+    };
+    if moves == legal && can_win == Literal::FALSE || circuit.nodes.len() > bound {
+        return None;
+    }
+    Some(choose(circuit, can_win, &wins, &moves))
+}
+
+/// The moves after which the replier cannot win at once; all where there are none. `None` where it
+/// takes a circuit of more than `bound` nodes.
+fn safe_moves(
+    turn: &DecisiveTurn<'_>,
+    replier: &Mover<'_>,
+    bases: Bases,
+    legal: &[Literal],
+    circuit: &mut Circuit,
+    bound: usize,
+) -> Option<Vec<Literal>> {
+    let (whole, mover) = (turn.whole, &turn.mover);
+    let n_replies = replier.moves.len();
+    if !replier.network.blocks.is_empty() || n_replies * replier.network.size() > MAX_WORK / 2 {
+        return None;
+    }
     let loss = Win::new(whole, replier.role);
-    let candidates = loss.candidates(replier, scope, max_nodes)?;
+    let candidates = loss.candidates(replier, turn.scope, turn.max_nodes)?;
     let n_replies = candidates
         .iter()
         .filter(|&&is_candidate| is_candidate)
         .count();
+    let work = mover.moves.len() * (mover.network.size() + whole.size());
     if work * n_replies > MAX_WORK {
         return None;
     }
     let next: Vec<Signal> = mover.network.next.iter().copied().collect();
-    let before = LutCover::new(mover.network, bases.clone(), &next, 0);
+    let before = LutCover::new(mover.network, bases, &next, 0);
     let mut safe = Vec::with_capacity(legal.len());
     for (&mv, &legal) in mover.moves.iter().zip(legal) {
         let after: Bases = mover
@@ -270,15 +323,11 @@ pub(super) fn preferred(
         }
     }
     let some = circuit.any(&safe);
-    let moves = choose(circuit, some, &safe, legal);
-    if moves == legal && can_win == Literal::FALSE || circuit.nodes.len() > bound {
-        return None;
-    }
-    Some(choose(circuit, can_win, &wins, &moves))
+    Some(choose(circuit, some, &safe, legal))
 }
 
 /// Per move the first literal where `on` is on, else the second.
-fn choose(
+pub(super) fn choose(
     circuit: &mut Circuit,
     on: Literal,
     ones: &[Literal],
