@@ -2,13 +2,14 @@
 
 from collections.abc import Iterable, Sequence
 from os import PathLike
-from typing import Any, Literal, TypedDict, overload
+from typing import Any, Literal, TypedDict, final, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 __version__: str
 
+@final
 class Diagnostic:
     @property
     def severity(self) -> Literal["error", "warning"]: ...
@@ -73,6 +74,7 @@ class SelfPlay(TypedDict):
     goals: NDArray[np.float32]
     games: NDArray[np.uint32]
 
+@final
 class Evaluation:
     @property
     def share(self) -> float: ...
@@ -90,6 +92,7 @@ class Evaluation:
 
 Rows = int | slice | Sequence[int] | NDArray[np.integer] | NDArray[np.bool_]
 
+@final
 class Game:
     @property
     def name(self) -> str: ...
@@ -197,9 +200,10 @@ class Game:
         evaluation_share: float | None = None,
     ) -> SelfPlay: ...
 
+@final
 class States:
     def __len__(self) -> int: ...
-    def __getitem__(self, index: Rows) -> States: ...
+    def __getitem__(self, index: Rows, /) -> States: ...
     def __copy__(self) -> States: ...
     def __deepcopy__(self, memo: Any) -> States: ...
     def copy(self) -> States: ...
