@@ -40,27 +40,29 @@ fn sources(folder: &str) -> BTreeMap<PathBuf, Vec<Token>> {
 
 #[test]
 fn no_crate_has_a_circle_inside() {
-    let members = source_folders().into_iter().chain(["lab/src".into()]);
+    let members = source_folders().into_iter();
+    let members = members.chain(["lab/src".into(), "python/src".into()]);
     let circles: Vec<String> = members
         .flat_map(|member| circles(&member, &sources(&member)))
         .collect();
     assert!(circles.is_empty(), "\n{}\n", circles.join("\n\n"));
 }
 
-/// The crates of the project that each crate of the folder `crates` depends on, from its manifest.
+/// The crates of the project that each crate of the folder `crates`, and the Python package, depend
+/// on, from their manifests.
 fn manifests() -> BTreeMap<String, BTreeSet<String>> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("crates");
-    let folders = fs::read_dir(root).expect("the folder can be read");
-    let read = folders.map(|entry| {
-        let entry = entry.expect("it can be read");
-        let text = fs::read_to_string(entry.path().join("Cargo.toml")).expect("it has a manifest");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let folders = fs::read_dir(root.join("crates")).expect("the folder can be read");
+    let folders = folders.map(|entry| entry.expect("it can be read").path());
+    let read = folders.chain([root.join("python")]).map(|folder| {
+        let text = fs::read_to_string(folder.join("Cargo.toml")).expect("it has a manifest");
         let manifest: toml::Table = text.parse().expect("the manifest is TOML");
         let needed = manifest["dependencies"].as_table().expect("it is a table");
         let ours = needed
             .keys()
             .filter_map(|name| name.strip_prefix("panza-ggp-"));
-        let name = entry.file_name().to_string_lossy().into_owned();
-        (name, ours.map(str::to_string).collect())
+        let name = folder.file_name().expect("it has a name").to_string_lossy();
+        (name.into_owned(), ours.map(str::to_string).collect())
     });
     read.collect()
 }

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use super::PlayoutPolicy;
 use crate::machine::counter::CounterMachine;
 use crate::machine::lanes::compile::{self, GangPrograms};
+use crate::machine::lanes::expand::ExpanderLayout;
 use crate::machine::lanes::interpret::Features;
 use crate::machine::lanes::machine::LanesMachine;
 use crate::propnet::{self, MutexGroup, Network, Phases, passes};
@@ -58,6 +59,16 @@ impl LanesSource {
             PlayoutPolicy::Decisive => compile(best_phases.as_ref(), policy).or(best),
         }
     }
+}
+
+/// Steps of many states by lanes, as wide as the processor's vectors. `None` where the game is too
+/// large.
+pub fn compile_steps(source: &LanesSource) -> Option<Arc<ExpanderLayout>> {
+    let programs = compile::compile_expander(&source.network)?;
+    let features = Features::detect();
+    let n_words = if features == Features::Avx512 { 8 } else { 4 };
+    let layout = ExpanderLayout::new(programs, features, n_words);
+    Some(Arc::new(layout))
 }
 
 /// The machine that does everything by lanes, with `n_words` words per vector (4, 8 or 16). `None`

@@ -32,7 +32,7 @@ use panza_sync::budget::Budget;
 
 pub use crate::machine::lanes::compile::PlayoutPolicy;
 pub use compile::{Compiled, compile, compile_with};
-pub use lanes::{LanesSource, compile_lanes};
+pub use lanes::{LanesSource, compile_lanes, compile_steps};
 pub use measure::{Speed, fastest};
 pub use prover_machine::ProverMachine;
 pub use stopwatch::Stopwatch;

@@ -19,6 +19,7 @@ pub mod parts;
 pub mod random;
 pub mod sequential;
 pub mod specialised;
+pub mod stepper;
 
 use std::sync::Arc;
 
@@ -26,6 +27,7 @@ pub use info::{GameInfo, NetworkInfo};
 use panza_rules::ids::{BaseId, Id, MoveId, RoleId};
 use random::Random;
 pub use sequential::SequentialExpander;
+pub use stepper::{NO_GOAL, NO_MOVE, RowSizes, SequentialStepper, StateRows, Stepper};
 
 /// How a playout ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -195,6 +195,25 @@ impl Network {
         ranges
     }
 
+    /// For each move whether some next value depends on it. Moves on which none does, such as those
+    /// of roles that wait, have no effect.
+    pub fn effective_moves(&self) -> IdVec<MoveId, bool> {
+        let mut effective: IdVec<MoveId, bool> = self.moves.iter().map(|_| false).collect();
+        let mut visited = vec![false; self.n_nodes()];
+        let mut stack: Vec<Signal> = self.next.iter().copied().collect();
+        while let Some(signal) = stack.pop() {
+            if std::mem::replace(&mut visited[signal.node_number()], true) {
+                continue;
+            }
+            match self.node(signal) {
+                Node::Gate(gate) => stack.extend(self.inputs(gate)),
+                Node::Move(mv) => effective[mv] = true,
+                Node::Base(_) | Node::False => {}
+            }
+        }
+        effective
+    }
+
     /// All outputs: next values, legality, terminality and goals.
     pub(super) fn outputs(&self) -> impl Iterator<Item = Signal> {
         let goals = self.goals.iter().map(|(_, _, signal)| signal);

@@ -9,6 +9,7 @@
 //!
 //! Never uses: trees, threads, networks.
 
+mod rows;
 mod run;
 
 use std::sync::Arc;
@@ -21,6 +22,7 @@ use super::interpret::Features;
 use super::memory::{Memory, Side, Vector, both, combine};
 use super::rank::is_any;
 use super::transpose::{columns_of_8, rows_of_8, transpose};
+use crate::machine::stepper::RowSizes;
 use crate::machine::{Expander, ExpansionStep, PositionBatch};
 use panza_rules::ids::{Id, IdVec, MoveId, RoleId};
 
@@ -47,6 +49,8 @@ pub struct ExpanderLayout {
     n_made: usize,
     terminal: usize,
     legal_slots: Vec<LegalSlots>,
+    /// For each 64 moves, by their numbers: the bit and the slot of those that can be legal.
+    legal_words: Vec<Vec<(u8, u32)>>,
     goal_slots: Vec<(RoleId, u8, u32)>,
     n_slots: usize,
     n_bases: usize,
@@ -66,6 +70,13 @@ impl ExpanderLayout {
         ];
         let n_slots = [&step, &end, &legal, &goals].map(Code::n_slots);
         let n_named = programs.n_slots as usize;
+        let n_legal_words = RowSizes::legal_words_of(programs.moves.len());
+        let mut legal_words = vec![Vec::new(); n_legal_words];
+        for role in &programs.legal_slots {
+            for (mv, slot) in role.moves.iter().zip(role.first..) {
+                legal_words[mv.index() / 64].push(((mv.index() % 64) as u8, slot));
+            }
+        }
         Self {
             features,
             n_words,
@@ -78,6 +89,7 @@ impl ExpanderLayout {
             n_made: programs.n_made as usize,
             terminal: programs.terminal as usize,
             legal_slots: programs.legal_slots,
+            legal_words,
             goal_slots: programs.goal_slots,
             n_bases,
         }
@@ -139,24 +151,15 @@ impl<const N: usize> LanesExpander<N> {
     ) {
         let layout = Arc::clone(&self.layout);
         self.scatter_states(steps);
-        let (moving, still) = self.scatter_moves(steps);
-        let mut side = Side::Even;
-        if is_any(&moving) {
-            layout.step.run(&mut self.memory, side);
-            if is_any(&still) {
-                self.keep_still(&still);
-            }
-            side = Side::Odd;
-            self.clear_moves(steps);
-        }
+        let side = match self.advance(steps.len(), |lane| steps[lane].joint_move) {
+            true => Side::Odd,
+            false => Side::Even,
+        };
         layout.end.run(&mut self.memory, side);
         if with_legal {
             layout.legal.run(&mut self.memory, side);
         }
-        let mut has_goals = [0u64; N];
-        for (word, group) in has_goals.iter_mut().zip(steps.chunks(64)) {
-            *word = u64::MAX >> (64 - group.len());
-        }
+        let mut has_goals = used_lanes(steps.len());
         let terminal = self.memory.slots()[layout.terminal];
         if self.goals == GoalScope::Terminal {
             has_goals = both(&has_goals, &terminal);
@@ -176,22 +179,35 @@ impl<const N: usize> LanesExpander<N> {
         }
     }
 
-    /// Transposes the states into the lanes; unused lanes get the empty state.
+    /// Transposes the states into the lanes; unused lanes get the empty state, and short states are
+    /// padded with 0.
     #[inline(always)]
     fn scatter_states(&mut self, steps: &[ExpansionStep<'_>]) {
+        self.scatter(steps.len(), |lane, index| {
+            steps[lane].state.get(index).copied().unwrap_or(0)
+        });
+    }
+
+    /// As [`scatter_states`](Self::scatter_states) of `count` states whose words `word_of` gives by
+    /// their lane and place.
+    #[inline(always)]
+    fn scatter(&mut self, count: usize, word_of: impl Fn(usize, usize) -> u64) {
         let now = self.memory.now(Side::Even);
-        for (word, group) in steps.chunks(64).enumerate() {
+        for word in 0..count.div_ceil(64) {
+            let first = word * 64;
+            let group = first..count.min(first + 64);
             for (index, vectors) in now.chunks_mut(64).enumerate() {
+                let rows = group.clone().map(|lane| word_of(lane, index));
                 if group.len() <= 8 {
-                    let mut rows = [0; 8];
-                    fill_rows(&mut rows, group, index);
-                    let columns = columns_of_8(rows);
+                    let mut square = [0; 8];
+                    square.iter_mut().zip(rows).for_each(|(to, row)| *to = row);
+                    let columns = columns_of_8(square);
                     for (column, vector) in vectors.iter_mut().enumerate() {
                         put(vector, word, u64::from(columns[column & 63]));
                     }
                 } else {
                     let mut square = [0; 64];
-                    fill_rows(&mut square, group, index);
+                    square.iter_mut().zip(rows).for_each(|(to, row)| *to = row);
                     transpose(&mut square);
                     for (column, vector) in vectors.iter_mut().enumerate() {
                         put(vector, word, square[column & 63]);
@@ -201,14 +217,39 @@ impl<const N: usize> LanesExpander<N> {
         }
     }
 
+    /// Computes the next states of `count` lanes in the other bank. Lanes without a joint move keep
+    /// their state. False where no lane has one, and nothing was computed.
+    #[inline(always)]
+    fn advance<'a>(
+        &mut self,
+        count: usize,
+        joint_move: impl Fn(usize) -> Option<&'a [MoveId]>,
+    ) -> bool {
+        let (moving, still) = self.scatter_moves(count, &joint_move);
+        if !is_any(&moving) {
+            return false;
+        }
+        let layout = Arc::clone(&self.layout);
+        layout.step.run(&mut self.memory, Side::Even);
+        if is_any(&still) {
+            self.keep_still(&still);
+        }
+        self.clear_moves(count, joint_move);
+        true
+    }
+
     /// Sets the slots of moves, and returns the lanes with a joint move and those without.
     #[inline(always)]
-    fn scatter_moves(&mut self, steps: &[ExpansionStep<'_>]) -> (Vector<N>, Vector<N>) {
+    fn scatter_moves<'a>(
+        &mut self,
+        count: usize,
+        joint_move: impl Fn(usize) -> Option<&'a [MoveId]>,
+    ) -> (Vector<N>, Vector<N>) {
         let slots = self.memory.slots();
         let (mut moving, mut still) = ([0u64; N], [0u64; N]);
-        for (lane, step) in steps.iter().enumerate() {
+        for lane in 0..count {
             let (word, bit) = (lane / 64, 1 << (lane % 64));
-            let Some(joint_move) = step.joint_move else {
+            let Some(joint_move) = joint_move(lane) else {
                 still[word] |= bit;
                 continue;
             };
@@ -223,14 +264,18 @@ impl<const N: usize> LanesExpander<N> {
     }
 
     #[inline(always)]
-    fn clear_moves(&mut self, steps: &[ExpansionStep<'_>]) {
+    fn clear_moves<'a>(
+        &mut self,
+        count: usize,
+        joint_move: impl Fn(usize) -> Option<&'a [MoveId]>,
+    ) {
         let layout = &*self.layout;
         let slots = self.memory.slots();
-        if steps.len() * layout.n_roles() >= layout.n_made {
+        if count * layout.n_roles() >= layout.n_made {
             slots[..layout.n_made].fill([0; N]);
             return;
         }
-        for &mv in steps.iter().flat_map(|step| step.joint_move).flatten() {
+        for &mv in (0..count).filter_map(joint_move).flatten() {
             if let Some(&Some(slot)) = layout.moves.get(mv) {
                 slots[slot as usize] = [0; N];
             }
@@ -263,18 +308,28 @@ impl<const N: usize> LanesExpander<N> {
         let ends = (1..=count).map(|lane| (start + lane * n_words) as u32);
         positions.state_ends.extend(ends);
         let states = &mut positions.states[start..];
+        self.gather(side, word, count, |lane, index, bits| {
+            states[lane * n_words + index] = bits;
+        });
+    }
+
+    /// Hands each word of the first `count` of 64 states to `put`, by its lane and place.
+    #[inline(always)]
+    fn gather(
+        &mut self,
+        side: Side,
+        word: usize,
+        count: usize,
+        mut put: impl FnMut(usize, usize, u64),
+    ) {
         for (index, vectors) in self.memory.now(side).chunks(64).enumerate() {
             if count <= 8 {
                 let rows = rows_of(vectors, word);
-                for (lane, state) in states.chunks_exact_mut(n_words).enumerate() {
-                    state[index] = rows[lane & 7];
-                }
+                (0..count).for_each(|lane| put(lane, index, rows[lane & 7]));
             } else {
                 let mut square = [0; 64];
                 fill_square(&mut square, vectors, word);
-                for (lane, state) in states.chunks_exact_mut(n_words).enumerate() {
-                    state[index] = square[lane & 63];
-                }
+                (0..count).for_each(|lane| put(lane, index, square[lane & 63]));
             }
         }
     }
@@ -291,6 +346,14 @@ impl<const N: usize> LanesExpander<N> {
         let n_roles = self.layout.n_roles();
         let start = positions.goals.len();
         positions.goals.resize(start + count * n_roles, None);
+        self.each_goal(word, has_goals, |lane, role, value| {
+            positions.goals[start + lane * n_roles + role.index()] = Some(value);
+        });
+    }
+
+    /// Hands each goal of 64 lanes to `put` where `has_goals` is on, by its lane and role.
+    #[inline(always)]
+    fn each_goal(&mut self, word: usize, has_goals: u64, mut put: impl FnMut(usize, RoleId, u8)) {
         if has_goals == 0 {
             return;
         }
@@ -300,7 +363,7 @@ impl<const N: usize> LanesExpander<N> {
             while lanes != 0 {
                 let lane = lanes.trailing_zeros() as usize;
                 lanes &= lanes - 1;
-                positions.goals[start + lane * n_roles + role.index()] = Some(value);
+                put(lane, role, value);
             }
         }
     }
@@ -350,12 +413,12 @@ fn put<const N: usize>(vector: &mut Vector<N>, word: usize, bits: u64) {
     vector[word] = bits;
 }
 
-/// Reads one word of the states of some steps; a short state is padded with 0.
-#[inline(always)]
-fn fill_rows(rows: &mut [u64], steps: &[ExpansionStep<'_>], index: usize) {
-    for (row, step) in rows.iter_mut().zip(steps) {
-        *row = step.state.get(index).copied().unwrap_or(0);
-    }
+/// The first `count` lanes.
+fn used_lanes<const N: usize>(count: usize) -> Vector<N> {
+    std::array::from_fn(|word| match count.saturating_sub(word * 64) {
+        0 => 0,
+        left => u64::MAX >> (64 - left.min(64)),
+    })
 }
 
 #[inline(always)]

@@ -10,7 +10,7 @@ use crate::machine::lanes::compile::{PlayoutPolicy, compile, compile_expander};
 use crate::machine::lanes::gang;
 use crate::machine::lanes::machine::{GUESSED_MIN_BATCH, LanesExpansion, LanesMachine};
 use crate::machine::random::Random;
-use crate::machine::{Machine, Reasoner};
+use crate::machine::{Machine, NO_GOAL, NO_MOVE, Reasoner, SequentialStepper, StateRows, Stepper};
 use crate::propnet::{self, Network, passes};
 use panza_rules::gdl;
 use panza_rules::ground;
@@ -210,8 +210,65 @@ fn lanes_are_found_to_be_faster_where_the_counters_have_much_to_do() {
     assert_eq!(without_time.min_batch, [GUESSED_MIN_BATCH; 2]);
 }
 
+/// Holds a stepper to what the counter engine says of all that is asked.
+fn compare_rows(
+    place: impl Fn() -> String,
+    stepper: &mut dyn Stepper,
+    asked: &[Asked],
+    expected: &PositionBatch,
+) {
+    let sizes = stepper.sizes();
+    let (n, n_roles) = (asked.len(), sizes.n_roles);
+    let joint_moves: Vec<MoveId> = asked
+        .iter()
+        .flat_map(|one| one.joint_move.clone().unwrap_or(vec![NO_MOVE; n_roles]))
+        .collect();
+    let mut states: Vec<u64> = asked.iter().flat_map(|one| one.state.clone()).collect();
+    let mut legal = vec![u64::MAX; n * sizes.legal_words];
+    let (mut terminal, mut goals) = (vec![false; n], vec![7; n * n_roles]);
+    let rows = StateRows {
+        states: &mut states,
+        legal: &mut legal,
+        terminal: &mut terminal,
+        goals: &mut goals,
+    };
+    stepper.step(&joint_moves, rows);
+    assert_eq!(terminal, expected.terminal, "{}", place());
+    let expected_goals = expected.goals.iter().map(|goal| goal.unwrap_or(NO_GOAL));
+    assert_eq!(goals, expected_goals.collect::<Vec<_>>(), "{}", place());
+    for (index, asked) in asked.iter().enumerate() {
+        let row =
+            |all: &[u64], n_words: usize| all[index * n_words..(index + 1) * n_words].to_vec();
+        let state = row(&states, sizes.state_words);
+        assert_eq!(
+            state,
+            expected.state(index),
+            "{}, number {index}: {asked:?}",
+            place()
+        );
+        let mut bits = vec![0; sizes.legal_words];
+        for role in (0..n_roles).map(RoleId::from_index) {
+            for mv in expected.legal(index, role) {
+                bits[mv.index() / 64] |= 1 << (mv.index() % 64);
+            }
+        }
+        let legal = row(&legal, sizes.legal_words);
+        assert_eq!(legal, bits, "{}, number {index}: {asked:?}", place());
+    }
+}
+
+/// The steppers of a game: both widths, with and without what the processor has, and one by one.
+fn steppers(network: &Network, counter: &Arc<CounterMachine>) -> Vec<Box<dyn Stepper>> {
+    let layouts = layouts(network);
+    let sizes = layouts[0].row_sizes();
+    let reasoner = Arc::clone(counter).reasoner();
+    let lanes = layouts.iter().map(|layout| layout.stepper());
+    let sequential: Box<dyn Stepper> = Box::new(SequentialStepper::new(sizes, reasoner));
+    lanes.chain([sequential]).collect()
+}
+
 /// Holds expanders of both widths, with and without what the processor has, the one of a reasoner
-/// and the one for play, to the counter engine.
+/// and the one for play, and the steppers, to the counter engine.
 fn compare(name: &str, rules: &str, sizes: &[usize]) {
     let network = network(rules);
     let mut walker = Walker::new(&network);
@@ -223,9 +280,15 @@ fn compare(name: &str, rules: &str, sizes: &[usize]) {
             for_play(&network, &walker.machine).expander(),
         ])
         .collect();
+    let mut steppers = steppers(&network, &walker.machine);
     let mut found = PositionBatch::default();
     for &size in sizes {
         let asked: Vec<Asked> = (0..size).map(|_| walker.ask()).collect();
+        let expected = walker.answers(&asked, true);
+        for (index, stepper) in steppers.iter_mut().enumerate() {
+            let place = || format!("{name}: {size} steps, stepper {index}");
+            compare_rows(place, stepper.as_mut(), &asked, &expected);
+        }
         for with_legal in [false, true] {
             let expected = walker.answers(&asked, with_legal);
             for (index, expander) in expanders.iter_mut().enumerate() {

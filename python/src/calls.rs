@@ -1,0 +1,531 @@
+//! Jobs as Python sees them: arguments, and results as dicts of arrays.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use numpy::{IntoPyArray, PyArray1, PyArrayMethods};
+use panza_machine::machine::GameInfo;
+use panza_rules::ids::MoveId;
+use panza_search::learning::evaluation::Evaluation as Network;
+use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::batch::{Batch, Options};
+use crate::core::{Core, NOBODY, OVER};
+use crate::errors::GameTooLargeError;
+use crate::game::{Game, MAX_STEPS, duration};
+use crate::interrupt::interruptible;
+use crate::jobs::search::{Found, SearchOptions, search as jobs_search};
+use crate::states::States;
+use panza_machine::build::BuiltGame;
+use panza_search::learning::Learned;
+
+/// A learned evaluation of a game. Made by `Game.study`.
+#[pyclass(frozen, module = "panza_ggp")]
+pub struct Evaluation {
+    facts: Arc<[String]>,
+    /// The network.
+    pub network: Arc<Network>,
+    /// The weight against playouts that predicts results best, 0 to 1.
+    #[pyo3(get)]
+    pub share: f32,
+    /// The training games.
+    #[pyo3(get)]
+    games: usize,
+    /// The mean number of joint moves of a training game.
+    #[pyo3(get)]
+    mean_length: f64,
+    /// The correlation of its values with results of games outside the training set.
+    #[pyo3(get)]
+    correlation: f64,
+    /// The same of playouts, without their noise.
+    #[pyo3(get)]
+    correlation_of_playouts: f64,
+    /// The positions that these were measured on.
+    #[pyo3(get)]
+    positions: usize,
+}
+
+impl Evaluation {
+    /// What training gave.
+    pub fn new(core: &Core, learned: Learned) -> Self {
+        Self {
+            facts: core.info.facts.as_slice().into(),
+            network: Arc::new(learned.evaluation),
+            share: learned.validation.share.clamp(0.0, 1.0) as f32,
+            games: learned.games,
+            mean_length: learned.mean_length,
+            correlation: learned.validation.evaluation,
+            correlation_of_playouts: learned.validation.playouts,
+            positions: learned.validation.positions,
+        }
+    }
+
+    fn fits(&self, core: &Core) -> PyResult<()> {
+        match *self.facts == *core.info.facts.as_slice() {
+            true => Ok(()),
+            false => Err(PyValueError::new_err("the evaluation is of another game")),
+        }
+    }
+}
+
+#[pymethods]
+impl Evaluation {
+    /// (batch, roles) float32: the goal of each role that is expected, 0 to 100.
+    fn values<'py>(
+        &self,
+        py: Python<'py>,
+        states: &Bound<'py, States>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let states = states.borrow();
+        let batch = &states.batch;
+        self.fits(&batch.core)?;
+        let n_roles = batch.core.sizes.n_roles;
+        let values = py.detach(|| {
+            let mut values = vec![0.0; batch.len() * n_roles];
+            for (row, values) in values.chunks_exact_mut(n_roles).enumerate() {
+                self.network.values(batch.state(row), values);
+            }
+            values
+        });
+        shaped(py, values, &[batch.len(), n_roles])
+    }
+
+    fn __repr__(&self) -> String {
+        let Self {
+            games, correlation, ..
+        } = self;
+        format!("<Evaluation: {games} training games, correlation {correlation:.2}>")
+    }
+}
+
+/// An array of a shape from its elements.
+pub fn shaped<'py, T: numpy::Element>(
+    py: Python<'py>,
+    elements: Vec<T>,
+    shape: &[usize],
+) -> PyResult<Bound<'py, PyAny>> {
+    let array: Bound<'py, PyArray1<T>> = elements.into_pyarray(py);
+    Ok(array.reshape(numpy::IxDyn(shape))?.into_any())
+}
+
+/// The game as a search wants it.
+pub fn full(py: Python<'_>, core: &Arc<Core>) -> PyResult<BuiltGame> {
+    let game = interruptible(py, |stop| core.full(stop))?;
+    game.map_err(|error| GameTooLargeError::new_err(format!("the game was not built: {error}")))
+}
+
+/// The only state of a batch, or the initial one. The rules must not have ended the game.
+fn single(core: &Arc<Core>, state: Option<&Bound<'_, States>>) -> PyResult<Batch> {
+    let options = Options {
+        seed: 0,
+        auto_reset: false,
+        max_steps: MAX_STEPS,
+        threads: 1,
+    };
+    let batch = match state {
+        None => Batch::initial(core, 1, options)?,
+        Some(states) => {
+            let states = states.borrow();
+            if states.batch.core.info.facts != core.info.facts {
+                return Err(PyValueError::new_err("the state is of another game"));
+            }
+            if states.batch.len() != 1 {
+                let n = states.batch.len();
+                let text = format!("expected one state such as states[0], found {n}");
+                return Err(PyValueError::new_err(text));
+            }
+            states.batch.select(&[0])?
+        }
+    };
+    match batch.is_over(0) {
+        true => Err(PyValueError::new_err("the game is over in this state")),
+        false => Ok(batch),
+    }
+}
+
+/// The arguments of searches.
+#[derive(Clone, Copy)]
+pub struct SearchArguments<'a, 'py> {
+    /// The position; `None` for the initial one.
+    pub state: Option<&'a Bound<'py, States>>,
+    /// The role; `None` for the player to move.
+    pub role: Option<&'a Bound<'py, PyAny>>,
+    /// The time in milliseconds.
+    pub ms: Option<f64>,
+    /// Iterations.
+    pub iterations: Option<u64>,
+    /// Threads.
+    pub threads: usize,
+    /// Seed.
+    pub seed: u64,
+    /// Weight of exploration.
+    pub exploration: f32,
+    /// Bytes.
+    pub memory: usize,
+    /// A learned evaluation.
+    pub evaluation: Option<&'a Bound<'py, Evaluation>>,
+    /// Its weight.
+    pub evaluation_share: Option<f32>,
+}
+
+impl Default for SearchArguments<'_, '_> {
+    fn default() -> Self {
+        Self {
+            state: None,
+            role: None,
+            ms: None,
+            iterations: None,
+            threads: 1,
+            seed: 0,
+            exploration: 0.4,
+            memory: 1 << 30,
+            evaluation: None,
+            evaluation_share: None,
+        }
+    }
+}
+
+impl SearchArguments<'_, '_> {
+    /// The options of a search for a role.
+    pub fn options(&self, core: &Core, role: usize) -> PyResult<SearchOptions> {
+        let threads = crate::game::threads(self.threads)?;
+        if !(self.exploration >= 0.0 && self.exploration <= 100.0) {
+            let text = format!("exploration: expected 0 to 100, found {}", self.exploration);
+            return Err(PyValueError::new_err(text));
+        }
+        let evaluation = match self.evaluation {
+            None => None,
+            Some(evaluation) => {
+                let evaluation = evaluation.get();
+                evaluation.fits(core)?;
+                let share = self.evaluation_share.unwrap_or(evaluation.share);
+                if !(0.0..=1.0).contains(&share) {
+                    let text = format!("evaluation_share: expected 0 to 1, found {share}");
+                    return Err(PyValueError::new_err(text));
+                }
+                Some((Arc::clone(&evaluation.network), share))
+            }
+        };
+        let time = self.ms.map(|ms| duration("ms", ms / 1000.0)).transpose()?;
+        Ok(SearchOptions {
+            role,
+            iterations: self.iterations,
+            time,
+            threads,
+            seed: self.seed,
+            exploration: self.exploration,
+            proof_effort: 1.0,
+            memory: self.memory,
+            evaluation,
+        })
+    }
+}
+
+/// Searches a position; the result is a dict.
+pub fn search<'py>(
+    game: &Bound<'py, Game>,
+    arguments: &SearchArguments<'_, 'py>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let py = game.py();
+    let core = &game.get().core;
+    let batch = single(core, arguments.state)?;
+    let role = match arguments.role {
+        Some(role) => game.get().role_of(role)?,
+        None => match batch.player[0] {
+            NOBODY | OVER if core.sizes.n_roles > 1 => {
+                return Err(PyValueError::new_err(
+                    "no single role moves in this state: expected role=...",
+                ));
+            }
+            player => usize::try_from(player).unwrap_or(0),
+        },
+    };
+    if arguments.ms.is_none() && arguments.iterations.is_none() {
+        return Err(PyTypeError::new_err("expected ms=... or iterations=..."));
+    }
+    let options = arguments.options(core, role)?;
+    let built = full(py, core)?;
+    let found = interruptible(py, |stop| {
+        jobs_search(&built, batch.state(0), &options, stop)
+    })?;
+    found_dict(py, core, &found)
+}
+
+fn found_dict<'py>(py: Python<'py>, core: &Core, found: &Found) -> PyResult<Bound<'py, PyDict>> {
+    let first = core.moves_of(found.role).start;
+    let action = |mv: MoveId| mv.0.saturating_sub(first);
+    let text = |mv: MoveId| core.info.move_text(mv);
+    let moves = &found.root.moves;
+    let result = PyDict::new(py);
+    result.set_item("role", found.role)?;
+    result.set_item("action", found.best.map(action))?;
+    result.set_item("move", found.best.map(text))?;
+    result.set_item("value", found.root.value)?;
+    result.set_item("proven", found.root.proven)?;
+    let actions: Vec<i32> = moves
+        .iter()
+        .map(|report| action(report.mv) as i32)
+        .collect();
+    result.set_item("actions", actions.into_pyarray(py))?;
+    let texts: Vec<String> = moves.iter().map(|report| text(report.mv)).collect();
+    result.set_item("moves", texts)?;
+    let visits: Vec<u32> = moves.iter().map(|report| report.visits).collect();
+    result.set_item("visits", visits.into_pyarray(py))?;
+    let values: Vec<f32> = moves
+        .iter()
+        .map(|report| report.value.unwrap_or(f32::NAN))
+        .collect();
+    result.set_item("values", values.into_pyarray(py))?;
+    let proven: Vec<i16> = moves
+        .iter()
+        .map(|report| report.proven.map_or(-1, i16::from))
+        .collect();
+    result.set_item("proofs", proven.into_pyarray(py))?;
+    let strategy: Option<Vec<f32>> = moves.iter().map(|report| report.probability).collect();
+    let strategy = strategy.filter(|strategy| !strategy.is_empty());
+    result.set_item(
+        "strategy",
+        strategy.map(|strategy| strategy.into_pyarray(py)),
+    )?;
+    let line: Vec<Vec<String>> = found
+        .line
+        .iter()
+        .map(|moves| moves.iter().map(|&mv| text(mv)).collect())
+        .collect();
+    result.set_item("line", line)?;
+    result.set_item("iterations", found.root.iterations)?;
+    result.set_item("playouts", found.root.playouts)?;
+    result.set_item("nodes", found.root.nodes)?;
+    result.set_item("depth", found.root.max_depth)?;
+    Ok(result)
+}
+
+/// Proves a position, or finds the best plan of a game of one role; the result is a dict.
+pub fn solve<'py>(
+    game: &Bound<'py, Game>,
+    arguments: &SearchArguments<'_, 'py>,
+    seconds: f64,
+) -> PyResult<Bound<'py, PyDict>> {
+    let py = game.py();
+    let core = &game.get().core;
+    let time = duration("seconds", seconds)?;
+    let batch = single(core, arguments.state)?;
+    let built = full(py, core)?;
+    let result = PyDict::new(py);
+    let options = arguments.options(core, 0)?;
+    let plan = interruptible(py, |stop| {
+        crate::jobs::search::plan(&built, batch.state(0), time, &options, stop)
+    })?;
+    if let Some(found) = plan {
+        let texts = |moves: &[MoveId]| -> Vec<String> {
+            moves.iter().map(|&mv| core.info.move_text(mv)).collect()
+        };
+        let goal = found.plan.as_ref().map(|plan| plan.goal);
+        result.set_item("goals", vec![goal.filter(|_| found.is_best)])?;
+        result.set_item("goal", goal)?;
+        result.set_item("is_best", found.is_best)?;
+        result.set_item("bound", found.bound)?;
+        result.set_item("plan", found.plan.as_ref().map(|plan| texts(&plan.moves)))?;
+        return Ok(result);
+    }
+    // The goals of the roles are proven one after the other; each proof may take what is left.
+    let n_roles = core.sizes.n_roles;
+    let started = std::time::Instant::now();
+    let mut goals: Vec<Option<u8>> = vec![None; n_roles];
+    let mut lines = Vec::new();
+    for (role, goal) in goals.iter_mut().enumerate() {
+        if core.chance == Some(role) {
+            lines.push(Vec::new());
+            continue;
+        }
+        let left = time.saturating_sub(started.elapsed()) / (n_roles - role) as u32;
+        let options = SearchOptions {
+            role,
+            iterations: None,
+            time: Some(left.max(Duration::from_millis(1))),
+            ..options.clone()
+        };
+        let found = interruptible(py, |stop| {
+            jobs_search(&built, batch.state(0), &options, stop)
+        })?;
+        *goal = found.root.proven;
+        let line = found.line.iter();
+        lines.push(
+            line.map(|moves| moves.iter().map(|&mv| core.info.move_text(mv)).collect())
+                .collect::<Vec<Vec<String>>>(),
+        );
+    }
+    let is_solved = goals.iter().enumerate();
+    let is_solved = is_solved.filter(|(role, _)| core.chance != Some(*role));
+    let is_solved = is_solved.map(|(_, goal)| goal).all(Option::is_some);
+    result.set_item("is_best", is_solved)?;
+    result.set_item("goals", goals)?;
+    result.set_item("lines", lines)?;
+    Ok(result)
+}
+
+/// Trains an evaluation.
+pub fn study(
+    game: &Bound<'_, Game>,
+    seconds: f64,
+    threads: usize,
+    seed: u64,
+) -> PyResult<Evaluation> {
+    let py = game.py();
+    let core = &game.get().core;
+    let time = duration("seconds", seconds)?;
+    let threads = crate::game::threads(threads)?;
+    let built = full(py, core)?;
+    let learned = interruptible(py, |stop| {
+        crate::jobs::study::study(&built, time, threads, seed, stop)
+    })?;
+    let learned = learned.ok_or_else(|| {
+        PyRuntimeError::new_err(format!(
+            "no evaluation of a game with {} roles and {} facts",
+            core.sizes.n_roles,
+            core.info.facts.len()
+        ))
+    })?;
+    Ok(Evaluation::new(core, learned))
+}
+
+/// Statistics of random games and findings about the rules; the result is a dict.
+pub fn analyse<'py>(
+    game: &Bound<'py, Game>,
+    seconds: f64,
+    seed: u64,
+) -> PyResult<Bound<'py, PyDict>> {
+    let py = game.py();
+    let core = &game.get().core;
+    let time = duration("seconds", seconds)?;
+    let built = full(py, core)?;
+    let found = interruptible(py, |stop| {
+        crate::jobs::study::analyse(&built, time, seed, stop)
+    })?;
+    let sampled = &found.sampled;
+    let result = PyDict::new(py);
+    result.set_item("games", sampled.ends_seen)?;
+    result.set_item("cut_off", sampled.cut_off)?;
+    let turns = sampled
+        .turns
+        .map(|turns| format!("{turns:?}").to_lowercase());
+    result.set_item("turns", turns)?;
+    let spread = |spread: panza_search::statistics::Spread| -> PyResult<Bound<'py, PyDict>> {
+        let dict = PyDict::new(py);
+        dict.set_item("mean", spread.mean)?;
+        dict.set_item("least", spread.least)?;
+        dict.set_item("greatest", spread.greatest)?;
+        Ok(dict)
+    };
+    result.set_item("length", sampled.length.map(spread).transpose()?)?;
+    result.set_item("branching", sampled.branching.map(spread).transpose()?)?;
+    result.set_item("fixed_length", sampled.fixed_length)?;
+    result.set_item("fixed_sum", sampled.fixed_sum)?;
+    result.set_item("draws", sampled.draws)?;
+    let roles = PyDict::new(py);
+    for role in &sampled.roles {
+        let dict = PyDict::new(py);
+        dict.set_item("chooses", role.chooses)?;
+        dict.set_item("moves", role.moves.map(spread).transpose()?)?;
+        dict.set_item("mean_goal", role.goals.mean)?;
+        roles.set_item(&role.name, dict)?;
+    }
+    result.set_item("roles", roles)?;
+    let order = found.symmetries.as_ref().and_then(|found| found.order);
+    result.set_item("symmetries", order)?;
+    result.set_item("factors", found.n_factors)?;
+    Ok(result)
+}
+
+/// Games that searches play against each other; the result is a dict of arrays.
+pub fn self_play<'py>(
+    game: &Bound<'py, Game>,
+    arguments: &SearchArguments<'_, 'py>,
+    games: usize,
+    drawn_moves: u32,
+    max_steps: u32,
+) -> PyResult<Bound<'py, PyDict>> {
+    let py = game.py();
+    let core = &game.get().core;
+    let options = crate::jobs::self_play::SelfPlayOptions {
+        games,
+        iterations: arguments.iterations.unwrap_or(1).max(1),
+        drawn_moves,
+        max_steps,
+        threads: crate::game::threads(arguments.threads)?,
+        search: arguments.options(core, 0)?,
+    };
+    let built = full(py, core)?;
+    let played = interruptible(py, |stop| {
+        crate::jobs::self_play::self_play(core, &built, &options, stop)
+    })?;
+    let (n_roles, n_facts) = (core.sizes.n_roles, core.info.facts.len());
+    let n: usize = played.iter().map(|game| game.samples.len()).sum();
+    let mut observations = vec![false; n * n_facts];
+    let mut states = Vec::new();
+    let (mut roles, mut actions, mut values) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut policies, mut outcomes, mut numbers) = (Vec::new(), Vec::new(), Vec::new());
+    for (number, game) in played.iter().enumerate() {
+        for sample in &game.samples {
+            let row = roles.len();
+            let bits = &mut observations[row * n_facts..(row + 1) * n_facts];
+            crate::roles::write_bits(&sample.state, 0, bits);
+            states.extend_from_slice(&sample.state);
+            roles.push(sample.role as i16);
+            actions.push(sample.action as i32);
+            values.push(sample.value);
+            policies.extend_from_slice(&sample.policy);
+            let goals = game.goals.iter();
+            outcomes.extend(goals.map(|goal| goal.map_or(f32::NAN, f32::from)));
+            numbers.push(number as u32);
+        }
+    }
+    let result = PyDict::new(py);
+    result.set_item("observations", shaped(py, observations, &[n, n_facts])?)?;
+    result.set_item("packed", shaped(py, states, &[n, core.sizes.state_words])?)?;
+    result.set_item("roles", roles.into_pyarray(py))?;
+    result.set_item("actions", actions.into_pyarray(py))?;
+    result.set_item("policies", shaped(py, policies, &[n, core.max_moves])?)?;
+    result.set_item("values", values.into_pyarray(py))?;
+    result.set_item("goals", shaped(py, outcomes, &[n, n_roles])?)?;
+    result.set_item("games", numbers.into_pyarray(py))?;
+    Ok(result)
+}
+
+/// Random games from each state; the result is a dict of arrays.
+pub fn rollouts<'py>(
+    game: &Bound<'py, Game>,
+    states: Option<&Bound<'py, States>>,
+    asked: crate::jobs::rollouts::Rollouts,
+) -> PyResult<Bound<'py, PyDict>> {
+    let py = game.py();
+    let core = &game.get().core;
+    if asked.games == 0 {
+        return Err(PyValueError::new_err(
+            "expected at least one game from each state",
+        ));
+    }
+    let options = Options {
+        seed: 0,
+        auto_reset: false,
+        max_steps: MAX_STEPS,
+        threads: 1,
+    };
+    let initial = Batch::initial(core, 1, options)?;
+    let borrowed = states.map(|states| states.borrow());
+    let batch = borrowed.as_ref().map_or(&initial, |states| &states.batch);
+    if batch.core.info.facts != core.info.facts {
+        return Err(PyValueError::new_err("the states are of another game"));
+    }
+    let means = interruptible(py, |stop| {
+        crate::jobs::rollouts::rollouts(batch, asked, stop)
+    })?;
+    let n = batch.len();
+    let result = PyDict::new(py);
+    result.set_item("goals", shaped(py, means.goals, &[n, core.sizes.n_roles])?)?;
+    result.set_item("lengths", means.lengths.into_pyarray(py))?;
+    result.set_item("cut_off", means.cut_off.into_pyarray(py))?;
+    Ok(result)
+}

@@ -1,0 +1,128 @@
+//! A search of one position, and its proof.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use panza_machine::build::BuiltGame;
+use panza_rules::ids::{Id, MoveId, RoleId};
+use panza_search::learning::evaluation::Evaluation;
+use panza_search::planner::{Findings, Planner, PlannerConfig, PlanningGame};
+use panza_search::search::{Limit, RootReport, Search, SearchConfig};
+
+/// How a position is searched.
+#[derive(Clone, Debug)]
+pub struct SearchOptions {
+    /// The role that the search is for.
+    pub role: usize,
+    /// Iterations, if they are bounded.
+    pub iterations: Option<u64>,
+    /// The time, if it is bounded.
+    pub time: Option<Duration>,
+    /// Threads. With one, a seed and a number of iterations give the same result every time.
+    pub threads: usize,
+    /// Seed of the random numbers.
+    pub seed: u64,
+    /// Weight of exploration.
+    pub exploration: f32,
+    /// Expansions of the proof-number search for each iteration.
+    pub proof_effort: f32,
+    /// Bytes of the graph.
+    pub memory: usize,
+    /// A learned evaluation, and its weight against playouts.
+    pub evaluation: Option<(Arc<Evaluation>, f32)>,
+}
+
+/// What a search found.
+#[derive(Clone, Debug)]
+pub struct Found {
+    /// The role.
+    pub role: usize,
+    /// The statistics of the position.
+    pub root: RootReport,
+    /// The move to play.
+    pub best: Option<MoveId>,
+    /// The most visited line.
+    pub line: Vec<Vec<MoveId>>,
+}
+
+/// The most joint moves of a line that is told.
+const MAX_LINE: usize = 64;
+/// The weight of minimax values where an evaluation has weight.
+const MINIMAX_SHARE: f32 = 0.3;
+
+impl SearchOptions {
+    /// A search at the initial state.
+    pub fn start(&self, game: &BuiltGame) -> Search {
+        let role = RoleId::from_index(self.role);
+        Search::new(Arc::clone(&game.machine), role, self.config())
+    }
+
+    fn config(&self) -> SearchConfig {
+        let (evaluation, share) = match &self.evaluation {
+            Some((evaluation, share)) => (Some(Arc::clone(evaluation)), *share),
+            None => (None, 0.0),
+        };
+        SearchConfig {
+            exploration: self.exploration,
+            rollout_threads: self.threads - 1,
+            samples_per_request: u32::from(self.threads == 1),
+            proof_effort: self.proof_effort,
+            max_bytes: self.memory,
+            max_nodes: 1 << 26,
+            minimax_share: if share > 0.0 { MINIMAX_SHARE } else { 0.0 },
+            evaluation,
+            evaluation_share: share,
+            ..SearchConfig::deterministic(self.seed)
+        }
+    }
+}
+
+/// Searches a position.
+pub fn search(
+    game: &BuiltGame,
+    state: &[u64],
+    options: &SearchOptions,
+    stop: &AtomicBool,
+) -> Found {
+    let mut search = options.start(game);
+    search.set_state(state);
+    search.run(Limit {
+        until: options.time.map(|time| Instant::now() + time),
+        iterations: options.iterations,
+        stop: Some(stop),
+    });
+    search.settle();
+    Found {
+        role: options.role,
+        root: search.root(),
+        best: search.best_move(),
+        line: search.principal_line(MAX_LINE),
+    }
+}
+
+/// Looks for the best plan of a game of one role. `None` where several roles play.
+pub fn plan(
+    game: &BuiltGame,
+    state: &[u64],
+    time: Duration,
+    options: &SearchOptions,
+    stop: &AtomicBool,
+) -> Option<Findings> {
+    let planning = PlanningGame::new(&game.machine, game.network.as_ref())?;
+    let config = PlannerConfig {
+        threads: options.threads,
+        max_bytes: options.memory,
+        seed: options.seed,
+    };
+    let mut planner = Planner::new(&planning, state, config);
+    let until = Instant::now() + time;
+    while !stop.load(Ordering::Relaxed) {
+        planner.run(until, stop);
+        let findings = planner.findings();
+        if findings.is_best || findings.is_finished || Instant::now() >= until {
+            break;
+        }
+    }
+    Some(planner.findings().clone())
+}

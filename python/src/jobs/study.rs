@@ -1,0 +1,92 @@
+//! Training an evaluation by self-play, and analyses for people.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+use panza_machine::build::BuiltGame;
+use panza_machine::structure::step_budget::StepBudget;
+use panza_machine::structure::symmetry::Symmetries;
+use panza_machine::structure::tuples::Tuples;
+use panza_search::learning::{self, Deadline, Learned, LearningBudget};
+use panza_search::statistics::{SampleBudget, Sampled, sample};
+use panza_sync::budget::Budget;
+
+/// Limit of each analysis, in steps.
+const STEPS: u64 = 1 << 28;
+/// The share of the time for symmetries, and for tuples.
+const STRUCTURE_SHARE: f64 = 0.1;
+
+/// What is found out about a game without training.
+#[derive(Clone, Debug)]
+pub struct Analysed {
+    /// Statistics of random games.
+    pub sampled: Sampled,
+    /// The number of permutations that keep the rules, if it is known.
+    pub symmetries: Option<Symmetries>,
+    /// The number of independent games within the game; 1 where none were found.
+    pub n_factors: usize,
+}
+
+/// The limits of a part of the work.
+fn limits(time: Duration, share: f64, stop: &AtomicBool) -> Budget<'_> {
+    Budget {
+        until: Some(Instant::now() + time.mul_f64(share)),
+        stop: Some(stop),
+        ..Budget::generous()
+    }
+}
+
+fn symmetries(game: &BuiltGame, limits: Budget<'_>) -> Option<Symmetries> {
+    let network = game.network.as_ref()?;
+    Some(Symmetries::find(
+        network,
+        &mut StepBudget::within(STEPS, limits),
+    ))
+}
+
+/// Plays random games and analyses the rules for about this time.
+pub fn analyse(game: &BuiltGame, time: Duration, seed: u64, stop: &AtomicBool) -> Analysed {
+    let symmetries = symmetries(game, limits(time, STRUCTURE_SHARE, stop));
+    let budget = SampleBudget {
+        seed,
+        ..SampleBudget::until(Some(Instant::now() + time.mul_f64(1.0 - STRUCTURE_SHARE)))
+    };
+    Analysed {
+        sampled: sample(&game.machine, budget),
+        symmetries,
+        n_factors: game.parts.as_ref().map_or(1, |parts| parts.parts.len()),
+    }
+}
+
+/// Trains an evaluation for this time. `None` where there can be none: more roles than an
+/// evaluation takes.
+pub fn study(
+    game: &BuiltGame,
+    time: Duration,
+    threads: usize,
+    seed: u64,
+    stop: &AtomicBool,
+) -> Option<Learned> {
+    let until = Instant::now() + time;
+    let symmetries = symmetries(game, limits(time, STRUCTURE_SHARE, stop));
+    let symmetries = symmetries.filter(|found| !found.is_trivial());
+    let network = game.network.as_ref();
+    let tuples = network.and_then(|network| {
+        let mut budget = StepBudget::within(STEPS, limits(time, STRUCTURE_SHARE, stop));
+        Tuples::find(network, &game.machine, &mut budget)
+    });
+    learning::learn(
+        &game.machine,
+        symmetries.as_ref(),
+        tuples.map(Arc::new),
+        None,
+        LearningBudget {
+            games: usize::MAX,
+            until: Some(Deadline::wall(until)),
+            cancelled: Some(stop),
+            threads,
+            seed,
+        },
+    )
+}
