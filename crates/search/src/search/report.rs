@@ -10,7 +10,7 @@ use super::Search;
 use super::config::{IterationTimes, MoveReport, RootReport, SearchStatistics};
 use super::outlook::ProofClass;
 use super::record::{EdgeBlock, EdgeId, Node, SIMULTANEOUS};
-use panza_rules::ids::{Id, MoveId, RoleId};
+use panza_rules::ids::{Id, MoveId};
 
 /// The order of moves, field by field; the greatest is played.
 #[derive(Clone, Copy, PartialEq, PartialOrd, Debug)]
@@ -81,73 +81,6 @@ impl Search {
             playouts: self.counters.playouts - self.counters_at_current.playouts,
             nodes: self.graph.nodes.in_use as u32,
             max_depth: self.max_depth,
-        }
-    }
-
-    /// The line of proven best moves, and of the most visited ones where none is, from the current
-    /// state on: joint moves, forced ones included, at most `most` of them.
-    pub fn principal_line(&mut self, most: usize) -> Vec<Vec<MoveId>> {
-        self.expand_root();
-        let mut line = Vec::new();
-        let mut state = self.current.clone();
-        let mut node = self.graph.root;
-        loop {
-            self.append_forced_moves(&mut state, &mut line, most);
-            if !node.is_some() || line.len() >= most || !self.graph.nodes[node].is_expanded() {
-                return line;
-            }
-            let mut selected = Vec::with_capacity(self.graph.roles);
-            let mut joint_move = Vec::with_capacity(self.graph.roles);
-            for role in 0..self.graph.roles {
-                let role_moves = self.graph.role_moves(node, role);
-                if !role_moves.has_choice() {
-                    joint_move.push(role_moves.only_move);
-                    continue;
-                }
-                // A move that reaches what the role can reach at most, else the most visited one.
-                let best = self.graph.bounds[node][role].upper;
-                let rank = |edge: EdgeId| {
-                    let (block, slot) = (&self.graph.edge_blocks[edge.block()], edge.slot());
-                    (block.bounds(slot).lower >= best, block.visits[slot])
-                };
-                let edges = self.graph.edges(role_moves);
-                let edges = edges.filter(|&edge| rank(edge) > (false, 0));
-                let Some(edge) = edges.max_by_key(|&edge| rank(edge)) else {
-                    return line;
-                };
-                joint_move.push(self.graph.move_of(edge));
-                selected.push(edge);
-            }
-            node = self.graph.child(node, &selected);
-            self.game.reasoner.set_state(&state);
-            self.game.reasoner.next_state(&joint_move, &mut state);
-            line.push(joint_move);
-        }
-    }
-
-    /// Makes the joint moves of a state and its successors while no role has a choice.
-    fn append_forced_moves(
-        &mut self,
-        state: &mut Vec<u64>,
-        line: &mut Vec<Vec<MoveId>>,
-        most: usize,
-    ) {
-        let reasoner = &mut self.game.reasoner;
-        while line.len() < most {
-            reasoner.set_state(state);
-            if reasoner.is_terminal() {
-                return;
-            }
-            let roles = (0..self.graph.roles).map(RoleId::from_index);
-            let only = roles.map(|role| match reasoner.legal_moves(role) {
-                &[only] => Some(only),
-                _ => None,
-            });
-            let Some(joint_move) = only.collect::<Option<Vec<MoveId>>>() else {
-                return;
-            };
-            reasoner.next_state(&joint_move, state);
-            line.push(joint_move);
         }
     }
 

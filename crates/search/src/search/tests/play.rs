@@ -78,29 +78,6 @@ fn a_legal_move_is_there_before_the_first_iteration() {
 }
 
 #[test]
-fn the_principal_line_is_legal_and_begins_with_the_most_visited_move() {
-    let machine = tic_tac_toe();
-    let mut search = Search::new(Arc::clone(&machine), RoleId(0), config());
-    assert_eq!(search.principal_line(5), Vec::<Vec<_>>::new());
-    search.run(iterations(2_000));
-    assert_eq!(search.principal_line(0), Vec::<Vec<_>>::new());
-    let line = search.principal_line(9);
-    assert_eq!(line[0][0], search.root().moves[0].mv);
-    assert!(line.len() >= 2);
-    assert_eq!(search.principal_line(1), line[..1]);
-    let mut reasoner = Arc::clone(&machine).reasoner();
-    let mut state = machine.initial_state();
-    for joint_move in line {
-        reasoner.set_state(&state);
-        for (role, mv) in (0..).map(RoleId).zip(&joint_move) {
-            assert!(reasoner.legal_moves(role).contains(mv));
-        }
-        reasoner.next_state(&joint_move, &mut state);
-    }
-    search.check();
-}
-
-#[test]
 fn a_run_in_iterations_does_exactly_that_many() {
     let mut search = Search::new(Game::new(Endless), RoleId(0), config());
     assert_eq!(search.run(iterations(0)), StopReason::Iterations);
