@@ -42,23 +42,32 @@ impl Trial {
         (2.0 * points - games as f32) / (games.max(1) as f32).sqrt()
     }
 
-    /// Whether the lead of the other settings is at least this number of standard deviations.
-    fn is_won_by(&self, deviations: f32) -> bool {
-        self.games >= MIN_GAMES && Self::lead(self.games, self.points) >= deviations
+    /// Whether the games suffice for a change, and the lead of the other settings too.
+    fn is_won(&self, change: &Change) -> bool {
+        self.games >= change.min_games
+            && Self::lead(self.games, self.points) >= change.min_deviations
     }
 }
 
 /// Games that a trial must have to change anything.
-const MIN_GAMES: u32 = 6;
+const MIN_GAMES: u32 = 4;
 /// Lead that other settings need, in standard deviations. Few games prove little.
 const MIN_DEVIATIONS: f32 = 2.0;
 /// The same where priors are tried against none: which are better, nothing tells beforehand.
 const MIN_DEVIATIONS_OF_PRIORS: f32 = 1.0;
-/// The same for best-first minimax: in Breakthrough it takes 60 to 70 % of the points at a few
-/// milliseconds a move, and none at a hundred.
-const MIN_DEVIATIONS_OF_BEST_FIRST: f32 = 2.2;
-/// Planned games of a trial.
-const GAMES: f64 = 14.0;
+/// The same for best-first minimax, which must also play more of its games: in Breakthrough it
+/// takes 60 to 70 % of the points at a few milliseconds a move, and none at a hundred.
+const MIN_DEVIATIONS_OF_BEST_FIRST: f32 = 2.1;
+const MIN_GAMES_OF_BEST_FIRST: u32 = 6;
+/// Games of a trial.
+const GAMES: u32 = 14;
+/// The same for best-first minimax: fewer with more time for each move.
+const GAMES_OF_BEST_FIRST: u32 = 8;
+/// The most that a trial may take of the time planned for it. Where other programs use the
+/// processor, games take longer than planned, and it is better to leave out the last trials than to
+/// end all of them too early: with four games each, priors stayed out of Reversi, which lost every
+/// game.
+const MOST_OF_PLAN: f64 = 3.0;
 /// After [`GAMES_THAT_END`] games a trial ends early with this lead or deficit, in standard
 /// deviations: time is short, and most changes lose clearly.
 const LEAD_THAT_ENDS: f32 = 2.8;
@@ -98,7 +107,8 @@ pub(super) fn tune(
     while !to_try.is_empty() {
         let left = until.saturating_duration_since(Instant::now());
         // As many trials as there is time for, the first ones first.
-        let affordable = left.as_secs_f64() / (GAMES * moves * MIN_MOVE_TIME.as_secs_f64());
+        let affordable =
+            left.as_secs_f64() / (f64::from(GAMES) * moves * MIN_MOVE_TIME.as_secs_f64());
         let n_trials = f64::min(to_try.len() as f64, affordable.floor());
         if n_trials < 1.0 || cancelled.load(atomic::Ordering::Relaxed) {
             break;
@@ -106,12 +116,16 @@ pub(super) fn tune(
         let change = to_try.remove(0);
         let (tried, against) = ((change.of)(*current), *current);
         let time = left.div_f64(n_trials);
+        let longest = time.mul_f64(MOST_OF_PLAN).min(left);
         let contest = Contest {
             machine,
             configs: [tried, against]
                 .map(|parameters| trial_config(parameters.apply(config, Some(evaluation)))),
-            move_time: time.div_f64(GAMES * moves).min(MAX_MOVE_TIME),
-            until: Instant::now() + time,
+            move_time: time
+                .div_f64(f64::from(change.games) * moves)
+                .min(MAX_MOVE_TIME),
+            games: change.games,
+            until: Instant::now() + longest,
             cancelled,
         };
         let (games, points) = contest.run();
@@ -122,7 +136,7 @@ pub(super) fn tune(
             points,
         };
         trials.push(trial);
-        if trial.is_won_by(change.min_deviations) {
+        if trial.is_won(&change) {
             *current = tried;
         }
     }
@@ -176,6 +190,10 @@ pub(super) fn trial_config(config: SearchConfig) -> SearchConfig {
 /// A change of the current settings.
 struct Change {
     of: fn(Parameters) -> Parameters,
+    /// Games of its trial, at most.
+    games: u32,
+    /// Games that it needs.
+    min_games: u32,
     /// The lead that it needs, in standard deviations.
     min_deviations: f32,
 }
@@ -184,6 +202,8 @@ impl Change {
     fn new(of: fn(Parameters) -> Parameters) -> Self {
         Self {
             of,
+            games: GAMES,
+            min_games: MIN_GAMES,
             min_deviations: MIN_DEVIATIONS,
         }
     }
@@ -207,17 +227,20 @@ pub(super) struct MayTry {
 fn changes(current: Parameters, may: MayTry) -> Vec<Change> {
     let mut changes = Vec::new();
     if may.prior {
+        let of: fn(Parameters) -> Parameters = |current| Parameters {
+            prior: !current.prior,
+            ..current
+        };
         changes.push(Change {
-            of: |current| Parameters {
-                prior: !current.prior,
-                ..current
-            },
             min_deviations: MIN_DEVIATIONS_OF_PRIORS,
+            ..Change::new(of)
         });
     }
     if may.best_first {
         changes.push(Change {
             of: Parameters::best_first,
+            games: GAMES_OF_BEST_FIRST,
+            min_games: MIN_GAMES_OF_BEST_FIRST,
             min_deviations: MIN_DEVIATIONS_OF_BEST_FIRST,
         });
     }
@@ -244,6 +267,8 @@ struct Contest<'a> {
     /// The other settings and the current ones.
     configs: [SearchConfig; 2],
     move_time: Duration,
+    /// Games at most.
+    games: u32,
     until: Instant,
     cancelled: &'a AtomicBool,
 }
@@ -257,7 +282,7 @@ impl Contest<'_> {
         for round in 0.. {
             let lead = Trial::lead(games, points);
             let is_clear = lead >= LEAD_THAT_ENDS || lead <= -DEFICIT_THAT_ENDS;
-            if games >= GAMES_THAT_END && is_clear {
+            if games >= self.games || games >= GAMES_THAT_END && is_clear {
                 break;
             }
             // Games of a round differ only in who plays which role.
@@ -381,12 +406,33 @@ mod tests {
             games,
             points,
         };
-        assert!(!trial(4, 4.0).is_won_by(MIN_DEVIATIONS_OF_PRIORS));
-        assert!(!trial(14, 8.5).is_won_by(MIN_DEVIATIONS_OF_PRIORS));
-        assert!(trial(14, 9.0).is_won_by(MIN_DEVIATIONS_OF_PRIORS));
-        assert!(!trial(14, 8.0).is_won_by(MIN_DEVIATIONS));
-        assert!(trial(14, 11.5).is_won_by(MIN_DEVIATIONS));
-        assert!(!trial(14, 3.0).is_won_by(MIN_DEVIATIONS));
+        let may = MayTry {
+            prior: true,
+            best_first: true,
+        };
+        let changes = changes(Parameters::default(), may);
+        let (priors, best_first, other) = (&changes[0], &changes[1], &changes[2]);
+        for (change, games, points, is_won) in [
+            (priors, 2, 2.0, false),
+            (priors, 4, 3.0, true),
+            (priors, 14, 8.5, false),
+            (priors, 14, 9.0, true),
+            (best_first, 4, 4.0, false),
+            (best_first, 6, 5.0, false),
+            (best_first, 6, 6.0, true),
+            (best_first, 8, 7.0, true),
+            (other, 4, 3.5, false),
+            (other, 4, 4.0, true),
+            (other, 14, 8.0, false),
+            (other, 14, 11.5, true),
+            (other, 14, 3.0, false),
+        ] {
+            assert_eq!(
+                trial(games, points).is_won(change),
+                is_won,
+                "{points} of {games}"
+            );
+        }
     }
 
     #[test]
