@@ -5,10 +5,11 @@
 import { layOut, placeOf, readShapes } from "./board.js";
 import { BoardPanel, spokenJoint, turnedRound } from "./board_panel.js";
 import { cellName, readChoices } from "./choices.js";
+import { offerGames } from "./choose_game.js";
 import { spoken } from "./expressions.js";
 import { count, counted, goal, list } from "./format.js";
 import { byId, element, fill, setText, wordmark } from "./page.js";
-import { Refused, askGames, askTable, askTurn, openTable, tellTable } from "./server.js";
+import { Refused, askTable, askTurn, openTable, tellTable } from "./server.js";
 
 const RETRY = 1000;
 class TablePage {
@@ -280,31 +281,7 @@ function isOnTop(laid, roles, people) {
   return mean(lines[1 - own]) - mean(lines[own]) > laid.boards[0].shape.height / 3;
 }
 
-const own = { games: [], page: null };
-
-function showGames() {
-  const wanted = byId("find").value.trim().toLowerCase();
-  const games = own.games.filter(
-    ({ name, title }) => wanted === "" || `${name} ${title}`.toLowerCase().includes(wanted),
-  );
-  fill(
-    byId("games"),
-    games.map((game) =>
-      element(
-        "li",
-        null,
-        element(
-          "button",
-          { type: "button", class: "card game", "data-game": game.name, on: { click: () => begin({ game: game.name }, game.roles) } },
-          element("strong", null, game.title),
-          element("span", { class: "quiet" }, game.about),
-          element("small", null, game.roles.length === 1 ? "a puzzle" : game.roles.join(", ")),
-        ),
-      ),
-    ),
-    games.length === 0 && element("li", { class: "quiet" }, "No game of that name."),
-  );
-}
+const own = { page: null };
 
 /** The choices of the form, as the server takes them. */
 function options(roles) {
@@ -382,15 +359,8 @@ async function route() {
 async function start() {
   byId("wordmark").replaceWith(wordmark());
   byId("options").addEventListener("submit", (event) => event.preventDefault());
-  byId("find").addEventListener("input", showGames);
   byId("leave").addEventListener("click", () => {
     if (own.page !== null) tellTable(own.page.table, { do: "close" }).catch(() => {});
-  });
-  byId("own-file").addEventListener("change", async (event) => {
-    const [file] = event.target.files;
-    if (file === undefined) return;
-    byId("own-rules").value = await file.text();
-    byId("own-name").value = file.name.replace(/\.[a-z]+$/i, "");
   });
   byId("own-play").addEventListener("click", () => {
     const rules = byId("own-rules").value;
@@ -398,10 +368,7 @@ async function start() {
     begin({ rules, name: byId("own-name").value }, roles);
   });
   window.addEventListener("hashchange", route);
-  const opened = route();
-  own.games = await askGames();
-  showGames();
-  await opened;
+  await Promise.all([route(), offerGames((game) => begin({ game: game.name }, game.roles))]);
 }
 
 start();

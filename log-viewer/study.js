@@ -1,15 +1,17 @@
-// The page on which a game is studied. The tree of lines (`variations.js`) is kept here; the server
-// is told which position is shown, and says what holds there and what it thinks about it
-// (`thoughts.js`). Positions that were shown are drawn again at once.
+// The page on which a game is studied. It keeps the tree of lines (`variations.js`) and sends the
+// server the line to the position that is shown. The server answers with the facts and legal moves
+// of that position, and with the values of its search (`thoughts.js`). Positions that were shown
+// are drawn again at once.
 
 import { layOut, placeOf, readShapes } from "./board.js";
 import { BoardPanel, spokenJoint, turnedRound } from "./board_panel.js";
 import { cellName, readChoices } from "./choices.js";
+import { offerGames } from "./choose_game.js";
 import { drawCurve, turnAt } from "./curve.js";
 import { spoken } from "./expressions.js";
 import { count, counted, goal, list } from "./format.js";
 import { byId, element, fill, setText, wordmark } from "./page.js";
-import { Refused, askGames, askReport, askTable, openTable, tellTable } from "./server.js";
+import { Refused, askReport, askTable, openTable, tellTable } from "./server.js";
 import { showPlans, showThoughts, showWorth, thinkingText } from "./thoughts.js";
 import { Variations, endOf, lineText, lineTo, nextOf, pathTo, readLine, worthOf } from "./variations.js";
 
@@ -142,7 +144,7 @@ class StudyPage {
     const wanted = this.view.roles.indexOf(this.report?.role ?? "");
     if (wanted >= 0 && legal[wanted] !== undefined && isOpen(wanted)) return wanted;
     const open = places.find(isOpen);
-    // Where nobody has a choice, the move of whoever does something goes on.
+    // Where no role has a choice, the role whose only move is not noop makes the next move.
     const acting = places.find((place) => legal[place].length === 1 && spokenJoint(legal[place]) !== "noop");
     return open ?? acting ?? (legal[0]?.length > 0 ? 0 : -1);
   }
@@ -610,31 +612,7 @@ function read(key) {
   }
 }
 
-const own = { games: [], page: null };
-
-function showGames() {
-  const wanted = byId("find").value.trim().toLowerCase();
-  const games = own.games.filter(
-    ({ name, title }) => wanted === "" || `${name} ${title}`.toLowerCase().includes(wanted),
-  );
-  fill(
-    byId("games"),
-    games.map((game) =>
-      element(
-        "li",
-        null,
-        element(
-          "button",
-          { type: "button", class: "card game", "data-game": game.name, on: { click: () => open({ game: game.name, study: position() }) } },
-          element("strong", null, game.title),
-          element("span", { class: "quiet" }, game.about),
-          element("small", null, game.roles.length === 1 ? "a puzzle" : game.roles.join(", ")),
-        ),
-      ),
-    ),
-    games.length === 0 && element("li", { class: "quiet" }, "No game of that name."),
-  );
-}
+const own = { page: null };
 
 /** What was pasted as a position. */
 function position() {
@@ -722,24 +700,14 @@ async function route() {
 async function start() {
   byId("wordmark").replaceWith(wordmark());
   byId("options").addEventListener("submit", (event) => event.preventDefault());
-  byId("find").addEventListener("input", showGames);
   byId("leave").addEventListener("click", () => {
     if (own.page !== null) tellTable(own.page.table, { do: "close" }).catch(() => {});
-  });
-  byId("own-file").addEventListener("change", async (event) => {
-    const [file] = event.target.files;
-    if (file === undefined) return;
-    byId("own-rules").value = await file.text();
-    byId("own-name").value = file.name.replace(/\.[a-z]+$/i, "");
   });
   byId("own-study").addEventListener("click", () => {
     open({ rules: byId("own-rules").value, name: byId("own-name").value, study: position() });
   });
   window.addEventListener("hashchange", route);
-  const opened = route();
-  own.games = await askGames();
-  showGames();
-  await opened;
+  await Promise.all([route(), offerGames((game) => open({ game: game.name, study: position() }))]);
 }
 
 start();

@@ -135,8 +135,8 @@ export function lineText(line, remarks = []) {
 }
 
 /**
- * The joint moves of a text for so many roles: `{ line, problem }`. A comment begins with a semicolon. Where one role plays,
- * a line may be its move without the parentheses around it.
+ * The joint moves of a text, each with `nRoles` moves: `{ line, problem }`. A comment begins with a
+ * semicolon. In a game of one role a line may be its move without the parentheses around it.
  */
 export function readLine(text, nRoles) {
   if (text.length > LONGEST_TEXT) return { line: [], problem: "the text is too long" };

@@ -6,13 +6,13 @@ use std::sync::Arc;
 use panza::arena::engine_choice::build_machine;
 use panza::arena::game_source::Game;
 use panza::build::{self, PlayoutPolicy};
-use panza::gdl;
+use panza::gdl::{self, Rules};
 use panza::ground::Budget;
 use panza::ids::{MoveId, RoleId};
 use panza::machine::lanes::gang::GangLayout;
 use panza::machine::lanes::interpret::Features;
 use panza::machine::random::Random;
-use panza::machine::{Machine, PlayoutTotals, Reasoner};
+use panza::machine::{BatchPlayouts, Machine, PlayoutTotals, Reasoner};
 
 /// Playouts of the slow twin.
 const PLAYOUTS: u32 = 300;
@@ -113,35 +113,84 @@ impl Twin {
     }
 }
 
+/// A game whose roles prefer moves, by lanes.
+struct Lanes {
+    machine: Arc<dyn Machine>,
+    gang: Box<dyn BatchPlayouts>,
+}
+
+impl Lanes {
+    fn new(rules: &Rules) -> Self {
+        let machine = build_machine(rules).expect("it has a network");
+        let budget = Budget::generous();
+        let compiled = build::compile(rules, budget).expect("it has a network");
+        let programs = |policy| compiled.lanes.programs(budget, policy);
+        let even = programs(PlayoutPolicy::Uniform).expect("it fits lanes");
+        let programs = programs(PlayoutPolicy::Decisive).expect("it fits lanes");
+        assert!(
+            programs.n_operations() > even.n_operations(),
+            "nothing is seen of wins"
+        );
+        let n_roles = machine.info().n_roles();
+        let layout = Arc::new(GangLayout::new(&programs, n_roles, Features::detect(), 4));
+        let gang = layout.gang(&mut Random::new(1), MAX_STEPS);
+        Self { machine, gang }
+    }
+
+    /// The game of a rulesheet without faults.
+    fn of_text(text: &str) -> Self {
+        let (rules, faults) = gdl::load(text);
+        assert!(faults.is_empty(), "{faults:?}");
+        Self::new(&rules)
+    }
+
+    /// The results of `samples` playouts.
+    fn play(&mut self, state: &[u64], samples: u32) -> PlayoutTotals {
+        let mut tally = PlayoutTotals::default();
+        let ticket = self.gang.submit(state, samples);
+        ticket.expect("the state is in play");
+        while self.gang.take_finished(&mut tally).is_none() {
+            self.gang.advance();
+        }
+        tally
+    }
+
+    fn twin(&self) -> Twin {
+        Twin {
+            reasoner: Arc::clone(&self.machine).reasoner(),
+            machine: Arc::clone(&self.machine),
+        }
+    }
+
+    /// Whether playouts from the initial state are alike on average: `slowly` has the steps and the
+    /// first role's goal of each that was played slowly.
+    fn assert_alike(&mut self, name: &str, slowly: &[[f64; 2]]) {
+        let tally = self.play(&self.machine.initial_state(), ABREAST);
+        let abreast = [tally.steps, tally.totals[0]].map(|sum| sum as f64 / f64::from(ABREAST));
+        for (index, what) in ["length", "goal"].into_iter().enumerate() {
+            let count = slowly.len() as f64;
+            let mean = slowly.iter().map(|one| one[index]).sum::<f64>() / count;
+            let squares = slowly.iter().map(|one| (one[index] - mean).powi(2));
+            let error = (squares.sum::<f64>() / count / count).sqrt();
+            println!(
+                "{name}: {what} {mean:.2} (+-{error:.2}) slowly, {:.2} by lanes",
+                abreast[index]
+            );
+            assert!(
+                (abreast[index] - mean).abs() <= ERRORS * error,
+                "{name}: {what} is {mean} (+-{error}) slowly, {} by lanes",
+                abreast[index]
+            );
+        }
+    }
+}
+
 /// Compares both on one of our games.
 fn compare(name: &str) {
     let game = Game::load(name).expect("the game is one of ours");
-    let machine = build_machine(&game.rules).expect("it has a network");
-    let budget = Budget::generous();
-    let compiled = build::compile(&game.rules, budget).expect("it has a network");
-    let programs = compiled.lanes.programs(budget, PlayoutPolicy::Decisive);
-    let programs = programs.expect("it fits lanes");
-    let even = compiled.lanes.programs(budget, PlayoutPolicy::Uniform);
-    let even = even.expect("it fits lanes").n_operations();
-    assert!(
-        programs.n_operations() > even,
-        "{name}: nothing is seen of wins"
-    );
-    let layout = Arc::new(GangLayout::new(&programs, 2, Features::detect(), 4));
-    let mut gang = layout.gang(&mut Random::new(1), MAX_STEPS);
-    let mut play = |state: &[u64], samples: u32| {
-        let mut tally = PlayoutTotals::default();
-        gang.submit(state, samples).expect("the state is in play");
-        while gang.take_finished(&mut tally).is_none() {
-            gang.advance();
-        }
-        tally
-    };
-    let mut twin = Twin {
-        reasoner: Arc::clone(&machine).reasoner(),
-        machine,
-    };
-    // Whoever can win wins.
+    let mut lanes = Lanes::new(&game.rules);
+    let mut twin = lanes.twin();
+    // A role that can win at once wins.
     let mut random = Random::new(2);
     let mut n_wins = 0;
     while n_wins < 40 {
@@ -149,7 +198,7 @@ fn compare(name: &str) {
         while !twin.is_over(&state) {
             let turn = twin.turn(&state);
             if turn.wins.contains(&true) {
-                let tally = play(&state, FROM_A_WIN);
+                let tally = lanes.play(&state, FROM_A_WIN);
                 assert_eq!(tally.totals[turn.mover], 100 * u64::from(FROM_A_WIN));
                 assert_eq!(tally.steps, u64::from(FROM_A_WIN));
                 n_wins += 1;
@@ -158,25 +207,8 @@ fn compare(name: &str) {
             state.clone_from(&turn.after[index]);
         }
     }
-    // Whole playouts are alike on average.
     let played: Vec<[f64; 2]> = (0..PLAYOUTS).map(|_| twin.playout(&mut random)).collect();
-    let tally = play(&twin.machine.initial_state(), ABREAST);
-    let abreast = [tally.steps, tally.totals[0]].map(|sum| sum as f64 / f64::from(ABREAST));
-    for (index, what) in ["length", "goal"].into_iter().enumerate() {
-        let count = f64::from(PLAYOUTS);
-        let mean = played.iter().map(|one| one[index]).sum::<f64>() / count;
-        let squares = played.iter().map(|one| (one[index] - mean).powi(2));
-        let error = (squares.sum::<f64>() / count / count).sqrt();
-        println!(
-            "{name}: {what} {mean:.2} (+-{error:.2}) slowly, {:.2} by lanes",
-            abreast[index]
-        );
-        assert!(
-            (abreast[index] - mean).abs() <= ERRORS * error,
-            "{name}: {what} is {mean} (+-{error}) slowly, {} by lanes",
-            abreast[index]
-        );
-    }
+    lanes.assert_alike(name, &played);
 }
 
 #[test]
@@ -230,15 +262,8 @@ fn pile() -> String {
 
 #[test]
 fn wins_are_played_where_chance_moves_next() {
-    let (rules, faults) = gdl::load(&pile());
-    assert!(faults.is_empty(), "{faults:?}");
-    let budget = Budget::generous();
-    let compiled = build::compile(&rules, budget).expect("it has a network");
-    let machine = build_machine(&rules).expect("it has a network");
-    let programs = compiled.lanes.programs(budget, PlayoutPolicy::Decisive);
-    let programs = programs.expect("it fits lanes");
-    let layout = Arc::new(GangLayout::new(&programs, 3, Features::detect(), 4));
-    let mut gang = layout.gang(&mut Random::new(1), MAX_STEPS);
+    let mut lanes = Lanes::of_text(&pile());
+    let machine = Arc::clone(&lanes.machine);
     let mut reasoner = Arc::clone(&machine).reasoner();
     let mut state = machine.initial_state();
     for texts in [
@@ -264,12 +289,7 @@ fn wins_are_played_where_chance_moves_next() {
         reasoner.next_state(&moves, &mut next);
         state = next;
     }
-    let mut tally = PlayoutTotals::default();
-    gang.submit(&state, FROM_A_WIN)
-        .expect("the state is in play");
-    while gang.take_finished(&mut tally).is_none() {
-        gang.advance();
-    }
+    let tally = lanes.play(&state, FROM_A_WIN);
     // Blue is to move at 10 and wins by adding 2 or 3.
     let all = 100 * u64::from(FROM_A_WIN);
     assert_eq!(tally.totals, [0, all, 0]);
@@ -354,30 +374,11 @@ fn at_once(twin: &mut Twin, state: &[u64]) -> [Vec<MoveId>; 2] {
 
 #[test]
 fn moves_that_end_the_game_whatever_the_others_do_are_avoided() {
-    let (rules, faults) = gdl::load(&trails());
-    assert!(faults.is_empty(), "{faults:?}");
-    let budget = Budget::generous();
-    let compiled = build::compile(&rules, budget).expect("it has a network");
-    let machine = build_machine(&rules).expect("it has a network");
-    let programs = compiled.lanes.programs(budget, PlayoutPolicy::Decisive);
-    let programs = programs.expect("it fits lanes");
-    let layout = Arc::new(GangLayout::new(&programs, 2, Features::detect(), 4));
-    let mut gang = layout.gang(&mut Random::new(1), MAX_STEPS);
-    let mut twin = Twin {
-        reasoner: Arc::clone(&machine).reasoner(),
-        machine,
-    };
+    let mut lanes = Lanes::of_text(&trails());
+    let mut twin = lanes.twin();
     let start = twin.machine.initial_state();
-    let mut tally = PlayoutTotals::default();
-    gang.submit(&start, ABREAST).expect("the state is in play");
-    while gang.take_finished(&mut tally).is_none() {
-        gang.advance();
-    }
     let mut random = Random::new(2);
-    let count = 2_000;
-    let mut sums = [0.0; 2];
-    let mut squares = [0.0; 2];
-    for _ in 0..count {
+    let slowly = (0..2_000).map(|_| {
         let mut state = start.clone();
         let mut steps = 0.0;
         while !twin.is_over(&state) {
@@ -389,23 +390,8 @@ fn moves_that_end_the_game_whatever_the_others_do_are_avoided() {
             state = next;
             steps += 1.0;
         }
-        for (index, number) in [steps, f64::from(twin.goals(&state)[0])]
-            .into_iter()
-            .enumerate()
-        {
-            sums[index] += number;
-            squares[index] += number * number;
-        }
-    }
-    let count = f64::from(count);
-    let abreast = [tally.steps, tally.totals[0]].map(|sum| sum as f64 / f64::from(ABREAST));
-    for index in 0..2 {
-        let mean = sums[index] / count;
-        let error = ((squares[index] / count - mean * mean) / count).sqrt();
-        assert!(
-            (abreast[index] - mean).abs() <= ERRORS * error,
-            "{mean} (+-{error}) slowly, {} by lanes",
-            abreast[index]
-        );
-    }
+        [steps, f64::from(twin.goals(&state)[0])]
+    });
+    let slowly: Vec<[f64; 2]> = slowly.collect();
+    lanes.assert_alike("trails", &slowly);
 }

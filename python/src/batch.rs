@@ -98,7 +98,7 @@ impl Batch {
     /// Initial states.
     ///
     /// # Errors
-    /// So many take too much memory.
+    /// The states would take more than `MAX_BYTES` of memory.
     pub fn initial(core: &Arc<Core>, n: usize, options: Options) -> Result<Self, BatchError> {
         let mut batch = Self::with_rows(core, n, options)?;
         for row in 0..n {
@@ -184,7 +184,7 @@ impl Batch {
     /// States with these words, evaluated. Their games begin here.
     ///
     /// # Errors
-    /// So many take too much memory.
+    /// The states would take more than `MAX_BYTES` of memory.
     pub fn of_states(
         core: &Arc<Core>,
         states: &[u64],
@@ -214,7 +214,7 @@ impl Batch {
     /// The states of some rows, in this order.
     ///
     /// # Errors
-    /// So many take too much memory.
+    /// The states would take more than `MAX_BYTES` of memory.
     pub fn select(&self, rows: &[usize]) -> Result<Self, BatchError> {
         let mut batch = Self::with_rows(&self.core, rows.len(), self.options)?;
         batch.draws = self.draws;
@@ -233,7 +233,7 @@ impl Batch {
     /// Adds the states of another batch of the same game.
     ///
     /// # Errors
-    /// So many take too much memory.
+    /// The states would take more than `MAX_BYTES` of memory.
     pub fn append(&mut self, other: &Self) -> Result<(), BatchError> {
         let n = self.len() + other.len();
         let bytes = n.saturating_mul(Self::row_bytes(&self.core));

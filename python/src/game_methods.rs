@@ -1,5 +1,7 @@
 //! The methods of `Game`: names, batches, and jobs.
 
+use std::sync::Arc;
+
 use pyo3::exceptions::{PyIndexError, PyKeyError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
@@ -7,7 +9,9 @@ use pyo3::types::{PyDict, PyTuple};
 use numpy::{PyArrayMethods, PyUntypedArrayMethods};
 
 use crate::batch::{Batch, Options};
+use crate::batch_error::BatchError;
 use crate::calls::{self, Evaluation, SearchArguments};
+use crate::core::Core;
 use crate::game::{Game, MAX_STEPS, PyDiagnostic};
 use crate::interrupt::interruptible;
 use crate::jobs;
@@ -128,16 +132,8 @@ impl Game {
         max_steps: u32,
         threads: usize,
     ) -> PyResult<States> {
-        let threads = crate::game::threads(threads)?;
-        let options = Options {
-            seed,
-            auto_reset,
-            max_steps,
-            threads,
-        };
-        let core = &slf.get().core;
-        let batch = slf.py().detach(|| Batch::initial(core, batch, options))?;
-        Ok(States::new(slf, batch))
+        let options = options(seed, auto_reset, max_steps, threads)?;
+        states(slf, |core| Batch::initial(core, batch, options))
     }
 
     /// A batch of states given by lists of facts, one list for each state.
@@ -150,7 +146,7 @@ impl Game {
         max_steps: u32,
         threads: usize,
     ) -> PyResult<States> {
-        let threads = crate::game::threads(threads)?;
+        let options = options(seed, auto_reset, max_steps, threads)?;
         let core = &slf.get().core;
         let mut states = Vec::new();
         for (index, facts) in facts.iter().enumerate() {
@@ -158,16 +154,7 @@ impl Game {
             let wrong = |error| PyValueError::new_err(format!("state {index}: {error}"));
             states.extend(state.map_err(wrong)?);
         }
-        let options = Options {
-            seed,
-            auto_reset,
-            max_steps,
-            threads,
-        };
-        let batch = slf
-            .py()
-            .detach(|| Batch::of_states(core, &states, options))?;
-        Ok(States::new(slf, batch))
+        self::states(slf, |core| Batch::of_states(core, &states, options))
     }
 
     /// A batch of states given by their words: `(batch, words)` of uint64, as `States.packed`.
@@ -180,7 +167,7 @@ impl Game {
         max_steps: u32,
         threads: usize,
     ) -> PyResult<States> {
-        let threads = crate::game::threads(threads)?;
+        let options = options(seed, auto_reset, max_steps, threads)?;
         let core = &slf.get().core;
         let words = core.sizes.state_words;
         let wrong = |found: String| {
@@ -204,16 +191,7 @@ impl Game {
         {
             return Err(wrong("bits beyond the last fact".to_string()));
         }
-        let options = Options {
-            seed,
-            auto_reset,
-            max_steps,
-            threads,
-        };
-        let batch = slf
-            .py()
-            .detach(|| Batch::of_states(core, &states, options))?;
-        Ok(States::new(slf, batch))
+        self::states(slf, |core| Batch::of_states(core, &states, options))
     }
 
     /// The faults of the rules, and what random games show.
@@ -454,4 +432,24 @@ impl Game {
             self.n_facts()
         )
     }
+}
+
+/// The options of a batch.
+fn options(seed: u64, auto_reset: bool, max_steps: u32, threads: usize) -> PyResult<Options> {
+    Ok(Options {
+        seed,
+        auto_reset,
+        max_steps,
+        threads: crate::game::threads(threads)?,
+    })
+}
+
+/// States of a game, from a batch that is made without the interpreter's lock.
+fn states(
+    game: &Bound<'_, Game>,
+    make: impl FnOnce(&Arc<Core>) -> Result<Batch, BatchError> + Send,
+) -> PyResult<States> {
+    let core = &game.get().core;
+    let batch = game.py().detach(|| make(core))?;
+    Ok(States::new(game, batch))
 }

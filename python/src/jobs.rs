@@ -31,10 +31,10 @@ pub struct Checked {
     pub longest: u32,
 }
 
-/// Plays random games, each of at most so many steps.
+/// Plays random games, each of at most `max_steps` steps.
 ///
 /// # Errors
-/// So many take too much memory.
+/// The states would take more than `MAX_BYTES` of memory.
 pub fn check_games(
     core: &Arc<Core>,
     games: usize,

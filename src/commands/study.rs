@@ -38,7 +38,7 @@ const BUILD_TIME: Duration = Duration::from_secs(120);
 const PATIENCE: Duration = Duration::from_secs(30);
 /// How long the page is thought about at each position.
 const THINKING: f64 = 30.0;
-/// The progress is shown so often.
+/// Time between two updates of the progress.
 const SHOW_EVERY: Duration = Duration::from_millis(200);
 
 #[derive(Args, Debug)]
@@ -235,11 +235,8 @@ fn open_browser(address: &str) {
         "explorer"
     } else {
         // Without a screen an opener would take the terminal.
-        let has_screen = ["DISPLAY", "WAYLAND_DISPLAY"].into_iter();
-        if !has_screen
-            .into_iter()
-            .any(|name| std::env::var_os(name).is_some())
-        {
+        let mut screens = ["DISPLAY", "WAYLAND_DISPLAY"].into_iter();
+        if !screens.any(|name| std::env::var_os(name).is_some()) {
             return;
         }
         "xdg-open"

@@ -167,7 +167,7 @@ pub(super) fn run(arguments: &BlundersArguments, output: Output) -> anyhow::Resu
     Ok(Outcome::holds_if(is_good))
 }
 
-/// Plays on from an opening, both roles by searches of so many iterations.
+/// Plays on from an opening, both roles by searches of `strength` iterations a move.
 fn play(
     machine: &Arc<dyn Machine>,
     mut line: Line,

@@ -17,7 +17,7 @@ use crate::core::Core;
 pub struct Rollouts {
     /// Games from each state.
     pub games: u32,
-    /// A game is cut off after so many steps.
+    /// Steps after which a game is cut off.
     pub max_steps: u32,
     /// Seed of the random numbers.
     pub seed: u64,
@@ -25,7 +25,7 @@ pub struct Rollouts {
     pub threads: usize,
 }
 
-/// What the games from each state came to.
+/// The results of the games from each state.
 #[derive(Clone, Debug, Default)]
 pub struct RolloutMeans {
     /// For each state and role the mean goal.

@@ -26,7 +26,7 @@ pub struct SelfPlayOptions {
     pub iterations: u64,
     /// The joint moves of a game that are drawn by visits.
     pub drawn_moves: u32,
-    /// A game is cut off after so many steps.
+    /// Steps after which a game is cut off.
     pub max_steps: u32,
     /// Threads, each with a game.
     pub threads: usize,

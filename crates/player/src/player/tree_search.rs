@@ -48,7 +48,7 @@ pub fn search_config(settings: &SearchSettings, seed: u64) -> SearchConfig {
     }
 }
 
-/// Rollout threads on so many cores: one core is for the thread that writes the graph, and from
+/// Rollout threads on `cores` cores: one core is for the thread that writes the graph, and from
 /// eight cores on another one for everything else.
 fn default_threads(cores: usize) -> usize {
     let others = if cores >= 8 { 2 } else { 1 };

@@ -22,14 +22,15 @@ use panza_machine::machine::Machine;
 use panza_rules::ids::{Id, MoveId, RoleId};
 use panza_search::search::{Limit, MoveReport, Search, SearchConfig, StopReason};
 
-/// A doubtful loss of value gets so many times the time of a position more, before and after the
-/// move, where neither is proven, and where only one is.
+/// Where a loss of value is doubtful, the positions before and after the move are searched again,
+/// for the time of a position times [`DOUBT`] where neither value is proven, and times
+/// [`HALF_PROVEN_DOUBT`] where one of them is.
 const DOUBT: u32 = 3;
 const HALF_PROVEN_DOUBT: u32 = 8;
 /// A loss of value is doubtful from this part of the threshold on.
 const DOUBTFUL: f64 = 0.4;
-/// Where only one of both values is proven, a move must lose at least so many points to be named: a
-/// value that is not proven is often far from the truth there.
+/// Points that a move must lose to be named where one of both values is proven and the other is
+/// not: the latter is often far from the truth there.
 const HALF_PROVEN: f64 = 60.0;
 /// Expansions of the proof-number search for each iteration: proofs say more here than in a match.
 const PROOF_EFFORT: f32 = 1.0;

@@ -104,7 +104,8 @@ pub(super) struct Graph {
     pub(super) retired: u64,
     /// The sum of the values of the pair, while it was the same in all results.
     pub(super) fixed_sum: Option<f32>,
-    /// The same once there are so many results that proofs rely on it.
+    /// The same after `iteration::MIN_SUMS` results. Bounds of nodes in which several roles choose
+    /// rely on it: it is observed, not proven.
     pub(super) sure_sum: Option<u16>,
     score_ranges: Arc<[ScoreRange]>,
     // Buffers of single functions, kept so that nothing is allocated per iteration.

@@ -20,8 +20,9 @@ use panza_rules::ids::{Id, NodeId};
 const MIN_IN_FLIGHT: u32 = 16;
 const VISITS_PER_REQUEST: u32 = 64;
 
-/// Results after which a sum of goals that was always the same is taken for fixed in proofs.
-const MIN_SUMS: u64 = 1000;
+/// Results after which a sum of goals that was always the same is taken for fixed in proofs. It is
+/// an assumption: a sum that differs later makes bounds wrong that were narrowed by it before.
+pub(super) const MIN_SUMS: u64 = 1000;
 
 /// Weight of one result in the mean number of playouts of recent results.
 const RECENT_RESULT: f32 = 1.0 / 256.0;

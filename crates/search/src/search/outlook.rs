@@ -74,7 +74,7 @@ impl Search {
         outlook.collect()
     }
 
-    /// The joint moves that the search expects from the current state on, at most so many. The line
+    /// The joint moves that the search expects from the current state on, at most `most`. The line
     /// ends where chance draws, where nothing was searched, and with the game.
     pub fn principal_line(&mut self, most: usize) -> Vec<Vec<MoveId>> {
         self.expand_root();

@@ -17,6 +17,7 @@ use rustc_hash::{FxHashMap, FxHasher};
 
 use super::Search;
 use super::config::SearchConfig;
+use super::iteration::MIN_SUMS;
 use super::pool::PoolId;
 use super::proof_numbers::{Answer, ProofNumberSearch, Question};
 use super::record::{Bounds, EdgeId, SIMULTANEOUS};
@@ -31,8 +32,6 @@ const ITERATIONS_PER_SLICE: u64 = 16;
 const MAX_CHILDREN: usize = 3;
 /// The weight of questions about the root against those about a child with all visits.
 const ROOT_WEIGHT: f32 = 2.0;
-/// Playouts after which a sum of goals that was always the same is taken for fixed.
-const MIN_PLAYOUTS: u64 = 1000;
 /// The greatest part of the search's memory for its table, and the most bytes.
 const MEMORY_SHARE: usize = 16;
 const MAX_TABLE_BYTES: usize = 64 << 20;
@@ -230,7 +229,7 @@ impl Search {
     /// proof-number search and in enough playouts.
     fn fixed_sum(&self, proofs: &ProofNumberSearch) -> Option<u16> {
         let of_playouts = self.graph.fixed_sum.map(|sum| sum as u16);
-        let is_sure = self.counters.playouts >= MIN_PLAYOUTS && of_playouts == proofs.fixed_sum();
+        let is_sure = self.counters.playouts >= MIN_SUMS && of_playouts == proofs.fixed_sum();
         of_playouts.filter(|_| is_sure)
     }
 

@@ -190,7 +190,7 @@ impl Host {
         })
     }
 
-    /// The settings of a search, of which the table keeps so many.
+    /// The settings of a search, where the table keeps `n_searches` that share its memory.
     pub fn search_config(&self, n_searches: usize) -> SearchConfig {
         SearchConfig {
             rollout_threads: 0,

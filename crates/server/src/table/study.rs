@@ -31,10 +31,10 @@ const N_SEARCHES: usize = 4;
 /// Moves and joint moves of a line that are reported.
 const MAX_CANDIDATES: usize = 40;
 const MAX_LINE_SHOWN: usize = 12;
-/// How often a report is made: at first, and after long.
+/// Time between two reports: at first, and after a position was searched for long.
 const FIRST_REPORTS: Duration = Duration::from_millis(100);
 const LATER_REPORTS: Duration = Duration::from_millis(600);
-/// A position is planned from once it has been looked at for so long.
+/// Time that a position is searched before planners begin.
 const GLANCE: Duration = Duration::from_millis(200);
 /// The longest search of a position in a look for blunders.
 const MAX_REVIEW_TIME: Duration = Duration::from_secs(10);
@@ -266,10 +266,10 @@ impl Host {
             line: Vec::new(),
             plan: None,
             alternatives: Vec::new(),
-            review: desk.review.as_ref().map(|review| ShownReview {
-                is_finished: desk.is_reviewed,
-                ..shown_review(review, info, name, texts)
-            }),
+            review: desk
+                .review
+                .as_ref()
+                .map(|review| shown_review(review, desk.is_reviewed, info, name, texts)),
         };
         if let Some(goals) = &self.view.goals {
             report.worth.values = goals.iter().map(|goal| goal.map(f64::from)).collect();
@@ -450,20 +450,21 @@ impl Desk {
     }
 }
 
-fn round(value: f32) -> f64 {
-    (f64::from(value) * 100.0).round() / 100.0
+/// A value to two places.
+fn round(value: impl Into<f64>) -> f64 {
+    (value.into() * 100.0).round() / 100.0
 }
 
 fn shown_worth(worth: &Worth) -> ShownWorth {
-    let rounded = |value: &Option<f64>| value.map(|value| (value * 100.0).round() / 100.0);
     ShownWorth {
-        values: worth.values.iter().map(rounded).collect(),
+        values: worth.values.iter().map(|value| value.map(round)).collect(),
         proven: worth.proven.clone(),
     }
 }
 
 fn shown_review(
     review: &Review,
+    is_finished: bool,
     info: &dyn GameInfo,
     name: impl Fn(usize) -> String,
     texts: impl Fn(Vec<Vec<MoveId>>) -> Vec<Vec<String>>,
@@ -474,7 +475,7 @@ fn shown_review(
     ShownReview {
         done,
         of,
-        is_finished: false,
+        is_finished,
         worths: worths.map(|worth| worth.map(shown_worth)).collect(),
         blunders: blunders
             .map(|found| ShownBlunder {

@@ -193,7 +193,7 @@ proptest! {
         unknown in prop::collection::vec(0u8..=100, 16),
     ) {
         let request = family(&round(&cells));
-        // Whatever the open cells come to.
+        // For any values of the cells that do not end the game.
         let value = |rows: &[u32], columns: &[u32]| {
             let cell = |row: u32, column: u32| {
                 let known = cells[row as usize][column as usize];

@@ -456,8 +456,9 @@ fn samples_adapt_to_the_playouts_in_flight() {
     assert_eq!(pipeline.samples(), 7);
 }
 
-#[test]
-fn a_fixed_number_of_samples_stays_and_playouts_in_flight_are_bounded() {
+/// Sends requests to two threads with 64 lanes, none of which answers, while at most `most` may be
+/// in flight. Returns their number, and the samples of the next one.
+fn sent_without_answers(most: u32) -> (u32, u32) {
     let gate = Arc::new(Mutex::new(()));
     let mut machine = Wide::endless(64);
     let closed = Arc::clone(&gate);
@@ -466,7 +467,7 @@ fn a_fixed_number_of_samples_stays_and_playouts_in_flight_are_bounded() {
     let mut pipeline = Pipeline::start(&machine, &wide_config(2, 10));
     let shut = gate.lock();
     let mut sent = 0;
-    while pipeline.has_room(u32::MAX) {
+    while pipeline.has_room(most) {
         pipeline.send(Box::new(RolloutRequest {
             state: vec![1],
             samples: pipeline.samples(),
@@ -474,33 +475,20 @@ fn a_fixed_number_of_samples_stays_and_playouts_in_flight_are_bounded() {
         }));
         sent += 1;
     }
+    drop(shut);
+    (sent, pipeline.samples())
+}
+
+#[test]
+fn a_fixed_number_of_samples_stays_and_playouts_in_flight_are_bounded() {
     // Each of the two threads accepts requests up to 512 playouts, and the writer up to 5/4 of its
     // lanes.
-    assert_eq!(sent, 2 * 52 + 8);
-    assert_eq!(pipeline.samples(), 10);
-    drop(shut);
+    assert_eq!(sent_without_answers(u32::MAX), (2 * 52 + 8, 10));
 }
 
 #[test]
 fn where_the_threads_have_all_that_is_allowed_the_writer_takes_as_many() {
-    let gate = Arc::new(Mutex::new(()));
-    let mut machine = Wide::endless(64);
-    let closed = Arc::clone(&gate);
-    machine.on_advance = Arc::new(move |_| drop(closed.lock()));
-    let machine: Arc<dyn Machine> = Arc::new(machine);
-    let mut pipeline = Pipeline::start(&machine, &wide_config(2, 10));
-    let shut = gate.lock();
-    let mut sent = 0;
-    while pipeline.has_room(4) {
-        pipeline.send(Box::new(RolloutRequest {
-            state: vec![1],
-            samples: pipeline.samples(),
-            ..RolloutRequest::default()
-        }));
-        sent += 1;
-    }
-    assert_eq!(sent, 4 + 4);
-    drop(shut);
+    assert_eq!(sent_without_answers(4), (4 + 4, 10));
 }
 
 #[test]

@@ -7,7 +7,7 @@
 //! Invariant: if any move of a role is legal, at least one remains.
 
 use super::cover::LutCover;
-use super::wins::{Bases, MAX_WORK, Win, choose, possible_moves};
+use super::wins::{Bases, MAX_WORK, Win, choose};
 use super::{Circuit, Literal};
 use crate::propnet::{Network, Signal};
 use panza_rules::gdl::CHANCE_ROLE;
@@ -19,37 +19,46 @@ const MAX_JOINT_MOVES: usize = 256;
 /// The legality of the moves of each role that are legal in some state.
 pub(super) type LegalMoves = IdVec<RoleId, Vec<(MoveId, Literal)>>;
 
-/// For each role the moves among which it chooses. `None` where one role chooses, there are too
-/// many joint moves, no move is decisive, or it takes more than `max_nodes` nodes.
+/// The roles with several moves where at least two have. `None` where fewer have, chance is among
+/// them, or the joint moves are too many.
+pub(super) fn choosing_at_once(
+    whole: &Network,
+    network: &Network,
+    legal: &LegalMoves,
+) -> Option<Vec<RoleId>> {
+    let choosing = legal.ids().filter(|&role| legal[role].len() > 1);
+    let choosing: Vec<RoleId> = choosing.collect();
+    let has_chance = choosing
+        .iter()
+        .any(|&role| network.roles[role] == CHANCE_ROLE);
+    let n_joint_moves =
+        n_joint_moves(legal).filter(|count| (1..=MAX_JOINT_MOVES).contains(count))?;
+    let work = n_joint_moves.saturating_mul(network.size() + whole.size());
+    let are_blocks = !network.blocks.is_empty() || !whole.blocks.is_empty();
+    let is_small = work.saturating_mul(choosing.len()) <= MAX_WORK;
+    (choosing.len() >= 2 && !has_chance && is_small && !are_blocks).then_some(choosing)
+}
+
+fn n_joint_moves(legal: &LegalMoves) -> Option<usize> {
+    let mut counts = legal.iter().map(Vec::len);
+    counts.try_fold(1usize, |product, count| product.checked_mul(count))
+}
+
+/// For each role the moves among which it chooses. `None` where no move is decisive, or it takes
+/// more than `max_nodes` nodes. `choosing` has the roles of [`choosing_at_once`].
 pub(super) fn preferred_at_once(
     whole: &Network,
     network: &Network,
     bases: &Bases,
     legal: &LegalMoves,
+    choosing: &[RoleId],
     circuit: &mut Circuit,
     max_nodes: usize,
 ) -> Option<LegalMoves> {
-    let moves = possible_moves(network);
-    let choosing = moves.ids().filter(|&role| moves[role].len() > 1);
-    let choosing: Vec<RoleId> = choosing.collect();
-    let n_joint_moves = moves
-        .iter()
-        .try_fold(1usize, |product, moves| product.checked_mul(moves.len()))?;
-    let work = n_joint_moves.saturating_mul(network.size() + whole.size());
-    let are_blocks = !network.blocks.is_empty() || !whole.blocks.is_empty();
-    if choosing.len() < 2
-        || choosing
-            .iter()
-            .any(|&role| network.roles[role] == CHANCE_ROLE)
-        || n_joint_moves > MAX_JOINT_MOVES
-        || work * choosing.len() > MAX_WORK
-        || are_blocks
-    {
-        return None;
-    }
+    let n_joint_moves = n_joint_moves(legal)?;
     let bound = circuit.nodes.len() + max_nodes;
     let mut preferred = legal.clone();
-    for &role in &choosing {
+    for &role in choosing {
         let win = Win::new(whole, role);
         let next: Vec<Signal> = win.needed.iter().map(|&base| network.next[base]).collect();
         let before = LutCover::new(network, win.with_known(bases.clone()), &next, 0);

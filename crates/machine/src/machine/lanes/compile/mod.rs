@@ -22,7 +22,7 @@ mod wins;
 
 use super::program::{Location, Program};
 use crate::propnet::{Network, Node, Phases, Signal};
-use at_once::{LegalMoves, preferred_at_once};
+use at_once::{LegalMoves, choosing_at_once, preferred_at_once};
 use choice::Choice;
 use circuit::{Circuit, Literal, Stage};
 use cover::LutCover;
@@ -441,8 +441,13 @@ fn prefer_at_once(
         return;
     }
     let (whole, max_nodes) = (decisive.whole, 2 * decisive.max_operations);
+    let Some(choosing) = choosing_at_once(whole, network, legal) else {
+        return;
+    };
     let mut tried = circuit.clone();
-    let preferred = preferred_at_once(whole, network, bases, legal, &mut tried, max_nodes);
+    let preferred = preferred_at_once(
+        whole, network, bases, legal, &choosing, &mut tried, max_nodes,
+    );
     if let Some(preferred) = preferred {
         *legal = preferred;
         *circuit = tried;
