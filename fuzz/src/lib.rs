@@ -311,7 +311,7 @@ pub fn notes(bytes: &[u8]) {
         matches: Vec::new(),
     };
     for machine in games() {
-        let Some(prior) = prior_study(machine.info(), &history) else {
+        let Some(prior) = prior_study(machine.info(), &history, || None) else {
             continue;
         };
         let known = prior.known;

@@ -21,7 +21,7 @@ use panza_arena::output::Output;
 use panza_machine::build::{self, BuildBudget, BuiltGame};
 use panza_machine::structure::step_budget::StepBudget;
 use panza_machine::structure::tuples::Tuples;
-use panza_player::metagame::{Parameters, Structure, move_order};
+use panza_player::metagame::{Parameters, Structure, find_prospects, move_order};
 use panza_search::learning::{Deadline, LearningBudget, learn};
 use panza_search::search::SearchConfig;
 use panza_sync::budget::Budget;
@@ -141,6 +141,7 @@ fn train_all(
     let tuples = network
         .and_then(|it| Tuples::find(it, &built.machine, &mut StepBudget::until(None)))
         .map(Arc::new);
+    let prospects = find_prospects(built).map(Arc::new);
     let mut sums = [0.0; 10];
     for seed in arguments.seed..arguments.seed + arguments.nets {
         let begin = clock();
@@ -158,6 +159,7 @@ fn train_all(
             &built.machine,
             structure.symmetries.as_deref(),
             tuples.clone(),
+            prospects.clone(),
             None,
             budget,
         );

@@ -5,6 +5,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use panza_machine::build::BuiltGame;
+use panza_machine::structure::prospects::Prospects;
 use panza_machine::structure::step_budget::StepBudget;
 use panza_machine::structure::symmetry::Symmetries;
 use panza_machine::structure::tuples::Tuples;
@@ -76,10 +77,17 @@ pub fn study(
         let mut budget = StepBudget::within(STEPS, limits(time, STRUCTURE_SHARE, stop));
         Tuples::find(network, &game.machine, &mut budget)
     });
+    let prospects = network.and_then(|network| {
+        Prospects::find(
+            network,
+            &mut StepBudget::within(STEPS, limits(time, STRUCTURE_SHARE, stop)),
+        )
+    });
     learning::learn(
         &game.machine,
         symmetries.as_ref(),
         tuples.map(Arc::new),
+        prospects.map(Arc::new),
         None,
         LearningBudget {
             games: usize::MAX,

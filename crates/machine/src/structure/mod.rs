@@ -18,6 +18,7 @@ pub mod implications;
 pub mod latches;
 pub mod mutex_groups;
 pub mod placements;
+pub mod prospects;
 pub mod score_ranges;
 pub mod signature;
 pub mod step_budget;

@@ -28,5 +28,5 @@ pub use notes::{notes, prior_study};
 pub use parameters::Parameters;
 pub use plan_note::PlanNote;
 pub use structure::Structure;
-pub use study::{PriorStudy, SampleSize, Study, StudyBudget, study};
+pub use study::{PriorStudy, SampleSize, Study, StudyBudget, find_prospects, study};
 pub use tuning::Trial;

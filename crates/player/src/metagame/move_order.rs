@@ -12,7 +12,7 @@ use std::time::Instant;
 
 use panza_machine::machine::{Expander, ExpansionStep, Machine, PositionBatch, Reasoner};
 use panza_rules::ids::{Id, MoveId, RoleId};
-use panza_search::learning::evaluation::Evaluation;
+use panza_search::learning::evaluation::{Evaluation, ValueReader};
 use panza_search::search::{Limit, Search, SearchConfig};
 
 /// How well an evaluation orders moves.
@@ -128,13 +128,15 @@ fn values(
         .collect();
     let mut positions = PositionBatch::default();
     expander.expand(&steps, false, &mut positions);
+    let mut reader = ValueReader::new(evaluation);
+    reader.load(evaluation, &positions);
     let mut values = vec![0.0; joint_move.len()];
     (0..positions.len())
         .map(|index| {
             if positions.terminal[index] {
                 return f32::from(positions.goals(index)[role].unwrap_or(0));
             }
-            evaluation.values(positions.state(index), &mut values);
+            reader.values(evaluation, index, positions.state(index), &mut values);
             values[role]
         })
         .collect()

@@ -18,6 +18,7 @@ use super::study::{PriorStudy, Study};
 use crate::memory::Kind;
 use panza_machine::machine::GameInfo;
 use panza_machine::machine::random::Random;
+use panza_machine::structure::prospects::{Prospects, WORD_BITS};
 use panza_machine::structure::tuples::{Tuples, Variable};
 use panza_rules::ids::{BaseId, Id};
 use panza_search::learning::Known;
@@ -56,6 +57,18 @@ fn evaluation_note(info: &dyn GameInfo, evaluation: &Evaluation, study: &Study) 
         "bias": numbers(&weights.bias.0),
         "outputs": weights.outputs.iter().map(|row| numbers(&row.0)).collect::<Vec<_>>(),
     });
+    let of_roles = |of_row: &dyn Fn(usize) -> Value| -> Map<String, Value> {
+        let roles = info.roles();
+        let roles = roles.iter().enumerate().filter_map(|(role, name)| {
+            let first = evaluation.first_prospect(role)?;
+            let rows: Vec<Value> = (first..first + WORD_BITS).map(of_row).collect();
+            Some((term(name), rows.into()))
+        });
+        roles.collect()
+    };
+    if evaluation.prospects().is_some() {
+        note["prospects"] = of_roles(&|row| numbers(&weights.rows[row].0)).into();
+    }
     if let Some(sums) = &study.sums {
         let of_rows = facts.iter().zip(&sums.rows);
         let of_rows: Map<String, Value> = of_rows
@@ -67,6 +80,10 @@ fn evaluation_note(info: &dyn GameInfo, evaluation: &Evaluation, study: &Study) 
             "outputs": numbers(&sums.outputs),
             "tables": numbers(&sums.tables),
         });
+        if evaluation.prospects().is_some() && sums.rows.len() == weights.rows.len() {
+            let of_rows = of_roles(&|row| rounded(sums.rows[row]).into());
+            note["gradients"]["prospects"] = of_rows.into();
+        }
     }
     if let Some(tuples) = evaluation.tuples() {
         let facts_of = |variable: &Variable| -> Vec<String> {
@@ -82,8 +99,13 @@ fn evaluation_note(info: &dyn GameInfo, evaluation: &Evaluation, study: &Study) 
     note
 }
 
-/// The study in the notes of earlier matches. `None` where no note fits.
-pub fn prior_study(info: &dyn GameInfo, history: &GameHistory) -> Option<PriorStudy> {
+/// The study in the notes of earlier matches. `None` where no note fits. `find_prospects` finds the
+/// prospects of the game at hand, which are needed where the notes have weights of some.
+pub fn prior_study(
+    info: &dyn GameInfo,
+    history: &GameHistory,
+    find_prospects: impl FnOnce() -> Option<Prospects>,
+) -> Option<PriorStudy> {
     let note = history.note(Kind::Evaluation)?;
     // Outputs are in the order of roles.
     if note["roles"] != json!(roles(info)) {
@@ -103,10 +125,23 @@ pub fn prior_study(info: &dyn GameInfo, history: &GameHistory) -> Option<PriorSt
     let fresh = fresh.weights();
     let rows = facts.iter().zip(&fresh.rows);
     let rows = rows.map(|(fact, fresh)| row(stored.get(fact.as_str())?, n_units, fresh));
+    let mut rows = rows.collect::<Option<Vec<Row>>>()?;
+    let prospects = match &note["prospects"] {
+        Value::Null => None,
+        of_roles => {
+            rows.resize(facts.len().div_ceil(64).max(1) * 64, Row::ZERO);
+            for role in info.roles() {
+                let of_role = of_roles[term(&role)].as_array()?;
+                let of_role = of_role.iter().map(|it| row(it, n_units, &Row::ZERO));
+                rows.extend(of_role.collect::<Option<Vec<Row>>>()?);
+            }
+            Some(Arc::new(find_prospects()?))
+        }
+    };
     let outputs = note["outputs"].as_array()?.iter();
     let weights = Weights {
         fixed_sum,
-        rows: rows.collect::<Option<_>>()?,
+        rows,
         bias: row(&note["bias"], n_units, &fresh.bias)?,
         outputs: outputs
             .map(|output| row(output, n_units, &Row::ZERO))
@@ -120,9 +155,9 @@ pub fn prior_study(info: &dyn GameInfo, history: &GameHistory) -> Option<PriorSt
         Value::Null => None,
         note => Some(Arc::new(read_tuples(note, facts)?)),
     };
-    let evaluation = Evaluation::from_weights(info.n_roles(), tuples, weights)?;
+    let evaluation = Evaluation::from_weights(info.n_roles(), tuples, prospects, weights)?;
     let sums = (n_units == UNITS)
-        .then(|| gradient_sums(&note["gradients"], facts))
+        .then(|| gradient_sums(&note["gradients"], info, facts))
         .flatten();
     let exploration = history
         .note(Kind::Parameters)
@@ -143,12 +178,19 @@ fn roles(info: &dyn GameInfo) -> Vec<String> {
     roles.iter().map(|role| term(role)).collect()
 }
 
-fn gradient_sums(note: &Value, facts: &[String]) -> Option<GradientSums> {
+fn gradient_sums(note: &Value, info: &dyn GameInfo, facts: &[String]) -> Option<GradientSums> {
     let number = |value: &Value| value.as_f64().map(|number| number as f32);
     let of_facts = note["rows"].as_object()?;
     let rows = facts.iter().map(|fact| number(of_facts.get(&term(fact))?));
+    let mut rows = rows.collect::<Option<Vec<f32>>>()?;
+    if let Some(of_roles) = note["prospects"].as_object() {
+        rows.resize(facts.len().div_ceil(64).max(1) * 64, 0.0);
+        for role in info.roles() {
+            rows.extend(read_numbers(of_roles.get(&term(&role))?)?);
+        }
+    }
     Some(GradientSums {
-        rows: rows.collect::<Option<_>>()?,
+        rows,
         bias: number(&note["bias"])?,
         outputs: read_numbers(&note["outputs"])?,
         tables: read_numbers(&note["tables"])?,
@@ -273,7 +315,7 @@ mod tests {
             notes: notes(machine.info(), &study),
             matches: Vec::new(),
         };
-        let prior = prior_study(machine.info(), &history).unwrap();
+        let prior = prior_study(machine.info(), &history, || None).unwrap();
         assert_eq!(prior.known.games, 1234);
         assert_eq!(prior.known.sums, study.sums);
         assert!((prior.exploration - 1.7).abs() < 1e-3);
@@ -284,6 +326,57 @@ mod tests {
         assert_eq!(prior.known.evaluation.tuples(), evaluation.tuples());
         prior.known.evaluation.values(&state, &mut after);
         assert!((before[0] - after[0]).abs() < 0.5, "{before:?} {after:?}");
+    }
+
+    #[test]
+    fn weights_of_prospects_are_restored() {
+        let (rules, _) = gdl::load(RACE);
+        let limits = panza_rules::ground::Budget::generous();
+        let built = panza_machine::build::compile(&rules, limits).unwrap();
+        let network = built.network.unwrap();
+        let machine: Arc<dyn Machine> = Arc::new(built.machine);
+        let find = || {
+            let mut budget = panza_machine::structure::step_budget::StepBudget::until(None);
+            Prospects::find(&network, &mut budget)
+        };
+        let n_facts = machine.info().facts().unwrap().len();
+        let fresh = Evaluation::new(2, n_facts, None, None, &mut Random::new(4)).unwrap();
+        let evaluation = fresh.with_prospects(Arc::new(find().unwrap())).unwrap();
+        let mut weights = evaluation.weights().clone();
+        for (row, number) in weights.rows.iter_mut().zip(1..) {
+            row.0[0] += number as f32 / 100.0;
+        }
+        let known = evaluation.prospects().cloned().map(Arc::new);
+        let evaluation = Evaluation::from_weights(2, None, known, weights).unwrap();
+        let sums = GradientSums {
+            rows: vec![2.5; evaluation.weights().rows.len()],
+            bias: 2.5,
+            outputs: vec![1.0, 0.25],
+            tables: Vec::new(),
+        };
+        let study = Study {
+            evaluation: Some(Arc::new(evaluation)),
+            games: 10,
+            sums: Some(sums),
+            ..Study::default()
+        };
+        let history = GameHistory {
+            is_exact: true,
+            notes: notes(machine.info(), &study),
+            matches: Vec::new(),
+        };
+        let prior = prior_study(machine.info(), &history, find).unwrap();
+        let [mut before, mut after] = [[0.0; 2]; 2];
+        let state = machine.initial_state();
+        study.evaluation.unwrap().values(&state, &mut before);
+        prior.known.evaluation.values(&state, &mut after);
+        assert!((before[0] - after[0]).abs() < 0.5, "{before:?} {after:?}");
+        assert_eq!(
+            prior.known.sums.unwrap().rows[n_facts.div_ceil(64) * 64],
+            2.5
+        );
+        // Without prospects at hand the weights say nothing.
+        assert!(prior_study(machine.info(), &history, || None).is_none());
     }
 
     #[test]
@@ -309,7 +402,9 @@ mod tests {
             notes: vec![(Kind::Evaluation, note)],
             matches: Vec::new(),
         };
-        let prior = prior_study(machine.info(), &history).unwrap().known;
+        let prior = prior_study(machine.info(), &history, || None)
+            .unwrap()
+            .known;
         assert!(prior.games == 7 && prior.sums.is_none());
         let mut values = [0.0; 2];
         let state = machine.initial_state();
@@ -356,7 +451,7 @@ mod tests {
                 notes: vec![(Kind::Evaluation, note)],
                 matches: Vec::new(),
             };
-            prior_study(machine.info(), &history)
+            prior_study(machine.info(), &history, || None)
         };
         for (weight, sum, is_kept) in [
             (100.0, None, true),
@@ -379,7 +474,7 @@ mod tests {
                 notes: vec![(Kind::Evaluation, note)],
                 matches: Vec::new(),
             };
-            prior_study(machine.info(), &history)
+            prior_study(machine.info(), &history, || None)
         };
         for note in [
             json!(null),

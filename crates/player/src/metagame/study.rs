@@ -17,6 +17,7 @@ use crate::config::MetagameSettings;
 use panza_machine::build::BuiltGame;
 use panza_machine::structure::autonomous::{self, Autonomous};
 use panza_machine::structure::distances::{Distances, distances};
+use panza_machine::structure::prospects::Prospects;
 use panza_machine::structure::step_budget::StepBudget;
 use panza_machine::structure::tuples::Tuples;
 use panza_search::learning::evaluation::{Evaluation, GradientSums};
@@ -102,6 +103,10 @@ const DISTANCES_SHARE: f64 = 0.1;
 const SAMPLING_SHARE: f64 = 0.5;
 /// Of the time left, the tuples of the evaluation.
 const TUPLES_SHARE: f64 = 0.05;
+/// Steps for prospects, some tens of milliseconds.
+const PROSPECT_STEPS: u64 = 1 << 24;
+/// Larger prospects cost more visits than they are worth: in Hex nine of ten (docs/strength.md).
+const MAX_PROSPECT_SIZE: usize = 40_000;
 /// The share of the time left for training, where settings are tuned too and where not.
 const LEARNING_SHARE: f64 = 0.65;
 const LEARNING_SHARE_ALONE: f64 = 0.9;
@@ -146,6 +151,12 @@ pub fn study(
     }
     study.learn(game, config, budget);
     study
+}
+
+/// The prospects of a game, equal ones for equal networks. `None` where it is too large.
+pub fn find_prospects(game: &BuiltGame) -> Option<Prospects> {
+    let network = game.network.as_ref()?;
+    Prospects::find(network, &mut StepBudget::new(PROSPECT_STEPS, None))
 }
 
 impl StudyBudget {
@@ -204,14 +215,17 @@ impl Study {
             games: self.games,
             sums: self.sums.take(),
         });
-        // A known evaluation has its own tuples.
+        // A known evaluation has its own tuples and prospects.
         let network = game.network.as_ref().filter(|_| known.is_none());
         let of_tuples = &mut StepBudget::within(STEPS, budget.limits(TUPLES_SHARE));
         let tuples = network.and_then(|it| Tuples::find(it, &game.machine, of_tuples));
+        let prospects = network.and_then(|_| find_prospects(game));
+        let prospects = prospects.filter(|it| it.size() <= MAX_PROSPECT_SIZE);
         let learned = learning::learn(
             &game.machine,
             self.structure.symmetries.as_deref(),
             tuples.map(Arc::new),
+            prospects.map(Arc::new),
             known,
             LearningBudget {
                 games: usize::MAX,
@@ -282,6 +296,7 @@ impl Study {
             "parameters": self.parameters,
             "games": self.games,
             "positions_compared": self.validation.positions,
+            "prospects": self.evaluation.as_ref().is_some_and(|it| it.prospects().is_some()),
             "correlation": self.validation.evaluation,
             "correlation_of_playouts": self.validation.playouts,
             "best_evaluation_share": self.validation.share,

@@ -173,7 +173,9 @@ impl Tasks {
             let study = catch_unwind(AssertUnwindSafe(|| {
                 let info = game.info();
                 let history = memory.history();
-                let prior = history.and_then(|history| metagame::prior_study(info, &history));
+                let prior = history.and_then(|history| {
+                    metagame::prior_study(info, &history, || metagame::find_prospects(&game))
+                });
                 let study = metagame::study(&game, prior, &config, &budget);
                 for (kind, note) in metagame::notes(info, &study) {
                     memory.remember(kind, note);

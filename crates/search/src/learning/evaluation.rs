@@ -6,20 +6,24 @@
 //! output each, so that the network contains a linear evaluation by piece values. (Architecture and
 //! incremental accumulator: NNUE, Nasu 2018; a network over the facts of any game: Goldwaser and
 //! Thielscher 2020.) Where lines of facts decide the game, each combination on each line adds a
-//! weight of its own to the logits ([`Tuples`]).
+//! weight of its own to the logits ([`Tuples`]). The bits of [`Prospects`], where they help, are
+//! inputs as facts are: the input of a state is its words, and after them those of its prospects.
 //!
 //! Invariants: equal states of one machine have equal values, except for rounding of incremental
 //! updates; values lie between 0 and 100, or the fixed sum of goals.
 //!
 //! Never uses: games, clocks. [`Trainer`] trains the weights on what `learning` plays.
 
+mod inputs;
 mod trainer;
 
 use std::sync::Arc;
 
 use panza_machine::machine::random::Random;
+use panza_machine::structure::prospects::Prospects;
 use panza_machine::structure::tuples::{MAX_TUPLES, Places, Tuples};
 
+pub use inputs::{Inputs, ValueReader};
 pub use trainer::{GradientSums, Trainer};
 
 /// The units of the hidden layer.
@@ -128,6 +132,7 @@ fn relu(units: &mut Row) {
 pub struct Evaluation {
     n_roles: usize,
     tuples: Option<Arc<Tuples>>,
+    prospects: Option<Arc<Prospects>>,
     weights: Weights,
 }
 
@@ -136,7 +141,7 @@ pub struct Evaluation {
 pub struct Weights {
     /// The sum of the goals of two roles, if it is constant.
     pub fixed_sum: Option<f32>,
-    /// One row per bit of a state.
+    /// One row per fact; with prospects one per bit of an input.
     pub rows: Vec<Row>,
     /// The bias of the first layer.
     pub bias: Row,
@@ -157,6 +162,13 @@ impl Weights {
         self.bias.approach(&other.bias, share);
         approach(&mut self.tables, &other.tables, share);
     }
+}
+
+/// The number of rows: one per fact, or one per bit of an input with prospects.
+fn n_rows(prospects: Option<&Prospects>, n_facts: usize) -> usize {
+    prospects.map_or(n_facts, |prospects| {
+        64 * (n_facts.div_ceil(64).max(1) + prospects.n_words())
+    })
 }
 
 /// The largest size of a stored weight. Trained ones are far below; sums of this many are finite.
@@ -198,6 +210,7 @@ impl Evaluation {
         Some(Self {
             n_roles,
             tuples,
+            prospects: None,
             weights: Weights {
                 fixed_sum,
                 rows,
@@ -208,16 +221,29 @@ impl Evaluation {
         })
     }
 
+    /// The evaluation with rows for prospects as well, which are all zero at first. `None` if they
+    /// are of another game.
+    pub fn with_prospects(mut self, prospects: Arc<Prospects>) -> Option<Self> {
+        if prospects.n_facts() != self.weights.rows.len() || prospects.n_words() != self.n_roles {
+            return None;
+        }
+        let n_rows = n_rows(Some(&prospects), self.weights.rows.len());
+        self.weights.rows.resize(n_rows, Row::ZERO);
+        self.prospects = Some(prospects);
+        Some(self)
+    }
+
     /// The weights.
     pub fn weights(&self) -> &Weights {
         &self.weights
     }
 
-    /// The evaluation with these weights; `None` if they do not fit `n_roles`, or are so large that
-    /// a value may be no number.
+    /// The evaluation with these weights; `None` if they do not fit `n_roles` and the prospects, or
+    /// are so large that a value may be no number.
     pub fn from_weights(
         n_roles: usize,
         tuples: Option<Arc<Tuples>>,
+        prospects: Option<Arc<Prospects>>,
         weights: Weights,
     ) -> Option<Self> {
         let n_weights = tuples.as_ref().map_or(0, |tuples| tuples.n_weights);
@@ -226,7 +252,12 @@ impl Evaluation {
         } else {
             n_roles
         };
+        let fit_prospects = prospects.as_ref().is_none_or(|prospects| {
+            prospects.n_words() == n_roles
+                && weights.rows.len() == n_rows(Some(prospects), prospects.n_facts())
+        });
         let fits = (1..=MAX_ROLES).contains(&n_roles)
+            && fit_prospects
             && weights.outputs.len() == n_outputs
             && weights.tables.len() == n_outputs * n_weights
             && weights
@@ -244,6 +275,7 @@ impl Evaluation {
         is_sound.then_some(Self {
             n_roles,
             tuples,
+            prospects,
             weights,
         })
     }
@@ -258,19 +290,55 @@ impl Evaluation {
         self.n_roles
     }
 
-    /// The number of facts: the bits of a state.
-    pub fn n_facts(&self) -> usize {
-        self.weights.rows.len()
+    /// The prospects among its inputs, if there are any.
+    pub fn prospects(&self) -> Option<&Prospects> {
+        self.prospects.as_deref()
     }
 
-    /// Writes the expected goal of each role, 0 to 100.
-    #[inline]
+    /// The number of facts: the bits of a state.
+    pub fn n_facts(&self) -> usize {
+        let of_prospects = self.prospects.as_ref().map(|it| it.n_facts());
+        of_prospects.unwrap_or(self.weights.rows.len())
+    }
+
+    /// The row of the first bit of a role's prospects; `None` without prospects.
+    pub fn first_prospect(&self, role: usize) -> Option<usize> {
+        let prospects = self.prospects.as_ref()?;
+        Some(64 * (prospects.n_facts().div_ceil(64).max(1) + role))
+    }
+
+    /// Writes the expected goal of each role in a state, 0 to 100. A [`ValueReader`] is faster for
+    /// many states.
     pub fn values(&self, state: &[u64], values: &mut [f32]) {
-        let sums = self.accumulator(state);
+        match &self.prospects {
+            None => self.input_values(state, values),
+            Some(_) => {
+                let mut reader = ValueReader::new(self);
+                reader.load_states(self, std::iter::once(state));
+                reader.values(self, 0, state, values);
+            }
+        }
+    }
+
+    /// As [`values`](Self::values), of an input.
+    #[inline]
+    fn input_values(&self, input: &[u64], values: &mut [f32]) {
+        let sums = self.accumulator(input);
         self.read_values(sums.row, &logits_of(sums.tuples.as_ref()), values);
     }
 
-    /// The accumulator of a state, for [`values_from`](Self::values_from).
+    /// The sum of the squared errors of the outputs, 0 to 1, for an input with these targets.
+    pub(super) fn squared_error(&self, input: &[u64], targets: &[f32]) -> f32 {
+        let mut accumulator = self.accumulator(input);
+        let mut logits = [0.0; LINEAR_UNITS];
+        self.logits_from(&mut accumulator, input, input, &mut logits);
+        let errors = logits.iter().zip(targets);
+        errors
+            .map(|(&logit, target)| (sigmoid(logit) - target).powi(2))
+            .sum()
+    }
+
+    /// The accumulator of an input, for [`values_from`](Self::values_from).
     #[inline]
     pub fn accumulator(&self, state: &[u64]) -> Accumulator {
         let mut accumulator = self.empty_accumulator();
@@ -278,7 +346,7 @@ impl Evaluation {
         accumulator
     }
 
-    /// An accumulator of no state, for [`accumulate`](Self::accumulate).
+    /// An accumulator of no input, for [`accumulate`](Self::accumulate).
     pub fn empty_accumulator(&self) -> Accumulator {
         Accumulator {
             row: Row::ZERO,
@@ -286,7 +354,7 @@ impl Evaluation {
         }
     }
 
-    /// Makes an accumulator that of a state. It is a few thousand bytes and meant to be reused.
+    /// Makes an accumulator that of an input. It is a few thousand bytes and meant to be reused.
     #[inline(always)]
     pub fn accumulate(&self, state: &[u64], accumulator: &mut Accumulator) {
         accumulator.row = self.sums(state);
@@ -295,8 +363,8 @@ impl Evaluation {
         }
     }
 
-    /// As [`values`](Self::values), from the accumulator of the state `from`, which stays that of
-    /// `from`: only the rows of facts that differ are added or subtracted.
+    /// As [`values`](Self::values) of an input, from the accumulator of the input `from`, which
+    /// stays that of `from`: only the rows of bits that differ are added or subtracted.
     #[inline(always)]
     pub fn values_from(
         &self,
@@ -348,6 +416,7 @@ impl Evaluation {
         let mut tuples = self.tuples.as_deref().zip(accumulator.tuples.as_mut());
         let mut changed = [0; MAX_CHANGED];
         let mut n_changed = 0;
+        let n_facts = self.n_facts();
         for (index, (&before, &after)) in from.iter().zip(state).enumerate() {
             let mut left = before ^ after;
             while left != 0 {
@@ -366,6 +435,9 @@ impl Evaluation {
                 let Some((known, tuples)) = &mut tuples else {
                     continue;
                 };
+                if fact >= n_facts {
+                    continue;
+                }
                 if n_changed == MAX_CHANGED {
                     tuples.similar = tuples.places;
                     return (self.sums(state), logits_of(self.tuple_sums(state).as_ref()));
@@ -429,7 +501,10 @@ impl Evaluation {
     #[inline(always)]
     fn sum_tuples(&self, known: &Tuples, state: &[u64], sums: &mut TupleSums) {
         let count = known.count();
-        known.read_places(state, &mut sums.places);
+        // Tuples are of facts, which come before prospects.
+        let n_words = self.n_facts().div_ceil(64).max(1);
+        let facts = state.get(..n_words).unwrap_or(state);
+        known.read_places(facts, &mut sums.places);
         sums.similar[..count].copy_from_slice(&sums.places[..count]);
         let n_outputs = self.weights.outputs.len();
         let last = known.n_weights - 1;

@@ -16,7 +16,9 @@ use panza_rules::ids::MoveId;
 /// The joint moves of a batch, roughly. The clock is read once per round.
 const BATCH_SIZE: usize = 2048;
 /// The most moves of a role that are evaluated in a state; of more, a random sample.
-const MAX_MOVES: usize = 64;
+pub(super) const MAX_MOVES: usize = 64;
+/// The same for an evaluation with prospects, which cost more than the states.
+pub(super) const MAX_COSTLY_MOVES: usize = 16;
 /// The role that moves in a state in which several roles choose.
 pub(super) const SEVERAL: usize = u8::MAX as usize;
 /// The absolute value of the logits of a win and a loss in a terminal state, at most.
@@ -192,8 +194,14 @@ pub(super) struct Batch {
 
 impl Batch {
     /// The next batch of moves to evaluate, for the games from this one on. The moves of the
-    /// `chance` role are drawn and not evaluated.
-    pub fn new(games: &[Game], from: usize, chance: Option<usize>, random: &mut Random) -> Self {
+    /// `chance` role are drawn and not evaluated; of other roles at most `max_moves` are evaluated.
+    pub fn new(
+        games: &[Game],
+        from: usize,
+        chance: Option<usize>,
+        max_moves: usize,
+        random: &mut Random,
+    ) -> Self {
         let mut batch = Self {
             joint_moves: Vec::new(),
             candidates: Vec::new(),
@@ -218,9 +226,9 @@ impl Batch {
                 if !is_evaluated {
                     continue;
                 }
-                let n_moves = moves.len().min(MAX_MOVES);
+                let n_moves = moves.len().min(max_moves);
                 for place in 0..n_moves {
-                    // Of many moves, one of each of `MAX_MOVES` parts.
+                    // Of many moves, one of each of `max_moves` parts.
                     let first = place * moves.len() / n_moves;
                     let end = (place + 1) * moves.len() / n_moves;
                     let mv = any_of(&moves[first..end], random);

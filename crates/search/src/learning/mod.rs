@@ -35,11 +35,12 @@ use std::time::{Duration, Instant};
 
 use self::evaluation::{Evaluation, GradientSums, Trainer};
 use self::images::Images;
-use self::samples::Samples;
+use self::samples::{Samples, is_second_better};
 use self::self_play::{MAX_LENGTH, SelfPlay};
 use self::validation::{Validation, validate};
 use panza_machine::machine::Machine;
 use panza_machine::machine::random::Random;
+use panza_machine::structure::prospects::Prospects;
 use panza_machine::structure::symmetry::Symmetries;
 use panza_machine::structure::tuples::Tuples;
 use panza_sync::budget::left_until;
@@ -140,6 +141,10 @@ const VALIDATION_SHARE: f64 = 0.2;
 const PLAYOUT_SHARE: f64 = 0.4;
 /// Games for validation, at most.
 const VALIDATION_GAMES: usize = 2000;
+/// The share of the time, or of the games, in which inputs are compared, at most.
+const COMPARISON_SHARE: f64 = 0.25;
+/// Games between two looks at whether they are compared.
+const COMPARISON_GAMES: usize = 256;
 /// Parts of the training after each of which the threads average their weights.
 const THREAD_ROUNDS: u32 = 64;
 
@@ -147,7 +152,8 @@ const THREAD_ROUNDS: u32 = 64;
 const FIXED_SUM_PLAYOUTS: usize = 256;
 
 /// Trains an evaluation by self-play on the machine: `known` if it fits, else a new one with these
-/// tuples.
+/// tuples. With `prospects`, a new one is trained with and without them at first, and goes on with
+/// them where it errs less.
 ///
 /// `None` for games with more than [`MAX_ROLES`](evaluation::MAX_ROLES) roles, and for
 /// machines whose states are not sets of facts.
@@ -155,6 +161,7 @@ pub fn learn(
     machine: &Arc<dyn Machine>,
     symmetries: Option<&Symmetries>,
     tuples: Option<Arc<Tuples>>,
+    prospects: Option<Arc<Prospects>>,
     known: Option<Known>,
     budget: LearningBudget<'_>,
 ) -> Option<Learned> {
@@ -164,6 +171,7 @@ pub fn learn(
     let known = known.filter(|Known { evaluation, .. }| {
         evaluation.n_roles() == n_roles && evaluation.n_facts() == n_facts
     });
+    let prospects = prospects.filter(|_| known.is_none());
     let Known {
         evaluation,
         games: earlier_games,
@@ -179,22 +187,35 @@ pub fn learn(
             }
         }
     };
+    let with_prospects = prospects.and_then(|it| evaluation.clone().with_prospects(it));
+    let rival = with_prospects.map(|evaluation| Trainer::new(evaluation, None));
     let trainer = Trainer::new(evaluation, sums.as_ref());
     let images = Arc::new(Images::new(symmetries, n_facts));
     let mut players: Vec<SelfPlay> = (0..budget.threads.max(1))
         .map(|index| {
             let random = Random::new(random.bits().wrapping_add(index as u64));
-            let samples = Samples::new(trainer.clone(), Arc::clone(&images), earlier_games);
+            let samples = Samples::new(
+                trainer.clone(),
+                rival.clone(),
+                Arc::clone(&images),
+                earlier_games,
+            );
             SelfPlay::new(machine, samples, earlier_games, random)
         })
         .collect();
-    train(&mut players, budget);
+    let played = choose_inputs(&mut players, budget);
+    let left = budget.games.saturating_sub(played);
+    let rest = LearningBudget {
+        games: left,
+        ..budget
+    };
+    train(&mut players, rest);
     let mut player = players.swap_remove(0);
     let games: usize = player.finished + players.iter().map(|it| it.finished).sum::<usize>();
     let moves = player.moves + players.iter().map(|it| it.moves).sum::<u64>();
     let samples = player.samples.made + players.iter().map(|it| it.samples.made).sum::<u64>();
     drop(players);
-    let evaluation = player.samples.trainer.average().clone();
+    let evaluation = player.samples.trainer().average().clone();
     let most = match budget.games {
         usize::MAX => VALIDATION_GAMES,
         games => games.min(VALIDATION_GAMES),
@@ -206,13 +227,56 @@ pub fn learn(
     let positions = positions.into_iter().map(|position| position.state);
     Some(Learned {
         evaluation,
-        sums: player.samples.trainer.gradient_sums(),
+        sums: player.samples.trainer().gradient_sums(),
         games: earlier_games + games,
         samples,
         mean_length: moves as f64 / games.max(1) as f64,
         validation,
         positions: positions.collect(),
     })
+}
+
+/// Plays and trains with two kinds of inputs, until it is clear which predict better, and goes on
+/// with those. Returns the number of games.
+fn choose_inputs(players: &mut [SelfPlay], budget: LearningBudget<'_>) -> usize {
+    if players
+        .iter()
+        .all(|player| player.samples.errors().is_none())
+    {
+        return 0;
+    }
+    let until = budget
+        .until
+        .map(|until| until.before(1.0 - COMPARISON_SHARE));
+    let most = (budget.games as f64 * COMPARISON_SHARE) as usize;
+    let of_round = LearningBudget {
+        games: COMPARISON_GAMES.min(most.div_ceil(players.len())),
+        until,
+        ..budget
+    };
+    let played = |players: &[SelfPlay]| players.iter().map(|it| it.finished).sum::<usize>();
+    let is_over = |players: &[SelfPlay]| of_round.is_over() || played(players) >= most;
+    let has_compared = |players: &[SelfPlay]| {
+        let is_over = is_over(players);
+        players.iter().all(|it| it.samples.has_compared(is_over))
+    };
+    while !is_over(players) && !has_compared(players) && !players.iter().all(SelfPlay::is_endless) {
+        if let [player] = &mut *players {
+            player.run(of_round);
+            continue;
+        }
+        thread::scope(|scope| {
+            for player in &mut *players {
+                scope.spawn(move || player.run(of_round));
+            }
+        });
+    }
+    let errors = players.iter().filter_map(|player| player.samples.errors());
+    let is_second = has_compared(players) && is_second_better(errors);
+    for player in &mut *players {
+        player.choose_inputs(is_second);
+    }
+    played(players)
 }
 
 /// Plays and trains, on a thread for each player.
@@ -240,13 +304,17 @@ fn train(players: &mut [SelfPlay], budget: LearningBudget<'_>) {
                 scope.spawn(move || player.run(of_round));
             }
         });
-        let trainers = players.iter_mut().map(|player| &mut player.samples.trainer);
+        let trainers = players
+            .iter_mut()
+            .map(|player| player.samples.trainer_mut());
         Trainer::unite(&mut trainers.collect::<Vec<_>>());
     }
     players
         .iter_mut()
         .for_each(|player| player.samples.train_all());
-    let trainers = players.iter_mut().map(|player| &mut player.samples.trainer);
+    let trainers = players
+        .iter_mut()
+        .map(|player| player.samples.trainer_mut());
     Trainer::unite(&mut trainers.collect::<Vec<_>>());
 }
 
@@ -346,7 +414,7 @@ mod tests {
     #[test]
     fn the_deciding_fact_gets_the_largest_value() {
         let machine = machine(FLAGS);
-        let learned = learn(&machine, None, None, None, games(3000)).unwrap();
+        let learned = learn(&machine, None, None, None, None, games(3000)).unwrap();
         assert_eq!(learned.games, 3000);
         let worth = |fact: &str| learned.evaluation.worth(bit(&machine, fact))[0];
         let gold = worth("(has left gold)");
@@ -365,7 +433,7 @@ mod tests {
     fn the_same_seed_gives_the_same_weights() {
         let machine = machine(FLAGS);
         let twice = [0, 1].map(|_| {
-            learn(&machine, None, None, None, games(300))
+            learn(&machine, None, None, None, None, games(300))
                 .unwrap()
                 .evaluation
         });
@@ -379,7 +447,7 @@ mod tests {
             threads: 2,
             ..games(3000)
         };
-        let learned = learn(&machine, None, None, None, budget).unwrap();
+        let learned = learn(&machine, None, None, None, None, budget).unwrap();
         // Each round has as many games of each thread.
         assert!((3000..3200).contains(&learned.games), "{}", learned.games);
         assert!(value_of_gold(&machine, &learned.evaluation) > 80.0);
@@ -389,14 +457,14 @@ mod tests {
     #[test]
     fn training_goes_on_where_it_ended() {
         let machine = machine(FLAGS);
-        let learned = learn(&machine, None, None, None, games(2000)).unwrap();
+        let learned = learn(&machine, None, None, None, None, games(2000)).unwrap();
         let again = |sums: Option<GradientSums>| {
             let known = Known {
                 evaluation: learned.evaluation.clone(),
                 games: learned.games,
                 sums,
             };
-            let next = learn(&machine, None, None, Some(known), games(20)).unwrap();
+            let next = learn(&machine, None, None, None, Some(known), games(20)).unwrap();
             assert_eq!(next.games, 2020);
             let rows = next.evaluation.weights().rows.iter();
             let before = learned.evaluation.weights().rows.iter();
@@ -421,7 +489,7 @@ mod tests {
             threads: 1,
             seed: 1,
         };
-        let learned = learn(&machine, None, None, None, budget).unwrap();
+        let learned = learn(&machine, None, None, None, None, budget).unwrap();
         assert_eq!(learned.games, 0);
         assert_eq!(learned.validation, Validation::default());
     }
@@ -433,7 +501,7 @@ mod tests {
             cancelled: Some(&cancelled),
             ..games(usize::MAX)
         };
-        let learned = learn(&machine(FLAGS), None, None, None, budget).unwrap();
+        let learned = learn(&machine(FLAGS), None, None, None, None, budget).unwrap();
         assert_eq!(learned.games, 0);
     }
 
@@ -447,7 +515,7 @@ mod tests {
         let network = propnet::build(&program, limits).unwrap();
         let machine: Arc<dyn Machine> =
             Arc::new(CounterMachine::new(CounterLayout::compile(&network)));
-        let learned = learn(&machine, None, None, None, games(usize::MAX)).unwrap();
+        let learned = learn(&machine, None, None, None, None, games(usize::MAX)).unwrap();
         assert_eq!(learned.games, 0);
     }
 }

@@ -2,16 +2,18 @@
 //!
 //! Samples of one game are alike and come together, so each is put in a random place of a buffer,
 //! and training is on the sample that was there. Each is replaced by a random symmetric image
-//! first. The weights are averaged over the last part of training.
+//! first. The weights are averaged over the last part of training. A second evaluation with other
+//! inputs may be trained on the same samples until one of both is chosen.
 //!
 //! Never uses: machines, clocks.
 
 use std::sync::Arc;
 
 use super::images::Images;
-use crate::learning::evaluation::{MAX_ROLES, Trainer};
+use crate::learning::evaluation::{Inputs, Trainer};
 use panza_machine::machine::multiversion::with_wide_vectors;
 use panza_machine::machine::random::Random;
+use panza_machine::structure::prospects::WIDTH;
 
 /// Samples in the buffer.
 const BUFFER_SIZE: usize = 4096;
@@ -24,10 +26,89 @@ const AVERAGED_PART: u64 = 5;
 /// Games of earlier training that count as an update of the average.
 const GAMES_PER_UPDATE: u64 = 32;
 
+/// Samples over which errors are averaged.
+const ERROR_HORIZON: u64 = 8192;
+/// Samples after which trainers are compared: so many if there is time, at least so many.
+const COMPARED_SAMPLES: [u64; 2] = [1 << 15, 1 << 13];
+/// The second trainer is chosen where its error is at most this part of that of the first.
+const BETTER: f64 = 0.9;
+
+/// A trainer, with what its evaluation reads of samples.
+struct Pupil {
+    trainer: Trainer,
+    /// `None` where that is the state.
+    inputs: Option<Inputs>,
+}
+
+impl Pupil {
+    fn new(trainer: Trainer) -> Self {
+        Self {
+            inputs: trainer.evaluation.prospects().map(Inputs::new),
+            trainer,
+        }
+    }
+
+    /// Does something with each of some samples: with its place, its input, and the trainer.
+    fn each(
+        &mut self,
+        states: &[u64],
+        n_words: usize,
+        mut work: impl FnMut(usize, &[u64], &mut Trainer),
+    ) {
+        let states = states.chunks_exact(n_words);
+        let prospects = self.trainer.evaluation.prospects();
+        if let Some((inputs, prospects)) = self.inputs.as_mut().zip(prospects) {
+            inputs.load(prospects, states.clone());
+        }
+        for (index, state) in states.enumerate() {
+            let input = match &self.inputs {
+                Some(inputs) => inputs.of(index),
+                None => state,
+            };
+            work(index, input, &mut self.trainer);
+        }
+    }
+}
+
+/// A second trainer, and how well both predict games that they were not trained on.
+struct Rival {
+    pupil: Pupil,
+    /// The moving averages of the squared errors of the first trainer and of this one.
+    errors: [f64; 2],
+    n_errors: u64,
+}
+
+impl Rival {
+    /// Counts the errors of both for samples of a game before these are trained on.
+    fn compare(
+        &mut self,
+        first: &mut Pupil,
+        states: &[u64],
+        targets: &[f32],
+        n_words: usize,
+        n_targets: usize,
+    ) {
+        let mut squares = [0.0; 2];
+        for (square, pupil) in squares.iter_mut().zip([first, &mut self.pupil]) {
+            pupil.each(states, n_words, |index, input, trainer| {
+                let targets = &targets[index * n_targets..][..n_targets];
+                *square += f64::from(trainer.evaluation.squared_error(input, targets));
+            });
+        }
+        let count = states.len() / n_words.max(1);
+        self.n_errors += count as u64;
+        let share = count as f64 / self.n_errors.clamp(1, ERROR_HORIZON.max(count as u64)) as f64;
+        for (error, square) in self.errors.iter_mut().zip(squares) {
+            *error += (square / count.max(1) as f64 - *error) * share;
+        }
+    }
+}
+
 /// The buffer and the trainer.
 pub(super) struct Samples {
-    /// The trainer.
-    pub trainer: Trainer,
+    pupil: Pupil,
+    /// Trained on the same samples, until one is chosen.
+    rival: Option<Rival>,
     /// Training steps made.
     pub made: u64,
     images: Arc<Images>,
@@ -35,21 +116,81 @@ pub(super) struct Samples {
     states: Vec<u64>,
     targets: Vec<f32>,
     n_buffered: usize,
+    /// Samples taken from the buffer, to be trained on together.
+    taken_states: Vec<u64>,
+    taken_targets: Vec<f32>,
+    n_taken: usize,
     /// Updates of the average in earlier training, roughly.
     earlier_updates: u64,
 }
 
 impl Samples {
     /// An empty buffer. The evaluation of the trainer was trained on `earlier_games` games.
-    pub fn new(trainer: Trainer, images: Arc<Images>, earlier_games: usize) -> Self {
+    pub fn new(
+        trainer: Trainer,
+        rival: Option<Trainer>,
+        images: Arc<Images>,
+        earlier_games: usize,
+    ) -> Self {
         Self {
-            trainer,
+            pupil: Pupil::new(trainer),
+            rival: rival.map(|trainer| Rival {
+                pupil: Pupil::new(trainer),
+                errors: [0.0; 2],
+                n_errors: 0,
+            }),
             made: 0,
             images,
             states: Vec::new(),
             targets: Vec::new(),
             n_buffered: 0,
+            taken_states: Vec::new(),
+            taken_targets: Vec::new(),
+            n_taken: 0,
             earlier_updates: earlier_games as u64 / GAMES_PER_UPDATE,
+        }
+    }
+
+    /// The trainer.
+    pub fn trainer(&self) -> &Trainer {
+        &self.pupil.trainer
+    }
+
+    /// As [`trainer`](Self::trainer).
+    pub fn trainer_mut(&mut self) -> &mut Trainer {
+        &mut self.pupil.trainer
+    }
+
+    /// Whether two trainers have seen enough to be compared, or, where the time is over, nearly.
+    pub fn has_compared(&self, is_over: bool) -> bool {
+        let [enough, least] = COMPARED_SAMPLES;
+        self.made >= if is_over { least } else { enough }
+    }
+
+    /// The errors of both trainers; `None` for a single one.
+    pub fn errors(&self) -> Option<[f64; 2]> {
+        self.rival.as_ref().map(|rival| rival.errors)
+    }
+
+    /// Goes on with the second trainer alone, or with the first.
+    pub fn choose(&mut self, is_second: bool) {
+        if let Some(rival) = self.rival.take()
+            && is_second
+        {
+            self.pupil = rival.pupil;
+        }
+    }
+
+    /// Tells of a whole game that is to be added: its states and their targets.
+    pub fn begin_game(
+        &mut self,
+        states: &[u64],
+        targets: &[f32],
+        n_words: usize,
+        n_targets: usize,
+    ) {
+        if let Some(rival) = &mut self.rival {
+            rival.compare(&mut self.pupil, states, targets, n_words, n_targets);
         }
     }
 
@@ -63,7 +204,7 @@ impl Samples {
             self.n_buffered - 1
         } else {
             let place = random.below(BUFFER_SIZE as u32) as usize;
-            self.train(place, state.len(), targets.len());
+            self.take(place, state.len(), targets.len());
             place
         };
         let to_state = &mut self.states[place * state.len()..][..state.len()];
@@ -78,22 +219,45 @@ impl Samples {
         let n_words = self.states.len() / self.n_buffered.max(1);
         let n_targets = self.targets.len() / self.n_buffered.max(1);
         for place in 0..self.n_buffered {
-            self.train(place, n_words, n_targets);
+            self.take(place, n_words, n_targets);
         }
+        self.train_taken(n_words, n_targets);
         self.n_buffered = 0;
         self.states.clear();
         self.targets.clear();
         self.update_average();
     }
 
-    fn train(&mut self, place: usize, n_words: usize, n_targets: usize) {
+    /// Takes a sample to train on.
+    fn take(&mut self, place: usize, n_words: usize, n_targets: usize) {
         let state = &self.states[place * n_words..][..n_words];
-        let mut targets = [0.0; MAX_ROLES];
-        targets[..n_targets].copy_from_slice(&self.targets[place * n_targets..][..n_targets]);
-        let trainer = &mut self.trainer;
-        with_wide_vectors(|| trainer.train(state, &targets, LEARNING_RATE));
-        self.made += 1;
-        if self.made.is_multiple_of(STEPS_PER_UPDATE) {
+        let targets = &self.targets[place * n_targets..][..n_targets];
+        self.taken_states.extend_from_slice(state);
+        self.taken_targets.extend_from_slice(targets);
+        self.n_taken += 1;
+        if self.n_taken == WIDTH {
+            self.train_taken(n_words, n_targets);
+        }
+    }
+
+    fn train_taken(&mut self, n_words: usize, n_targets: usize) {
+        if self.n_taken == 0 {
+            return;
+        }
+        let rival = self.rival.as_mut().map(|rival| &mut rival.pupil);
+        for pupil in [&mut self.pupil].into_iter().chain(rival) {
+            let targets = &self.taken_targets;
+            pupil.each(&self.taken_states, n_words, |index, input, trainer| {
+                let targets = &targets[index * n_targets..][..n_targets];
+                with_wide_vectors(|| trainer.train(input, targets, LEARNING_RATE));
+            });
+        }
+        let before = self.made;
+        self.made += self.n_taken as u64;
+        self.n_taken = 0;
+        self.taken_states.clear();
+        self.taken_targets.clear();
+        if before / STEPS_PER_UPDATE != self.made / STEPS_PER_UPDATE {
             self.update_average();
         }
     }
@@ -101,6 +265,31 @@ impl Samples {
     fn update_average(&mut self) {
         let updates = self.earlier_updates + self.made / STEPS_PER_UPDATE;
         let horizon = u32::try_from(updates / AVERAGED_PART).unwrap_or(u32::MAX);
-        self.trainer.update_average(horizon);
+        let rival = self.rival.as_mut().map(|rival| &mut rival.pupil);
+        for pupil in [&mut self.pupil].into_iter().chain(rival) {
+            pupil.trainer.update_average(horizon);
+        }
+    }
+}
+
+/// Whether the second of two trainers is to be chosen, by the errors of both in several buffers.
+pub(super) fn is_second_better(errors: impl Iterator<Item = [f64; 2]>) -> bool {
+    let sums = errors.fold([0.0; 2], |sums, errors| {
+        [sums[0] + errors[0], sums[1] + errors[1]]
+    });
+    sums[1] < BETTER * sums[0]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_second_better;
+
+    #[test]
+    fn the_second_trainer_has_to_err_clearly_less() {
+        assert!(is_second_better([[0.2, 0.17]].into_iter()));
+        assert!(!is_second_better([[0.2, 0.19]].into_iter()));
+        // The errors of several threads count together.
+        assert!(is_second_better([[0.2, 0.1], [0.2, 0.21]].into_iter()));
+        assert!(!is_second_better([[0.0, 0.0]].into_iter()));
     }
 }

@@ -9,11 +9,12 @@ use std::sync::Arc;
 
 use super::LearningBudget;
 use super::game::{
-    Batch, Edge, Game, Logits, MAX_ESTIMATE, MAX_LOGIT, SEVERAL, Turn, Worth, any_of, logit_of,
+    Batch, Edge, Game, Logits, MAX_COSTLY_MOVES, MAX_ESTIMATE, MAX_LOGIT, MAX_MOVES, SEVERAL, Turn,
+    Worth, any_of, logit_of,
 };
 use super::samples::Samples;
 use super::validation::Position;
-use crate::learning::evaluation::{Evaluation, MAX_ROLES, sigmoid, uniform};
+use crate::learning::evaluation::{Evaluation, MAX_ROLES, ValueReader, sigmoid, uniform};
 use panza_machine::machine::multiversion::with_wide_vectors;
 use panza_machine::machine::random::Random;
 use panza_machine::machine::{Expander, ExpansionStep, Machine, PositionBatch};
@@ -21,6 +22,8 @@ use panza_rules::ids::{Id, MoveId, RoleId};
 
 /// Games played in parallel.
 const PARALLEL_GAMES: usize = 128;
+/// The same for validation, for which there is less time.
+const PARALLEL_VALIDATIONS: usize = 64;
 /// Games with more joint moves are abandoned.
 pub(super) const MAX_LENGTH: usize = 500;
 /// The most random joint moves at the start of a game.
@@ -58,6 +61,7 @@ pub(super) struct SelfPlay {
     pub(super) random: Random,
     /// The evaluation with averaged weights, which plays.
     evaluation: Evaluation,
+    reader: ValueReader,
     purpose: Purpose,
     games: Vec<Game>,
     positions: PositionBatch,
@@ -77,7 +81,7 @@ impl SelfPlay {
         earlier_games: usize,
         random: Random,
     ) -> Self {
-        let evaluation = samples.trainer.average().clone();
+        let evaluation = samples.trainer().average().clone();
         Self {
             expander: Arc::clone(machine).expander(),
             n_roles: machine.info().n_roles(),
@@ -86,6 +90,7 @@ impl SelfPlay {
             initial: machine.initial_state(),
             samples,
             random,
+            reader: ValueReader::new(&evaluation),
             evaluation,
             purpose: Purpose::Training,
             games: Vec::new(),
@@ -108,11 +113,18 @@ impl SelfPlay {
                 self.games.push(Game::new(state, opening));
             }
             if self.rounds.is_multiple_of(ROUNDS_PER_COPY) {
-                self.evaluation.clone_from(self.samples.trainer.average());
+                self.evaluation.clone_from(self.samples.trainer().average());
             }
             self.rounds += 1;
             self.round();
         }
+    }
+
+    /// Goes on with the second trainer of the samples, or with the first.
+    pub(super) fn choose_inputs(&mut self, is_second: bool) {
+        self.samples.choose(is_second);
+        self.evaluation.clone_from(self.samples.trainer().average());
+        self.reader = ValueReader::new(&self.evaluation);
     }
 
     /// Plays games of the trained evaluation without training, and returns a position of each, so
@@ -123,12 +135,12 @@ impl SelfPlay {
         budget: LearningBudget<'_>,
     ) -> Vec<Position> {
         self.games.clear();
-        self.evaluation.clone_from(self.samples.trainer.average());
+        self.evaluation.clone_from(self.samples.trainer().average());
         self.purpose = Purpose::Validation(Vec::new());
         let (finished, moves) = (self.finished, self.moves);
         let mut n_started = 0;
         while !self.is_endless() && !budget.is_over() {
-            while self.games.len() < PARALLEL_GAMES && n_started < most {
+            while self.games.len() < PARALLEL_VALIDATIONS && n_started < most {
                 let opening = self.random.below(MAX_OPENING + 1) as usize;
                 let state = self.initial.clone();
                 self.games.push(Game::new(state, opening));
@@ -148,7 +160,7 @@ impl SelfPlay {
     }
 
     /// Whether most games do not end.
-    fn is_endless(&self) -> bool {
+    pub(super) fn is_endless(&self) -> bool {
         self.abandoned > 4 * PARALLEL_GAMES + self.finished
     }
 
@@ -168,9 +180,13 @@ impl SelfPlay {
     fn round(&mut self) {
         self.expand_states();
         let mut best: Vec<Best> = vec![None; self.games.len() * self.n_roles];
+        let max_moves = match self.evaluation.prospects() {
+            Some(_) => MAX_COSTLY_MOVES,
+            None => MAX_MOVES,
+        };
         let mut from = 0;
         while from < self.games.len() {
-            let batch = Batch::new(&self.games, from, self.chance, &mut self.random);
+            let batch = Batch::new(&self.games, from, self.chance, max_moves, &mut self.random);
             let joint_moves = batch.joint_moves.chunks(self.n_roles);
             let steps: Vec<ExpansionStep<'_>> = batch
                 .candidates
@@ -186,6 +202,7 @@ impl SelfPlay {
                 .collect();
             self.expander.expand(&steps, false, &mut self.positions);
             drop(steps);
+            self.reader.load(&self.evaluation, &self.positions);
             with_wide_vectors(|| self.add_edges(&batch, &mut best));
             from = batch.end;
         }
@@ -278,13 +295,13 @@ impl SelfPlay {
     #[inline]
     fn add_edges(&mut self, batch: &Batch, best: &mut [Best]) {
         let n_outputs = self.n_outputs;
-        let mut accumulator = self.evaluation.empty_accumulator();
+        let reader = &mut self.reader;
         // The game whose state is accumulated.
         let mut accumulated = None;
         for (position, &(index, role, mv)) in batch.candidates.iter().enumerate() {
             let game = &mut self.games[index as usize];
             if accumulated.replace(index) != Some(index) {
-                self.evaluation.accumulate(&game.state, &mut accumulator);
+                reader.begin(&self.evaluation, &game.state, position);
             }
             let mut logits: Logits = [0.0; MAX_ROLES];
             let outputs = &mut logits[..n_outputs];
@@ -296,9 +313,8 @@ impl SelfPlay {
                     *logit = (share / (1.0 - share)).ln().clamp(-MAX_LOGIT, MAX_LOGIT);
                 }
             } else {
-                let state = self.positions.state(position);
-                self.evaluation
-                    .logits_from(&mut accumulator, &game.state, state, outputs);
+                let (evaluation, positions) = (&self.evaluation, &self.positions);
+                reader.logits_after(evaluation, &game.state, positions, position, outputs);
                 for logit in outputs {
                     *logit = logit.clamp(-MAX_ESTIMATE, MAX_ESTIMATE);
                 }
@@ -366,6 +382,10 @@ impl SelfPlay {
         let n_turns = game.turns.len();
         let selected = self.random.below(n_turns.max(1) as u32) as usize;
         let mut target = goals;
+        // The targets of training, from the last turn to the first.
+        let mut targets: Vec<f32> = Vec::new();
+        // Whether the states of the game are loaded, which few games need.
+        let mut is_loaded = false;
         // What the state after the present turn is worth.
         let mut after: Option<Worth> = None;
         for index in (0..n_turns).rev() {
@@ -387,29 +407,47 @@ impl SelfPlay {
             } else if index + 1 < n_turns {
                 let state = game.state_of(index + 1);
                 let mut logits = [0.0; MAX_ROLES];
-                let mut accumulator = self.evaluation.accumulator(state);
                 let outputs = &mut logits[..n_outputs];
-                self.evaluation
-                    .logits_from(&mut accumulator, state, state, outputs);
+                let evaluation = &self.evaluation;
+                if !std::mem::replace(&mut is_loaded, true) {
+                    let states = game.states.chunks_exact(game.state.len());
+                    self.reader.load_states(evaluation, states);
+                }
+                self.reader.logits(evaluation, index + 1, state, outputs);
                 value = logits.map(sigmoid);
             }
             after = worth;
             for (target, value) in target.iter_mut().zip(value) {
                 *target = value + (*target - value) * trace;
             }
-            let state = game.state_of(index);
             match &mut self.purpose {
-                Purpose::Training => {
-                    self.samples
-                        .push(state, &target[..n_outputs], &mut self.random);
-                }
+                Purpose::Training => targets.extend_from_slice(&target[..n_outputs]),
                 Purpose::Validation(positions) if index == selected => positions.push(Position {
-                    state: state.to_vec(),
+                    state: game.state_of(index).to_vec(),
                     result: goals[0],
                     value: value[0],
                 }),
                 Purpose::Validation(_) => {}
             }
+        }
+        self.add_samples(game, &targets);
+    }
+
+    /// Adds the states of a game from the last to the first, with these targets.
+    fn add_samples(&mut self, game: &Game, targets: &[f32]) {
+        let (n_words, n_outputs) = (game.state.len(), self.n_outputs);
+        if targets.is_empty() {
+            return;
+        }
+        if self.samples.errors().is_some() {
+            let states = game.states.chunks_exact(n_words).rev().flatten();
+            let states: Vec<u64> = states.copied().collect();
+            self.samples
+                .begin_game(&states, targets, n_words, n_outputs);
+        }
+        let states = game.states.chunks_exact(n_words).rev();
+        for (state, targets) in states.zip(targets.chunks_exact(n_outputs)) {
+            self.samples.push(state, targets, &mut self.random);
         }
     }
 }

@@ -12,7 +12,7 @@
 use std::sync::Arc;
 
 use super::LearningBudget;
-use crate::learning::evaluation::Evaluation;
+use crate::learning::evaluation::{Evaluation, ValueReader};
 use panza_machine::machine::random::Random;
 use panza_machine::machine::{BatchPlayouts, Machine, PlayoutEnd, PlayoutTotals};
 
@@ -57,6 +57,8 @@ pub(super) fn validate(
 ) -> Validation {
     let means = playout_means(machine, positions, random, budget);
     let mut values = vec![0.0; machine.info().n_roles()];
+    let mut reader = ValueReader::new(evaluation);
+    reader.load_states(evaluation, positions.iter().map(|it| it.state.as_slice()));
     let scale = f64::from(evaluation.scale());
     let [
         mut by_evaluation,
@@ -64,11 +66,11 @@ pub(super) fn validate(
         mut between,
         mut of_halves,
     ] = [Correlation::default(); 4];
-    for (position, halves) in positions.iter().zip(&means) {
+    for (index, (position, halves)) in positions.iter().zip(&means).enumerate() {
         let [Some(first), Some(second)] = *halves else {
             continue;
         };
-        evaluation.values(&position.state, &mut values);
+        reader.values(evaluation, index, &position.state, &mut values);
         let value = f64::from(values[0]) / scale;
         let target = f64::from(position.result + position.value) / 2.0;
         let (first, second) = (first / scale, second / scale);

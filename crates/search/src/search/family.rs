@@ -19,7 +19,7 @@ use super::expand::MAX_FORCED_MOVES;
 use super::joint_family::{JointFamily, n_joint_moves, push_joint_moves};
 use super::record::{Prior, UntriedMove};
 use super::request::{BoxedRequest, RequestKind, RolloutRequest};
-use crate::learning::evaluation::{Accumulator, Evaluation, MAX_ROLES};
+use crate::learning::evaluation::{Evaluation, MAX_ROLES, ValueReader};
 use panza_machine::machine::multiversion::with_wide_vectors;
 use panza_machine::machine::{Expander, ExpansionStep, Machine, PositionBatch, SequentialExpander};
 use panza_rules::ids::{Id, MoveId, RoleId};
@@ -43,7 +43,7 @@ pub(super) struct FamilyGenerator {
     prior_temperature: f32,
     // Buffers.
     /// That of the evaluation.
-    accumulator: Option<Accumulator>,
+    reader: Option<ValueReader>,
     positions: PositionBatch,
     unfinished: Vec<usize>,
     joint_moves: Vec<MoveId>,
@@ -67,10 +67,7 @@ impl FamilyGenerator {
             n_roles,
             chance: machine.info().chance_role().map(RoleId::index),
             expander,
-            accumulator: config
-                .evaluation
-                .as_ref()
-                .map(|evaluation| evaluation.empty_accumulator()),
+            reader: config.evaluation.as_deref().map(ValueReader::new),
             evaluation: config.evaluation.clone(),
             prior_temperature: config.prior_temperature,
             positions: PositionBatch::default(),
@@ -92,12 +89,13 @@ impl FamilyGenerator {
             self.generate_joint_moves(requests);
             self.generate_children(requests);
         }
-        if let Some(evaluation) = &self.evaluation {
+        if let Some((evaluation, reader)) = self.evaluation.as_ref().zip(self.reader.as_mut()) {
             for request in requests {
                 let position = &mut request.position;
                 if !position.terminal && !request.is_proven && position.value.is_empty() {
                     position.value.resize(self.n_roles, 0.0);
-                    evaluation.values(&position.state, &mut position.value);
+                    reader.load_states(evaluation, std::iter::once(position.state.as_slice()));
+                    reader.values(evaluation, 0, &position.state, &mut position.value);
                 }
             }
         }
@@ -198,7 +196,7 @@ impl FamilyGenerator {
         let mut first = 0;
         for (request, &count) in requests.iter_mut().zip(&self.counts) {
             if count > 0 {
-                let evaluation = self.evaluation.as_deref().zip(self.accumulator.as_mut());
+                let evaluation = self.evaluation.as_deref().zip(self.reader.as_mut());
                 let evaluation = evaluation.filter(|_| count <= MAX_VALUED_JOINT_MOVES);
                 let family = &mut self.joint_family;
                 family.read(request, &self.positions, first, self.chance, evaluation);
@@ -221,6 +219,9 @@ impl FamilyGenerator {
             }
         }
         self.expander.expand(&steps, false, &mut self.positions);
+        if let Some((evaluation, reader)) = self.evaluation.as_ref().zip(self.reader.as_mut()) {
+            reader.load(evaluation, &self.positions);
+        }
     }
 
     /// Generates the children of all positions with one mover and not too many moves.
@@ -261,7 +262,7 @@ impl FamilyGenerator {
             n_roles: self.n_roles,
             chance: self.chance,
         };
-        let (counts, accumulator) = (&self.counts, &mut self.accumulator);
+        let (counts, values) = (&self.counts, &mut self.reader);
         with_wide_vectors(
             #[inline(always)]
             || {
@@ -272,10 +273,10 @@ impl FamilyGenerator {
                             .chance
                             .is_some_and(|it| reader.moves_alone(request, it))
                     {
-                        reader.read_outcomes(request, first, count);
+                        reader.read_outcomes(request, values.as_ref(), first, count);
                         first += count;
                     } else if count > 0 {
-                        reader.read(request, accumulator, first, count);
+                        reader.read(request, values, first, count);
                         first += count;
                     }
                 }
@@ -299,7 +300,13 @@ impl FamilyReader<'_> {
     }
 
     /// Reads the children of a chance node. They have no order, and the value is their mean.
-    fn read_outcomes(&self, request: &mut RolloutRequest, first: usize, count: usize) {
+    fn read_outcomes(
+        &self,
+        request: &mut RolloutRequest,
+        reader: Option<&ValueReader>,
+        first: usize,
+        count: usize,
+    ) {
         let position = &mut request.position;
         let Some(mover) = position.mover() else {
             return;
@@ -321,8 +328,9 @@ impl FamilyReader<'_> {
                 continue;
             }
             position.untried.push(UntriedMove::unknown(mv));
-            if let Some(evaluation) = self.evaluation {
-                evaluation.values(self.positions.state(first + index), values);
+            if let Some((evaluation, reader)) = self.evaluation.zip(reader) {
+                let index = first + index;
+                reader.values(evaluation, index, self.positions.state(index), values);
                 for (sum, &value) in position.value.iter_mut().zip(&*values) {
                     *sum += value;
                 }
@@ -343,7 +351,7 @@ impl FamilyReader<'_> {
     fn read(
         &self,
         request: &mut RolloutRequest,
-        accumulator: &mut Option<Accumulator>,
+        reader: &mut Option<ValueReader>,
         first: usize,
         count: usize,
     ) {
@@ -352,9 +360,9 @@ impl FamilyReader<'_> {
             return;
         };
         let start = position.start_of(mover);
-        let mut accumulator = self.evaluation.zip(accumulator.as_mut());
-        if let Some((evaluation, accumulator)) = &mut accumulator {
-            evaluation.accumulate(&position.state, accumulator);
+        let mut evaluation = self.evaluation.zip(reader.as_mut());
+        if let Some((evaluation, reader)) = &mut evaluation {
+            reader.begin(evaluation, &position.state, first);
         }
         let mut best_goal = None;
         // The greatest static value for the mover.
@@ -376,9 +384,9 @@ impl FamilyReader<'_> {
                 }
                 position.terminal_moves.push(mv);
                 position.terminal_goals.extend(goals);
-            } else if let Some((evaluation, accumulator)) = &mut accumulator {
-                let state = self.positions.state(first + index);
-                evaluation.values_from(accumulator, &position.state, state, values);
+            } else if let Some((evaluation, reader)) = &mut evaluation {
+                let (from, index) = (&position.state, first + index);
+                reader.values_after(evaluation, from, self.positions, index, values);
                 let value = values[mover];
                 if value > greatest && best_goal.is_none_or(|goal| value > f32::from(goal)) {
                     position.value.clear();
@@ -391,7 +399,7 @@ impl FamilyReader<'_> {
             }
         }
         request.is_proven = position.untried.is_empty() || best_goal == Some(100);
-        if accumulator.is_some() {
+        if evaluation.is_some() {
             if self.prior_temperature > 0.0 {
                 set_priors(&mut position.untried, greatest, self.prior_temperature);
             }

@@ -17,7 +17,7 @@
 use super::matrix::{Matrix, MatrixSolver};
 use super::record::{Bounds, UntriedMove};
 use super::request::{PositionInfo, RolloutRequest};
-use crate::learning::evaluation::{Accumulator, Evaluation, MAX_ROLES};
+use crate::learning::evaluation::{Evaluation, MAX_ROLES, ValueReader};
 use panza_machine::machine::PositionBatch;
 use panza_rules::ids::MoveId;
 
@@ -73,6 +73,10 @@ pub(super) struct JointFamily {
     /// The probability of each move that is kept, by the solution and with the uniform share.
     solution: Vec<f32>,
     expected: Vec<f32>,
+    /// The static value of each move that is kept.
+    of_moves: Vec<f32>,
+    /// Moves that each role has left while dominated ones are taken out.
+    left: Vec<usize>,
 }
 
 impl JointFamily {
@@ -83,7 +87,7 @@ impl JointFamily {
         positions: &PositionBatch,
         first: usize,
         chance: Option<usize>,
-        evaluation: Option<(&Evaluation, &mut Accumulator)>,
+        evaluation: Option<(&Evaluation, &mut ValueReader)>,
     ) {
         let position = &mut request.position;
         self.read_cells(position, positions, first);
@@ -142,15 +146,15 @@ impl JointFamily {
         position: &PositionInfo,
         positions: &PositionBatch,
         first: usize,
-        mut evaluation: Option<(&Evaluation, &mut Accumulator)>,
+        mut evaluation: Option<(&Evaluation, &mut ValueReader)>,
     ) {
         let n_roles = self.counts.len();
         self.values.clear();
         self.values.resize(self.bounds.len(), 0.0);
         let mut of_cell = [0.0; MAX_ROLES];
         let of_cell = &mut of_cell[..n_roles.min(MAX_ROLES)];
-        if let Some((evaluation, accumulator)) = &mut evaluation {
-            evaluation.accumulate(&position.state, accumulator);
+        if let Some((evaluation, reader)) = &mut evaluation {
+            reader.begin(evaluation, &position.state, first);
         }
         for cell in (0..self.is_open.len()).filter(|&cell| self.is_open[cell]) {
             let values = &mut self.values[cell * n_roles..][..n_roles];
@@ -161,9 +165,9 @@ impl JointFamily {
                     .iter_mut()
                     .zip(goals)
                     .for_each(|(it, goal)| *it = goal);
-            } else if let Some((evaluation, accumulator)) = &mut evaluation {
-                let state = positions.state(first + cell);
-                evaluation.values_from(accumulator, &position.state, state, of_cell);
+            } else if let Some((evaluation, reader)) = &mut evaluation {
+                let from = &position.state;
+                reader.values_after(evaluation, from, positions, first + cell, of_cell);
                 values
                     .iter_mut()
                     .zip(&*of_cell)
@@ -212,7 +216,8 @@ impl JointFamily {
     /// Closes the cells of dominated moves.
     fn leave_out_dominated(&mut self, position: &PositionInfo, chance: Option<usize>) {
         let n_roles = self.counts.len();
-        let mut left = self.counts.clone();
+        let mut left = std::mem::take(&mut self.left);
+        left.clone_from(&self.counts);
         let mut is_changed = true;
         while is_changed {
             is_changed = false;
@@ -239,6 +244,7 @@ impl JointFamily {
                 }
             }
         }
+        self.left = left;
         for role in 0..n_roles {
             let start = position.start_of(role);
             let of_role = &mut self.places[start..start + self.counts[role]];
@@ -312,9 +318,9 @@ impl JointFamily {
         self.expected.clear();
         self.expected.extend_from_slice(&self.solution);
         let with_aim = (0..n_roles).filter(|&role| chance != Some(role));
-        let choosing = (0..n_roles).filter(|&role| position.moves_of(role).len() > 1);
-        let choosing: Vec<usize> = choosing.collect();
-        let &[first, second] = choosing.as_slice() else {
+        let mut choosing = (0..n_roles).filter(|&role| position.moves_of(role).len() > 1);
+        let (Some(first), Some(second), None) = (choosing.next(), choosing.next(), choosing.next())
+        else {
             return;
         };
         if with_aim.count() > 2 {
@@ -346,7 +352,9 @@ impl JointFamily {
         let mut of_position = std::mem::take(&mut position.value);
         of_position.clear();
         of_position.resize(n_roles, 0.0);
-        let mut of_moves = vec![0.0f32; position.legal.len()];
+        let mut of_moves = std::mem::take(&mut self.of_moves);
+        of_moves.clear();
+        of_moves.resize(position.legal.len(), 0.0);
         for cell in (0..self.is_open.len()).filter(|&cell| self.is_open[cell]) {
             let values = &self.values[cell * n_roles..][..n_roles];
             let index = |role: usize| position.start_of(role) + usize::from(self.place(role, cell));
@@ -361,9 +369,10 @@ impl JointFamily {
             }
         }
         position.value = of_position;
-        let moves = position.legal.iter().zip(of_moves);
+        let moves = position.legal.iter().zip(&of_moves);
         position
             .untried
-            .extend(moves.map(|(&mv, value)| UntriedMove::valued(mv, value)));
+            .extend(moves.map(|(&mv, &value)| UntriedMove::valued(mv, value)));
+        self.of_moves = of_moves;
     }
 }

@@ -18,3 +18,5 @@ pub mod native;
 pub mod program;
 mod rank;
 mod transpose;
+
+pub(crate) use transpose::transpose;

@@ -7,7 +7,7 @@
 
 /// Transposes: bit `column` of word `row` goes to bit `row` of word `column`.
 #[inline(always)]
-pub(super) fn transpose(square: &mut [u64; 64]) {
+pub(crate) fn transpose(square: &mut [u64; 64]) {
     round::<32>(square, 0x0000_0000_ffff_ffff);
     round::<16>(square, 0x0000_ffff_0000_ffff);
     round::<8>(square, 0x00ff_00ff_00ff_00ff);

@@ -134,7 +134,7 @@ impl Trainer {
         }
     }
 
-    /// Makes a gradient step for a state with these targets, one for each output, 0 to 1.
+    /// Makes a gradient step for an input with these targets, one for each output, 0 to 1.
     #[inline]
     pub fn train(&mut self, state: &[u64], targets: &[f32], learning_rate: f32) {
         let sums = self.evaluation.sums(state);

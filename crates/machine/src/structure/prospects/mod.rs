@@ -1,0 +1,237 @@
+//! Prospects: for each role, how far its greatest goal is and how many moves it would have, as
+//! inputs of an evaluation.
+//!
+//! The distance is that of the additive delete relaxation (h_add; Bonet and Geffner 2001): a true
+//! fact costs nothing, a false one costs a move of the role and what that move needs, a conjunction
+//! costs the sum of its parts, and a disjunction its cheapest part. Other roles stand still, and
+//! turns and step counters cost nothing. Where a chain of stones wins, that is the number of stones
+//! missing on the shortest way; where a line wins, those missing in the best line. The moves are
+//! those that would be legal if it were the role's turn.
+//!
+//! Costs are bytes, computed for [`WIDTH`] states at once. Each role gets a word of bits
+//! ([`WORD_LAYOUT`]): bits of a number are on up to its size, so that an evaluation takes them like
+//! facts.
+//!
+//! Invariants: equal states have equal words; a role's word does not depend on the order of roles.
+//!
+//! Never uses: evaluations, random games, clocks.
+
+mod compile;
+mod program;
+
+#[cfg(test)]
+mod tests;
+
+use super::step_budget::StepBudget;
+use crate::propnet::{Network, Signal};
+use panza_rules::gdl::CHANCE_ROLE;
+use panza_rules::ids::{Id, RoleId};
+
+use compile::compile;
+use program::{Buffer, Program, UNREACHABLE};
+
+/// The bits of a role's word.
+pub const WORD_BITS: usize = 64;
+/// Distances are left out where no role is at least so far from its goal at the start: they would
+/// say nothing, as where a goal is that the other role has no move.
+const MIN_DISTANCE: u8 = 2;
+/// The states that are computed together.
+pub const WIDTH: usize = program::WIDTH;
+
+/// The bounds of a role's numbers, in the order of its bits: a bit is on where the distance is at
+/// most, the number of moves at least, and each lead at least the bound. The lead in distance is
+/// what the nearest other role needs more, and that in moves what the one with most moves has less.
+pub const WORD_LAYOUT: WordLayout = WordLayout {
+    distances: [0, 1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 15, 20, 30, 60, 254],
+    moves: [
+        1, 2, 3, 4, 5, 6, 8, 10, 12, 14, 17, 20, 24, 28, 34, 40, 48, 56, 67, 80, 95, 113, 134, 160,
+    ],
+    leads_in_distance: [1, 2, 3, 4, 6, 8, 12, 100],
+    leads_in_moves: [1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 18, 22, 27, 33, 40, 60],
+};
+
+/// See [`WORD_LAYOUT`].
+#[derive(Clone, Copy, Debug)]
+pub struct WordLayout {
+    /// Bits 0 to 15.
+    pub distances: [u8; 16],
+    /// Bits 16 to 39.
+    pub moves: [u16; 24],
+    /// Bits 40 to 47.
+    pub leads_in_distance: [u8; 8],
+    /// Bits 48 to 63.
+    pub leads_in_moves: [u16; 16],
+}
+
+/// The numbers of a role in a state.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Prospect {
+    /// Moves of the role to its greatest goal in the relaxation; 255 where it is out of reach, or
+    /// where distances say nothing.
+    pub distance: u8,
+    /// Moves that are legal if it is the role's turn, but for those without effect.
+    pub moves: u16,
+}
+
+/// The prospects of a game's roles, compiled.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Prospects {
+    n_facts: usize,
+    /// For each role; `None` for the one that draws.
+    programs: Vec<Option<Program>>,
+}
+
+impl Prospects {
+    /// Compiles the prospects of a game. `None` for more than [`MAX_ROLES`] roles, where the
+    /// network is too large, and where the budget is spent.
+    pub fn find(network: &Network, budget: &mut StepBudget) -> Option<Self> {
+        if network.roles.len() > MAX_ROLES {
+            return None;
+        }
+        let compiled = network.roles.enumerate().map(|(role, name)| {
+            Some(match name.as_str() {
+                CHANCE_ROLE => None,
+                _ => Some(compile(network, role, budget)?),
+            })
+        });
+        let mut found = Self {
+            n_facts: network.facts.len(),
+            programs: compiled.collect::<Option<_>>()?,
+        };
+        let mut first = vec![0; found.n_facts.div_ceil(64).max(1)];
+        for base in &network.initial {
+            first[base.index() / 64] |= 1 << (base.index() % 64);
+        }
+        let first = found.of_state(&first);
+        if !first
+            .iter()
+            .any(|it| (MIN_DISTANCE..UNREACHABLE).contains(&it.distance))
+        {
+            found
+                .programs
+                .iter_mut()
+                .flatten()
+                .for_each(Program::leave_out_distance);
+        }
+        Some(found)
+    }
+
+    /// The facts of the game.
+    pub fn n_facts(&self) -> usize {
+        self.n_facts
+    }
+
+    /// The words of a state's prospects: one for each role.
+    pub fn n_words(&self) -> usize {
+        self.programs.len()
+    }
+
+    /// The steps and operands of the programs of all roles, each of about two nanoseconds for
+    /// [`WIDTH`] states.
+    pub fn size(&self) -> usize {
+        let programs = self.programs.iter().flatten();
+        programs.map(Program::size).sum()
+    }
+
+    /// Buffers for [`words`](Self::words).
+    pub fn buffer(&self) -> ProspectBuffer {
+        let programs = self.programs.iter().flatten();
+        ProspectBuffer {
+            costs: Buffer::new(programs),
+            numbers: Vec::new(),
+        }
+    }
+
+    /// Hands the words of some states, one word for each role, to `put` with the place of the
+    /// state. At most [`WIDTH`] states, the bits of facts.
+    ///
+    /// # Panics
+    /// There are more states.
+    pub fn words(
+        &self,
+        states: &[&[u64]],
+        buffer: &mut ProspectBuffer,
+        mut put: impl FnMut(usize, &[u64]),
+    ) {
+        self.read(states, buffer);
+        let n_roles = self.programs.len();
+        let mut words = [0; MAX_ROLES];
+        for (place, of_state) in buffer.numbers.chunks(n_roles).enumerate() {
+            for (role, word) in words[..n_roles].iter_mut().enumerate() {
+                *word = self.word_of(role, of_state);
+            }
+            put(place, &words[..n_roles]);
+        }
+    }
+
+    /// The numbers of each role in one state.
+    pub fn of_state(&self, state: &[u64]) -> Vec<Prospect> {
+        let mut buffer = self.buffer();
+        self.read(&[state], &mut buffer);
+        buffer.numbers
+    }
+
+    fn read(&self, states: &[&[u64]], buffer: &mut ProspectBuffer) {
+        assert!(states.len() <= WIDTH, "too many states at once");
+        let n_roles = self.programs.len();
+        buffer.numbers.clear();
+        let none = Prospect {
+            distance: UNREACHABLE,
+            moves: 0,
+        };
+        buffer.numbers.resize(states.len() * n_roles, none);
+        for (role, program) in self.programs.iter().enumerate() {
+            let Some(program) = program else { continue };
+            let (distances, moves) = program.run(states, &mut buffer.costs);
+            for place in 0..states.len() {
+                buffer.numbers[place * n_roles + role] = Prospect {
+                    distance: distances[place],
+                    moves: moves[place],
+                };
+            }
+        }
+    }
+
+    /// The bits of a role, from the numbers of all roles.
+    fn word_of(&self, role: usize, of_state: &[Prospect]) -> u64 {
+        if self.programs[role].is_none() {
+            return 0;
+        }
+        let own = of_state[role];
+        let others = of_state.iter().enumerate();
+        let others = others.filter(|&(other, _)| other != role && self.programs[other].is_some());
+        let others = others.map(|(_, prospect)| prospect);
+        let nearest = others.clone().map(|it| it.distance).min();
+        let most = others.map(|it| it.moves).max();
+        let lead = nearest.map_or(0, |it| it.saturating_sub(own.distance));
+        let lead_in_moves = most.map_or(0, |most| own.moves.saturating_sub(most));
+        let layout = &WORD_LAYOUT;
+        let distances = layout.distances.map(|bound| own.distance <= bound);
+        let moves = layout.moves.map(|bound| own.moves >= bound);
+        let leads = layout.leads_in_distance.map(|bound| lead >= bound);
+        let leads_in_moves = layout.leads_in_moves.map(|bound| lead_in_moves >= bound);
+        let bits = distances.iter().chain(&moves).chain(&leads);
+        let bits = bits.chain(&leads_in_moves).enumerate();
+        bits.map(|(bit, &is_on)| u64::from(is_on) << bit).sum()
+    }
+}
+
+/// Roles of a game with prospects, at most.
+pub const MAX_ROLES: usize = 8;
+
+/// Buffers, kept so that nothing is allocated for each state.
+#[derive(Clone, Debug)]
+pub struct ProspectBuffer {
+    costs: Buffer,
+    /// For each state those of all roles.
+    numbers: Vec<Prospect>,
+}
+
+/// The role's greatest goal that may be reached.
+fn greatest_goal(network: &Network, role: RoleId) -> Option<Signal> {
+    let goals = network.goals.iter().filter(|(of, ..)| *of == role);
+    let goals = goals.filter(|(_, _, signal)| *signal != Signal::FALSE);
+    goals
+        .max_by_key(|(_, goal, _)| *goal)
+        .map(|&(_, _, signal)| signal)
+}
