@@ -1,0 +1,236 @@
+"""A player in Python, over the protocol of general game playing (HTTP).
+
+Subclass `Player` and say how a move is chosen; the class reads the messages of a game manager,
+keeps the state, and sends legal moves. Without a subclass it searches until the clock ends:
+
+    from panza_ggp.player import Player
+    Player().serve(port=9147)
+
+It plays one match at a time. Requests of more than `MAX_BODY` bytes are refused. It never runs text
+of a request as code.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+import time
+import traceback
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import numpy as np
+
+import panza_ggp
+
+MAX_BODY = 16 << 20
+"""Bytes of a request, at most."""
+MAX_DEPTH = 1_000
+"""Lists inside lists of a message, at most."""
+MARGIN = 0.5
+"""Seconds of the play clock that are left for the way of an answer."""
+
+_TOKEN = re.compile(r"[()]|[^\s()]+")
+_COMMENT = re.compile(r";[^\n]*")
+
+
+class MessageError(ValueError):
+    """A message that the player cannot read; the text says what was expected."""
+
+
+def _split(text: str) -> list[str]:
+    """The elements of a list, as canonical text: one space between elements, none inside."""
+    elements: list[str] = []
+    parts: list[str] = []
+    depth = 0
+    for token in _TOKEN.findall(text):
+        if token == "(":
+            depth += 1
+            if depth > MAX_DEPTH:
+                raise MessageError(f"more than {MAX_DEPTH} lists inside each other")
+        elif token == ")":
+            depth -= 1
+            if depth < 0:
+                raise MessageError("a `)` without a `(`")
+        is_attached = token == ")" or not parts or parts[-1].endswith("(")
+        parts.append(token if is_attached else " " + token)
+        if depth == 0:
+            elements.append("".join(parts))
+            parts = []
+    if depth:
+        raise MessageError("a `(` without a `)`")
+    return elements
+
+
+def _elements(text: str) -> list[str]:
+    """The elements of the one list that a text is."""
+    text = text.strip()
+    if not (text.startswith("(") and text.endswith(")")):
+        raise MessageError("expected a list in parentheses")
+    return _split(text[1:-1])
+
+
+class Player:
+    """A player of one match at a time. Override `start`, `play` and `stop` as needed.
+
+    `game` is the game of the match, `role` the index of the role that is played.
+    """
+
+    name = "panza-python"
+
+    def __init__(self) -> None:
+        self.game: panza_ggp.Game | None = None
+        self.role = 0
+        self._match: str | None = None
+        self._state: panza_ggp.States | None = None
+        self._play_clock = 0.0
+        self._lock = threading.Lock()
+
+    def start(self, start_clock: float, play_clock: float) -> None:
+        """A match begins: `self.game` and `self.role` are set. Returns before the start clock ends."""
+
+    def play(self, state: panza_ggp.States, legal: list[int], deadline: float) -> int:
+        """The action to make in `state` (a batch of one), one of `legal`, of which there are several.
+
+        `deadline` is a time of `time.monotonic()`.
+        """
+        assert self.game is not None
+        ms = max(10.0, 1000 * (deadline - time.monotonic()))
+        found = self.game.search(state, role=self.role, ms=ms)["action"]
+        return legal[0] if found is None else found
+
+    def stop(self, goals: list[int] | None) -> None:
+        """The match is over, with the goals of all roles; `None` where it ended early."""
+
+    def answer(self, message: str) -> str:
+        """The answer to a message. Raises `MessageError`, or the error of rules that do not load."""
+        received = time.monotonic()
+        elements = _elements(_COMMENT.sub("", message))
+        kind = elements[0].lower() if elements else ""
+        if kind == "info":
+            status = "available" if self._match is None else "busy"
+            return f"((name {self.name}) (status {status}))"
+        if kind not in ("start", "play", "stop", "abort", "preview"):
+            raise MessageError("expected INFO, START, PLAY, STOP, ABORT or PREVIEW")
+        if kind == "preview":
+            return "done"
+        expected = {"start": 6, "play": 3, "stop": 3, "abort": 2}[kind]
+        if len(elements) != expected:
+            raise MessageError(f"{kind.upper()} has {expected} elements, not {len(elements)}")
+        with self._lock:
+            if kind == "start":
+                return self._start(*elements[1:])
+            if elements[1] != self._match:
+                return "busy"
+            if kind == "abort":
+                self._end(None)
+                return "aborted"
+            self._advance(elements[2])
+            if kind == "stop":
+                self._end(self._goals())
+                return "done"
+            return self._choose(received + self._play_clock - MARGIN)
+
+    def serve(self, port: int = 9147, host: str = "127.0.0.1") -> None:
+        """Answers messages until it is interrupted, for clients of this machine unless `host` differs."""
+        with self.server(port, host) as server:
+            try:
+                server.serve_forever()
+            except KeyboardInterrupt:
+                pass
+
+    def server(self, port: int = 9147, host: str = "127.0.0.1") -> ThreadingHTTPServer:
+        """A server of the standard library that is not running yet. Port 0 is any free one."""
+        player = self
+
+        class Handler(_Handler):
+            answer = staticmethod(player.answer)
+
+        return ThreadingHTTPServer((host, port), Handler)
+
+    def _start(self, match: str, role: str, rules: str, start_clock: str, play_clock: str) -> str:
+        if self._match is not None:
+            return "ready" if match == self._match else "busy"
+        try:
+            clocks = [float(start_clock), float(play_clock)]
+        except ValueError:
+            raise MessageError("clocks are numbers of seconds") from None
+        game = panza_ggp.load(" ".join(_elements(rules)), seconds=max(1.0, clocks[0] - 1))
+        names = [name.lower() for name in game.roles]
+        if role.lower() not in names:
+            raise MessageError(f"no role `{role}`, only {', '.join(game.roles)}")
+        self.game, self.role = game, names.index(role.lower())
+        self._match, self._play_clock = match, clocks[1]
+        self._state = game.init(1)
+        self._guarded(lambda: self.start(*clocks))
+        return "ready"
+
+    def _advance(self, moves: str) -> None:
+        """Makes the joint move of the last turn; nothing for NIL."""
+        if moves.lower() == "nil" or moves == "()":
+            return
+        assert self.game is not None and self._state is not None
+        texts = _elements(moves)
+        if len(texts) != self.game.n_roles:
+            raise MessageError(f"expected {self.game.n_roles} moves, not {len(texts)}")
+        try:
+            actions = [self.game.action(role, text) for role, text in enumerate(texts)]
+            self._state.step(np.array([actions], dtype=np.int32))
+        except (KeyError, ValueError) as error:
+            raise MessageError(str(error)) from None
+
+    def _choose(self, deadline: float) -> str:
+        assert self.game is not None and self._state is not None
+        mask = self._state.legal_action_mask[0, self.role]
+        legal = [int(action) for action in np.flatnonzero(mask)]
+        if not legal:
+            raise MessageError("the game is over")
+        action = legal[0]
+        if len(legal) > 1:
+            chosen = self._guarded(lambda: self.play(self._state, legal, deadline))
+            action = chosen if chosen in legal else action
+        return self.game.move_text(self.role, action)
+
+    def _goals(self) -> list[int] | None:
+        assert self._state is not None
+        return self._state.goals[0].tolist() if self._state.terminated[0] else None
+
+    def _end(self, goals: list[int] | None) -> None:
+        self._guarded(lambda: self.stop(goals))
+        self.game = self._state = self._match = None
+
+    @staticmethod
+    def _guarded(call):
+        """What a method of a subclass returns; an error is printed and the match goes on."""
+        try:
+            return call()
+        except Exception:
+            traceback.print_exc()
+            return None
+
+
+class _Handler(BaseHTTPRequestHandler):
+    timeout = 30
+
+    def do_POST(self) -> None:
+        try:
+            length = int(self.headers.get("Content-Length", ""))
+        except ValueError:
+            return self._send(411, "expected a Content-Length")
+        if not 0 <= length <= MAX_BODY:
+            return self._send(413, f"a message has at most {MAX_BODY} bytes")
+        try:
+            text = self.rfile.read(length).decode("utf-8", errors="replace")
+            return self._send(200, self.answer(text))
+        except (MessageError, ValueError, RuntimeError) as error:
+            return self._send(400, str(error).splitlines()[0] if str(error) else "unreadable")
+
+    def _send(self, status: int, text: str) -> None:
+        body = text.encode()
+        self.send_response(status)
+        self.send_header("Content-Type", "text/acl")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        """Requests are not logged."""

@@ -1,0 +1,119 @@
+"""A player in Python, over HTTP."""
+
+import threading
+import urllib.error
+import urllib.request
+
+import numpy as np
+import pytest
+
+import panza_ggp
+from panza_ggp import player as module
+from panza_ggp.player import Player
+
+
+class Served:
+    """A player behind a free port of this machine."""
+
+    def __init__(self, player):
+        self.server = player.server(0)
+        self.thread = threading.Thread(target=self.server.serve_forever, daemon=True)
+        self.thread.start()
+
+    def post(self, text):
+        address = f"http://127.0.0.1:{self.server.server_address[1]}/"
+        request = urllib.request.Request(address, data=text.encode())
+        with urllib.request.urlopen(request, timeout=60) as answer:
+            return answer.read().decode()
+
+    def close(self):
+        self.server.shutdown()
+        self.server.server_close()
+
+
+class Random(Player):
+    name = "random"
+
+    def __init__(self):
+        super().__init__()
+        self.ends = []
+
+    def play(self, state, legal, deadline):
+        return int(np.random.default_rng(len(legal)).choice(legal))
+
+    def stop(self, goals):
+        self.ends.append(goals)
+
+
+@pytest.fixture
+def served():
+    players = [Random(), Player()]
+    servers = [Served(player) for player in players]
+    yield players, servers
+    for server in servers:
+        server.close()
+
+
+def test_two_players_play_a_whole_match(served):
+    players, servers = served
+    g = panza_ggp.load("ticTacToe")
+    for server, role in zip(servers, g.roles):
+        assert server.post(f"( START m.1 {role} ({g.text}) 10 1 )") == "ready"
+        assert "busy" in server.post("( INFO )")
+    s, moves = g.init(1), "NIL"
+    while not s.terminated[0]:
+        answers = [server.post(f"( PLAY m.1 {moves} )") for server in servers]
+        s.step(np.array([[g.action(role, text) for role, text in enumerate(answers)]]))
+        moves = f"( {' '.join(answers)} )".replace("(", " ( ").replace(")", " ) ")
+    for server in servers:
+        assert server.post(f"( STOP m.1 {moves} )") == "done"
+        assert "available" in server.post("( INFO )")
+    assert players[0].ends == [s.goals[0].tolist()]
+
+
+def test_what_is_no_message_is_refused_with_a_reason(served):
+    (player, _), (server, _) = served
+    g = panza_ggp.load("ticTacToe")
+    for text, reason in [
+        ("hello", "parentheses"),
+        ("((", "parentheses"),
+        ("( PLAY m.1 )", "3 elements"),
+        ("( DANCE )", "expected INFO"),
+        ("(" * 3000 + ")" * 3000, "lists inside"),
+        ("( START m.1 x ((role x) (legal x go)) soon 1 )", "seconds"),
+        (f"( START m.1 nobody ({g.text}) 10 1 )", "no role"),
+        ("( START m.1 x ((role x) (<= (legal x ?y) (true ?z))) 10 1 )", ""),
+    ]:
+        with pytest.raises(urllib.error.HTTPError) as raised:
+            server.post(text)
+        assert raised.value.code == 400
+        assert reason in raised.value.read().decode()
+    assert server.post("( PLAY m.2 NIL )") == "busy"
+    assert server.post(f"( START m.1 {g.roles[0]} ({g.text}) 10 1 )") == "ready"
+    assert server.post(f"( START m.2 {g.roles[0]} ({g.text}) 10 1 )") == "busy"
+    with pytest.raises(urllib.error.HTTPError):
+        server.post("( PLAY m.1 ((mark 9 9) noop) )")
+    assert server.post("( PLAY m.1 NIL )").startswith("(mark")
+    assert server.post("( ABORT m.1 )") == "aborted"
+    assert player.ends == [None]
+
+
+def test_long_requests_are_refused(served, monkeypatch):
+    _, (server, _) = served
+    monkeypatch.setattr(module, "MAX_BODY", 100)
+    with pytest.raises(urllib.error.HTTPError) as raised:
+        server.post("( INFO " + " " * 100 + ")")
+    assert raised.value.code == 413
+
+
+def test_an_error_of_a_subclass_costs_a_legal_move(served, capsys):
+    (player, _), (server, _) = served
+    g = panza_ggp.load("ticTacToe")
+    player.play = lambda state, legal, deadline: 1 // 0
+    server.post(f"( START m.1 {g.roles[0]} ({g.text}) 10 1 )")
+    assert server.post("( PLAY m.1 NIL )").startswith("(mark")
+    assert "ZeroDivisionError" in capsys.readouterr().err
+
+
+def test_elements_are_canonical():
+    assert module._elements(" ( a ( b  ( c d ) ) e\n()) ") == ["a", "(b (c d))", "e", "()"]
