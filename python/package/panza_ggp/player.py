@@ -86,10 +86,10 @@ class Player:
         self._lock = threading.Lock()
 
     def start(self, start_clock: float, play_clock: float) -> None:
-        """A match begins: `self.game` and `self.role` are set. Returns before the start clock ends."""
+        """A match begins; `self.game` and `self.role` are set. It has the start clock's seconds."""
 
     def play(self, state: panza_ggp.States, legal: list[int], deadline: float) -> int:
-        """The action to make in `state` (a batch of one), one of `legal`, of which there are several.
+        """The action to make in `state`, a batch of one: one of the actions `legal`, at least two.
 
         `deadline` is a time of `time.monotonic()`.
         """
@@ -102,7 +102,7 @@ class Player:
         """The match is over, with the goals of all roles; `None` where it ended early."""
 
     def answer(self, message: str) -> str:
-        """The answer to a message. Raises `MessageError`, or the error of rules that do not load."""
+        """The answer to a message; raises `MessageError`, or the error of rules that do not load."""
         received = time.monotonic()
         elements = _elements(_COMMENT.sub("", message))
         kind = elements[0].lower() if elements else ""
@@ -131,7 +131,7 @@ class Player:
             return self._choose(received + self._play_clock - MARGIN)
 
     def serve(self, port: int = 9147, host: str = "127.0.0.1") -> None:
-        """Answers messages until it is interrupted, for clients of this machine unless `host` differs."""
+        """Answers messages until interrupted; clients of this machine only, unless `host` differs."""
         with self.server(port, host) as server:
             try:
                 server.serve_forever()
