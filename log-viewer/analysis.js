@@ -170,7 +170,7 @@ function foldedCard(title, content) {
 
 function wideTable(names, rows) {
   const shown = rows.map((cells) => element("tr", null, cells.map((cell) => element("td", null, cell))));
-  return element("div", { class: "scroll-sideways" }, table(null, names, element("tbody", null, shown)));
+  return element("div", { class: "scroll-sideways", tabindex: "0" }, table(null, names, element("tbody", null, shown)));
 }
 
 function plainValue(value) {

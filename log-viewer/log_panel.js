@@ -25,7 +25,8 @@ export class LogPanel {
       this.most += 5 * SHOWN;
       this.draw();
     });
-    this.lines = element("ol", { class: "log-lines" });
+    // It scrolls, so that the keyboard has to reach it.
+    this.lines = element("ol", { class: "log-lines", tabindex: "0" });
     fill(place, element("div", { class: "log-tools" }, this.filters, this.search), this.summary, this.more, this.lines);
   }
 
