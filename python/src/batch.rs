@@ -361,12 +361,18 @@ impl Batch {
     pub fn write_packed_masks(&self, out: &mut [u8]) {
         let core = &*self.core;
         let n_bytes = core.max_moves.div_ceil(8).max(1);
-        let rows = self.legal.chunks_exact(core.sizes.legal_words);
-        for (legal, out) in rows.zip(out.chunks_exact_mut(core.sizes.n_roles * n_bytes)) {
-            for (moves, out) in core.roles.iter().zip(out.chunks_exact_mut(n_bytes)) {
-                moves.write_packed(legal, out);
+        let (n_words, row_bytes) = (core.sizes.legal_words, core.sizes.n_roles * n_bytes);
+        let size = part_size(self.len(), self.options.threads);
+        let legal = self.legal.chunks(size * n_words);
+        let parts = legal.zip(out.chunks_mut(size * row_bytes));
+        in_parallel(parts.collect(), &|(legal, out)| {
+            let rows = legal.chunks_exact(n_words);
+            for (legal, out) in rows.zip(out.chunks_exact_mut(row_bytes)) {
+                for (moves, out) in core.roles.iter().zip(out.chunks_exact_mut(n_bytes)) {
+                    moves.write_packed(legal, out);
+                }
             }
-        }
+        });
     }
 
     /// Writes for each state and fact whether it holds.
