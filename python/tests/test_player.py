@@ -1,6 +1,9 @@
 """A player in Python, over HTTP."""
 
+import http.client
+import socket
 import threading
+import time
 import urllib.error
 import urllib.request
 
@@ -81,6 +84,8 @@ def test_what_is_no_message_is_refused_with_a_reason(served):
         ("( DANCE )", "expected INFO"),
         ("(" * 3000 + ")" * 3000, "lists inside"),
         ("( START m.1 x ((role x) (legal x go)) soon 1 )", "seconds"),
+        ("( START m.1 x ((role x) (legal x go)) 10 inf )", "seconds"),
+        ("( START m.1 x ((role x) (legal x go)) nan 1 )", "seconds"),
         (f"( START m.1 nobody ({g.text}) 10 1 )", "no role"),
         ("( START m.1 x ((role x) (<= (legal x ?y) (true ?z))) 10 1 )", ""),
     ]:
@@ -104,6 +109,25 @@ def test_long_requests_are_refused(served, monkeypatch):
     with pytest.raises(urllib.error.HTTPError) as raised:
         server.post("( INFO " + " " * 100 + ")")
     assert raised.value.code == 413
+
+
+def test_more_connections_than_allowed_are_closed(served):
+    _, (server, _) = served
+    held = [socket.create_connection(server.server.server_address) for _ in range(module.MAX_REQUESTS)]
+    for connection in held:
+        connection.sendall(b"POST / HTTP/1.0\r\n")
+    with pytest.raises((OSError, http.client.HTTPException)):
+        server.post("( INFO )")
+    for connection in held:
+        connection.close()
+    for _ in range(100):
+        try:
+            assert "available" in server.post("( INFO )")
+            break
+        except (OSError, http.client.HTTPException):
+            time.sleep(0.1)
+    else:
+        pytest.fail("no connection is free again")
 
 
 def test_an_error_of_a_subclass_costs_a_legal_move(served, capsys):

@@ -6,26 +6,31 @@ keeps the state, and sends legal moves. Without a subclass it searches until the
     from panza_ggp.player import Player
     Player().serve(port=9147)
 
-It plays one match at a time. Requests of more than `MAX_BODY` bytes are refused. It never runs text
-of a request as code.
+It plays one match at a time. Requests of more than `MAX_BODY` bytes are refused, and more than
+`MAX_REQUESTS` at once.
 """
 
 from __future__ import annotations
 
+import math
 import re
 import threading
 import time
 import traceback
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler, HTTPServer, ThreadingHTTPServer
 
 import numpy as np
 
 import panza_ggp
 
-MAX_BODY = 16 << 20
+MAX_BODY = 4 << 20
 """Bytes of a request, at most."""
 MAX_DEPTH = 1_000
 """Lists inside lists of a message, at most."""
+MAX_REQUESTS = 16
+"""Connections at once, at most; further ones are closed."""
+MAX_CLOCK = 86_400
+"""Seconds of a clock, at most."""
 MARGIN = 0.5
 """Seconds of the play clock that are left for the way of an answer."""
 
@@ -42,7 +47,8 @@ def _split(text: str) -> list[str]:
     elements: list[str] = []
     parts: list[str] = []
     depth = 0
-    for token in _TOKEN.findall(text):
+    for match in _TOKEN.finditer(text):
+        token = match[0]
         if token == "(":
             depth += 1
             if depth > MAX_DEPTH:
@@ -138,14 +144,14 @@ class Player:
             except KeyboardInterrupt:
                 pass
 
-    def server(self, port: int = 9147, host: str = "127.0.0.1") -> ThreadingHTTPServer:
+    def server(self, port: int = 9147, host: str = "127.0.0.1") -> HTTPServer:
         """A server of the standard library that is not running yet. Port 0 is any free one."""
         player = self
 
         class Handler(_Handler):
             answer = staticmethod(player.answer)
 
-        return ThreadingHTTPServer((host, port), Handler)
+        return _Server((host, port), Handler)
 
     def _start(self, match: str, role: str, rules: str, start_clock: str, play_clock: str) -> str:
         if self._match is not None:
@@ -154,6 +160,8 @@ class Player:
             clocks = [float(start_clock), float(play_clock)]
         except ValueError:
             raise MessageError("clocks are numbers of seconds") from None
+        if not all(math.isfinite(clock) and 0 <= clock <= MAX_CLOCK for clock in clocks):
+            raise MessageError(f"clocks are 0 to {MAX_CLOCK} seconds")
         game = panza_ggp.load(" ".join(_elements(rules)), seconds=max(1.0, clocks[0] - 1))
         names = [name.lower() for name in game.roles]
         if role.lower() not in names:
@@ -206,6 +214,28 @@ class Player:
         except Exception:
             traceback.print_exc()
             return None
+
+
+class _Server(ThreadingHTTPServer):
+    """A thread for each connection, with a bound."""
+
+    daemon_threads = True
+
+    def __init__(self, *arguments) -> None:
+        super().__init__(*arguments)
+        self._free = threading.BoundedSemaphore(MAX_REQUESTS)
+
+    def process_request(self, request, client_address) -> None:
+        if self._free.acquire(blocking=False):
+            super().process_request(request, client_address)
+        else:
+            self.shutdown_request(request)
+
+    def process_request_thread(self, request, client_address) -> None:
+        try:
+            super().process_request_thread(request, client_address)
+        finally:
+            self._free.release()
 
 
 class _Handler(BaseHTTPRequestHandler):

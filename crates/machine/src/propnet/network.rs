@@ -253,6 +253,14 @@ impl Network {
         is_inside
     }
 
+    /// The role's greatest goal that is not ruled out, and its signal.
+    pub fn greatest_goal(&self, role: RoleId) -> Option<(u8, Signal)> {
+        let goals = self.goals.iter().filter(|(of, ..)| *of == role);
+        let goals = goals.map(|&(_, goal, signal)| (goal, signal));
+        let possible = goals.filter(|&(_, signal)| signal != Signal::FALSE);
+        possible.max_by_key(|&(goal, _)| goal)
+    }
+
     /// The gates in order, each block as one range and every other gate by itself.
     pub(super) fn components(&self) -> impl Iterator<Item = Range<usize>> {
         let blocks = self.blocks.iter().filter_map(|block| {
@@ -274,7 +282,7 @@ impl Network {
 
     /// Per move whether it is always made or never made by legal joint moves: a move that is never
     /// legal is never made, and a role's only move always is. `None` where it depends.
-    pub(super) fn forced_moves(&self) -> IdVec<MoveId, Option<bool>> {
+    pub fn forced_moves(&self) -> IdVec<MoveId, Option<bool>> {
         let mut n_possible: IdVec<RoleId, usize> = self.roles.iter().map(|_| 0).collect();
         for (mv, &legal) in self.legal.enumerate() {
             n_possible[self.moves[mv].0] += usize::from(legal != Signal::FALSE);

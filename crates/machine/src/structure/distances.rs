@@ -64,9 +64,7 @@ pub struct Distances {
 pub fn distances(network: &Network, budget: &mut StepBudget) -> Option<Vec<Distances>> {
     let mut targets: Vec<(Target, Signal)> = Vec::new();
     for role in network.roles.ids() {
-        let goals = network.goals.iter();
-        let goals = goals.filter(|(of, _, signal)| *of == role && *signal != Signal::FALSE);
-        if let Some(&(_, goal, signal)) = goals.max_by_key(|(_, goal, _)| *goal) {
+        if let Some((goal, signal)) = network.greatest_goal(role) {
             targets.push((Target::Goal(role, goal), signal));
         }
     }

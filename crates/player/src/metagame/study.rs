@@ -105,8 +105,6 @@ const SAMPLING_SHARE: f64 = 0.5;
 const TUPLES_SHARE: f64 = 0.05;
 /// Steps for prospects, some tens of milliseconds.
 const PROSPECT_STEPS: u64 = 1 << 24;
-/// Larger prospects cost more visits than they are worth: in Hex nine of ten (docs/strength.md).
-const MAX_PROSPECT_SIZE: usize = 40_000;
 /// The share of the time left for training, where settings are tuned too and where not.
 const LEARNING_SHARE: f64 = 0.65;
 const LEARNING_SHARE_ALONE: f64 = 0.9;
@@ -220,7 +218,6 @@ impl Study {
         let of_tuples = &mut StepBudget::within(STEPS, budget.limits(TUPLES_SHARE));
         let tuples = network.and_then(|it| Tuples::find(it, &game.machine, of_tuples));
         let prospects = network.and_then(|_| find_prospects(game));
-        let prospects = prospects.filter(|it| it.size() <= MAX_PROSPECT_SIZE);
         let learned = learning::learn(
             &game.machine,
             self.structure.symmetries.as_deref(),

@@ -8,6 +8,9 @@
 //! next games, as in TD-Gammon (Tesauro 1995). What is used in the end is the average of its
 //! weights over the last part of training (Polyak and Juditsky 1992).
 //!
+//! A new evaluation is first trained both on facts alone and with the prospects of roles, and goes
+//! on with what predicts the next games better. Prospects that cost too much are left out.
+//!
 //! Several threads have games and weights of their own, which are averaged again and again.
 //!
 //! Invariants: with one thread the same machine, seed and number of games give the same weights;
@@ -141,6 +144,8 @@ const VALIDATION_SHARE: f64 = 0.2;
 const PLAYOUT_SHARE: f64 = 0.4;
 /// Games for validation, at most.
 const VALIDATION_GAMES: usize = 2000;
+/// Larger prospects cost more visits than they are worth: in Hex nine of ten (docs/strength.md).
+const MAX_PROSPECT_SIZE: usize = 40_000;
 /// The share of the time, or of the games, in which inputs are compared, at most.
 const COMPARISON_SHARE: f64 = 0.25;
 /// Games between two looks at whether they are compared.
@@ -152,8 +157,7 @@ const THREAD_ROUNDS: u32 = 64;
 const FIXED_SUM_PLAYOUTS: usize = 256;
 
 /// Trains an evaluation by self-play on the machine: `known` if it fits, else a new one with these
-/// tuples. With `prospects`, a new one is trained with and without them at first, and goes on with
-/// them where it errs less.
+/// tuples, and with these prospects where they are small enough and lower its errors.
 ///
 /// `None` for games with more than [`MAX_ROLES`](evaluation::MAX_ROLES) roles, and for
 /// machines whose states are not sets of facts.
@@ -171,7 +175,7 @@ pub fn learn(
     let known = known.filter(|Known { evaluation, .. }| {
         evaluation.n_roles() == n_roles && evaluation.n_facts() == n_facts
     });
-    let prospects = prospects.filter(|_| known.is_none());
+    let prospects = prospects.filter(|found| known.is_none() && found.size() <= MAX_PROSPECT_SIZE);
     let Known {
         evaluation,
         games: earlier_games,
@@ -188,7 +192,7 @@ pub fn learn(
         }
     };
     let with_prospects = prospects.and_then(|it| evaluation.clone().with_prospects(it));
-    let rival = with_prospects.map(|evaluation| Trainer::new(evaluation, None));
+    let second = with_prospects.map(|evaluation| Trainer::new(evaluation, None));
     let trainer = Trainer::new(evaluation, sums.as_ref());
     let images = Arc::new(Images::new(symmetries, n_facts));
     let mut players: Vec<SelfPlay> = (0..budget.threads.max(1))
@@ -196,7 +200,7 @@ pub fn learn(
             let random = Random::new(random.bits().wrapping_add(index as u64));
             let samples = Samples::new(
                 trainer.clone(),
-                rival.clone(),
+                second.clone(),
                 Arc::clone(&images),
                 earlier_games,
             );
@@ -256,11 +260,11 @@ fn choose_inputs(players: &mut [SelfPlay], budget: LearningBudget<'_>) -> usize 
     };
     let played = |players: &[SelfPlay]| players.iter().map(|it| it.finished).sum::<usize>();
     let is_over = |players: &[SelfPlay]| of_round.is_over() || played(players) >= most;
-    let has_compared = |players: &[SelfPlay]| {
+    let can_compare = |players: &[SelfPlay]| {
         let is_over = is_over(players);
-        players.iter().all(|it| it.samples.has_compared(is_over))
+        players.iter().all(|it| it.samples.can_compare(is_over))
     };
-    while !is_over(players) && !has_compared(players) && !players.iter().all(SelfPlay::is_endless) {
+    while !is_over(players) && !can_compare(players) && !players.iter().all(SelfPlay::is_endless) {
         if let [player] = &mut *players {
             player.run(of_round);
             continue;
@@ -272,7 +276,7 @@ fn choose_inputs(players: &mut [SelfPlay], budget: LearningBudget<'_>) -> usize 
         });
     }
     let errors = players.iter().filter_map(|player| player.samples.errors());
-    let is_second = has_compared(players) && is_second_better(errors);
+    let is_second = can_compare(players) && is_second_better(errors);
     for player in &mut *players {
         player.choose_inputs(is_second);
     }

@@ -28,19 +28,22 @@ const GAMES_PER_UPDATE: u64 = 32;
 
 /// Samples over which errors are averaged.
 const ERROR_HORIZON: u64 = 8192;
-/// Samples after which trainers are compared: so many if there is time, at least so many.
-const COMPARED_SAMPLES: [u64; 2] = [1 << 15, 1 << 13];
+/// Training steps after which two trainers are compared.
+const COMPARED_STEPS: u64 = 1 << 15;
+/// Training steps that suffice where the time for the comparison is over; after fewer the first
+/// trainer stays.
+const MIN_COMPARED_STEPS: u64 = 1 << 13;
 /// The second trainer is chosen where its error is at most this part of that of the first.
 const BETTER: f64 = 0.9;
 
 /// A trainer, with what its evaluation reads of samples.
-struct Pupil {
+struct InputTrainer {
     trainer: Trainer,
     /// `None` where that is the state.
     inputs: Option<Inputs>,
 }
 
-impl Pupil {
+impl InputTrainer {
     fn new(trainer: Trainer) -> Self {
         Self {
             inputs: trainer.evaluation.prospects().map(Inputs::new),
@@ -70,45 +73,45 @@ impl Pupil {
     }
 }
 
-/// A second trainer, and how well both predict games that they were not trained on.
-struct Rival {
-    pupil: Pupil,
+/// A second trainer, and how well both predict games before they are trained on them.
+struct SecondTrainer {
+    trainer: InputTrainer,
     /// The moving averages of the squared errors of the first trainer and of this one.
     errors: [f64; 2],
     n_errors: u64,
 }
 
-impl Rival {
-    /// Counts the errors of both for samples of a game before these are trained on.
+impl SecondTrainer {
+    /// Counts the errors of both for a game that they are not trained on yet. There are samples.
     fn compare(
         &mut self,
-        first: &mut Pupil,
+        first: &mut InputTrainer,
         states: &[u64],
         targets: &[f32],
         n_words: usize,
         n_targets: usize,
     ) {
         let mut squares = [0.0; 2];
-        for (square, pupil) in squares.iter_mut().zip([first, &mut self.pupil]) {
-            pupil.each(states, n_words, |index, input, trainer| {
+        for (square, trainer) in squares.iter_mut().zip([first, &mut self.trainer]) {
+            trainer.each(states, n_words, |index, input, trainer| {
                 let targets = &targets[index * n_targets..][..n_targets];
                 *square += f64::from(trainer.evaluation.squared_error(input, targets));
             });
         }
-        let count = states.len() / n_words.max(1);
-        self.n_errors += count as u64;
-        let share = count as f64 / self.n_errors.clamp(1, ERROR_HORIZON.max(count as u64)) as f64;
+        let count = (states.len() / n_words) as u64;
+        self.n_errors += count;
+        let averaged = self.n_errors.min(ERROR_HORIZON).max(count) as f64;
         for (error, square) in self.errors.iter_mut().zip(squares) {
-            *error += (square / count.max(1) as f64 - *error) * share;
+            *error += (square - *error * count as f64) / averaged;
         }
     }
 }
 
 /// The buffer and the trainer.
 pub(super) struct Samples {
-    pupil: Pupil,
+    first: InputTrainer,
     /// Trained on the same samples, until one is chosen.
-    rival: Option<Rival>,
+    second: Option<SecondTrainer>,
     /// Training steps made.
     pub made: u64,
     images: Arc<Images>,
@@ -128,14 +131,14 @@ impl Samples {
     /// An empty buffer. The evaluation of the trainer was trained on `earlier_games` games.
     pub fn new(
         trainer: Trainer,
-        rival: Option<Trainer>,
+        second: Option<Trainer>,
         images: Arc<Images>,
         earlier_games: usize,
     ) -> Self {
         Self {
-            pupil: Pupil::new(trainer),
-            rival: rival.map(|trainer| Rival {
-                pupil: Pupil::new(trainer),
+            first: InputTrainer::new(trainer),
+            second: second.map(|trainer| SecondTrainer {
+                trainer: InputTrainer::new(trainer),
                 errors: [0.0; 2],
                 n_errors: 0,
             }),
@@ -153,44 +156,48 @@ impl Samples {
 
     /// The trainer.
     pub fn trainer(&self) -> &Trainer {
-        &self.pupil.trainer
+        &self.first.trainer
     }
 
     /// As [`trainer`](Self::trainer).
     pub fn trainer_mut(&mut self) -> &mut Trainer {
-        &mut self.pupil.trainer
+        &mut self.first.trainer
     }
 
-    /// Whether two trainers have seen enough to be compared, or, where the time is over, nearly.
-    pub fn has_compared(&self, is_over: bool) -> bool {
-        let [enough, least] = COMPARED_SAMPLES;
-        self.made >= if is_over { least } else { enough }
+    /// Whether two trainers can be compared. Fewer training steps suffice once the time for that is
+    /// over.
+    pub fn can_compare(&self, is_over: bool) -> bool {
+        self.made
+            >= match is_over {
+                true => MIN_COMPARED_STEPS,
+                false => COMPARED_STEPS,
+            }
     }
 
     /// The errors of both trainers; `None` for a single one.
     pub fn errors(&self) -> Option<[f64; 2]> {
-        self.rival.as_ref().map(|rival| rival.errors)
+        self.second.as_ref().map(|second| second.errors)
     }
 
     /// Goes on with the second trainer alone, or with the first.
     pub fn choose(&mut self, is_second: bool) {
-        if let Some(rival) = self.rival.take()
+        if let Some(second) = self.second.take()
             && is_second
         {
-            self.pupil = rival.pupil;
+            self.first = second.trainer;
         }
     }
 
-    /// Tells of a whole game that is to be added: its states and their targets.
-    pub fn begin_game(
+    /// Compares two trainers on a whole game before it is added: its states and their targets.
+    pub fn compare_on(
         &mut self,
         states: &[u64],
         targets: &[f32],
         n_words: usize,
         n_targets: usize,
     ) {
-        if let Some(rival) = &mut self.rival {
-            rival.compare(&mut self.pupil, states, targets, n_words, n_targets);
+        if let Some(second) = &mut self.second {
+            second.compare(&mut self.first, states, targets, n_words, n_targets);
         }
     }
 
@@ -244,10 +251,10 @@ impl Samples {
         if self.n_taken == 0 {
             return;
         }
-        let rival = self.rival.as_mut().map(|rival| &mut rival.pupil);
-        for pupil in [&mut self.pupil].into_iter().chain(rival) {
+        let second = self.second.as_mut().map(|second| &mut second.trainer);
+        for one in [&mut self.first].into_iter().chain(second) {
             let targets = &self.taken_targets;
-            pupil.each(&self.taken_states, n_words, |index, input, trainer| {
+            one.each(&self.taken_states, n_words, |index, input, trainer| {
                 let targets = &targets[index * n_targets..][..n_targets];
                 with_wide_vectors(|| trainer.train(input, targets, LEARNING_RATE));
             });
@@ -265,9 +272,9 @@ impl Samples {
     fn update_average(&mut self) {
         let updates = self.earlier_updates + self.made / STEPS_PER_UPDATE;
         let horizon = u32::try_from(updates / AVERAGED_PART).unwrap_or(u32::MAX);
-        let rival = self.rival.as_mut().map(|rival| &mut rival.pupil);
-        for pupil in [&mut self.pupil].into_iter().chain(rival) {
-            pupil.trainer.update_average(horizon);
+        let second = self.second.as_mut().map(|second| &mut second.trainer);
+        for one in [&mut self.first].into_iter().chain(second) {
+            one.trainer.update_average(horizon);
         }
     }
 }

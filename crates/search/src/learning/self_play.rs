@@ -443,7 +443,7 @@ impl SelfPlay {
             let states = game.states.chunks_exact(n_words).rev().flatten();
             let states: Vec<u64> = states.copied().collect();
             self.samples
-                .begin_game(&states, targets, n_words, n_outputs);
+                .compare_on(&states, targets, n_words, n_outputs);
         }
         let states = game.states.chunks_exact(n_words).rev();
         for (state, targets) in states.zip(targets.chunks_exact(n_outputs)) {

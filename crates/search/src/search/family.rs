@@ -42,8 +42,8 @@ pub(super) struct FamilyGenerator {
     /// See [`SearchConfig::prior_temperature`].
     prior_temperature: f32,
     // Buffers.
-    /// That of the evaluation.
-    reader: Option<ValueReader>,
+    /// For the evaluation.
+    value_reader: Option<ValueReader>,
     positions: PositionBatch,
     unfinished: Vec<usize>,
     joint_moves: Vec<MoveId>,
@@ -67,7 +67,7 @@ impl FamilyGenerator {
             n_roles,
             chance: machine.info().chance_role().map(RoleId::index),
             expander,
-            reader: config.evaluation.as_deref().map(ValueReader::new),
+            value_reader: config.evaluation.as_deref().map(ValueReader::new),
             evaluation: config.evaluation.clone(),
             prior_temperature: config.prior_temperature,
             positions: PositionBatch::default(),
@@ -89,7 +89,8 @@ impl FamilyGenerator {
             self.generate_joint_moves(requests);
             self.generate_children(requests);
         }
-        if let Some((evaluation, reader)) = self.evaluation.as_ref().zip(self.reader.as_mut()) {
+        if let Some((evaluation, reader)) = self.evaluation.as_ref().zip(self.value_reader.as_mut())
+        {
             for request in requests {
                 let position = &mut request.position;
                 if !position.terminal && !request.is_proven && position.value.is_empty() {
@@ -192,11 +193,13 @@ impl FamilyGenerator {
         if self.joint_moves.is_empty() {
             return;
         }
-        self.expand_children(requests);
+        let mut counts = self.counts.iter();
+        let is_valued = counts.any(|count| (1..=MAX_VALUED_JOINT_MOVES).contains(count));
+        self.expand_children(requests, is_valued);
         let mut first = 0;
         for (request, &count) in requests.iter_mut().zip(&self.counts) {
             if count > 0 {
-                let evaluation = self.evaluation.as_deref().zip(self.reader.as_mut());
+                let evaluation = self.evaluation.as_deref().zip(self.value_reader.as_mut());
                 let evaluation = evaluation.filter(|_| count <= MAX_VALUED_JOINT_MOVES);
                 let family = &mut self.joint_family;
                 family.read(request, &self.positions, first, self.chance, evaluation);
@@ -206,8 +209,8 @@ impl FamilyGenerator {
     }
 
     /// Generates the children behind `self.joint_moves`, of each request as many as `self.counts`
-    /// says.
-    fn expand_children(&mut self, requests: &[BoxedRequest]) {
+    /// says. Where they are valued, their static values are prepared.
+    fn expand_children(&mut self, requests: &[BoxedRequest], are_valued: bool) {
         let mut joint_moves = self.joint_moves.chunks(self.n_roles);
         let mut steps = Vec::with_capacity(joint_moves.len());
         for (request, &count) in requests.iter().zip(&self.counts) {
@@ -219,7 +222,8 @@ impl FamilyGenerator {
             }
         }
         self.expander.expand(&steps, false, &mut self.positions);
-        if let Some((evaluation, reader)) = self.evaluation.as_ref().zip(self.reader.as_mut()) {
+        let evaluation = self.evaluation.as_ref().zip(self.value_reader.as_mut());
+        if let Some((evaluation, reader)) = evaluation.filter(|_| are_valued) {
             reader.load(evaluation, &self.positions);
         }
     }
@@ -254,7 +258,7 @@ impl FamilyGenerator {
         if self.joint_moves.is_empty() {
             return;
         }
-        self.expand_children(requests);
+        self.expand_children(requests, true);
         let reader = FamilyReader {
             positions: &self.positions,
             evaluation: self.evaluation.as_deref(),
@@ -262,7 +266,7 @@ impl FamilyGenerator {
             n_roles: self.n_roles,
             chance: self.chance,
         };
-        let (counts, values) = (&self.counts, &mut self.reader);
+        let (counts, value_reader) = (&self.counts, &mut self.value_reader);
         with_wide_vectors(
             #[inline(always)]
             || {
@@ -273,10 +277,10 @@ impl FamilyGenerator {
                             .chance
                             .is_some_and(|it| reader.moves_alone(request, it))
                     {
-                        reader.read_outcomes(request, values.as_ref(), first, count);
+                        reader.read_outcomes(request, value_reader.as_ref(), first, count);
                         first += count;
                     } else if count > 0 {
-                        reader.read(request, values, first, count);
+                        reader.read(request, value_reader, first, count);
                         first += count;
                     }
                 }
@@ -303,7 +307,7 @@ impl FamilyReader<'_> {
     fn read_outcomes(
         &self,
         request: &mut RolloutRequest,
-        reader: Option<&ValueReader>,
+        value_reader: Option<&ValueReader>,
         first: usize,
         count: usize,
     ) {
@@ -328,7 +332,7 @@ impl FamilyReader<'_> {
                 continue;
             }
             position.untried.push(UntriedMove::unknown(mv));
-            if let Some((evaluation, reader)) = self.evaluation.zip(reader) {
+            if let Some((evaluation, reader)) = self.evaluation.zip(value_reader) {
                 let index = first + index;
                 reader.values(evaluation, index, self.positions.state(index), values);
                 for (sum, &value) in position.value.iter_mut().zip(&*values) {
@@ -351,7 +355,7 @@ impl FamilyReader<'_> {
     fn read(
         &self,
         request: &mut RolloutRequest,
-        reader: &mut Option<ValueReader>,
+        value_reader: &mut Option<ValueReader>,
         first: usize,
         count: usize,
     ) {
@@ -360,7 +364,7 @@ impl FamilyReader<'_> {
             return;
         };
         let start = position.start_of(mover);
-        let mut evaluation = self.evaluation.zip(reader.as_mut());
+        let mut evaluation = self.evaluation.zip(value_reader.as_mut());
         if let Some((evaluation, reader)) = &mut evaluation {
             reader.begin(evaluation, &position.state, first);
         }

@@ -6,17 +6,21 @@
 //!
 //! A gate of a recursion starts as unreachable and becomes cheaper pass by pass. It counts as off
 //! without cost as long as it is not on without cost.
+//!
+//! Invariant: a step reads registers of facts, of constants, of steps before it, or of its block.
+//!
+//! Never uses: states.
 
-use super::super::autonomous::autonomous_bases;
-use super::super::step_budget::StepBudget;
-use super::greatest_goal;
 use super::program::{FREE, Fact, Kind, NEVER, Program, Register, Section, Step};
 use crate::propnet::{GateKind, Network, Node, Signal};
+use crate::structure::autonomous::autonomous_bases;
+use crate::structure::step_budget::StepBudget;
 use panza_rules::gdl::CHANCE_ROLE;
 use panza_rules::ids::{BaseId, GateId, Id, IdVec, MoveId, RoleId};
 
-/// Operands of a program, at most.
+/// Operands of a program, at most, and registers, of 64 bytes.
 const MAX_OPERANDS: usize = 1 << 17;
+const MAX_REGISTERS: u32 = 1 << 16;
 /// Rounds of a program, at most: the moves of a sequence whose parts need each other.
 const MAX_ROUNDS: usize = 12;
 /// Facts without which a role may have no move are looked for among those that most gates read.
@@ -25,7 +29,8 @@ const MAX_TURN_FACTS: usize = 16;
 /// The program of a role; `None` where it is too large or the budget is spent.
 pub(super) fn compile(network: &Network, role: RoleId, budget: &mut StepBudget) -> Option<Program> {
     let mut compiler = Compiler::new(network, role, budget)?;
-    let goal = greatest_goal(network, role).unwrap_or(Signal::FALSE);
+    let goal = network.greatest_goal(role);
+    let goal = goal.map_or(Signal::FALSE, |(_, signal)| signal);
     let moves = network.role_moves()[role].clone().map(MoveId);
     let moves: Vec<MoveId> = moves.filter(|&mv| compiler.is_effective[mv]).collect();
     let legal_moves = moves.iter().map(|&mv| network.legal[mv]);
@@ -47,6 +52,9 @@ pub(super) fn compile(network: &Network, role: RoleId, budget: &mut StepBudget) 
     let next = compiler.section(|gate| under_next[gate.index()] && !under_legal[gate.index()])?;
     let rest = |gate: GateId| !under_next[gate.index()] && !under_legal[gate.index()];
     let rest = compiler.section(rest)?;
+    if compiler.n_registers > MAX_REGISTERS {
+        return None;
+    }
     let legal_moves = moves
         .iter()
         .map(|&mv| compiler.cost(Want::on(network.legal[mv])));
@@ -113,13 +121,8 @@ impl<'a> Compiler<'a> {
         for gate in network.blocks.iter().flatten() {
             is_in_block[gate.index()] = true;
         }
-        let mut n_possible: IdVec<RoleId, usize> = network.roles.iter().map(|_| 0).collect();
-        for (mv, &legal) in network.legal.enumerate() {
-            n_possible[network.moves[mv].0] += usize::from(legal != Signal::FALSE);
-        }
-        let is_forced = network.legal.enumerate();
-        let is_forced = is_forced
-            .map(|(mv, &legal)| legal != Signal::FALSE && n_possible[network.moves[mv].0] == 1);
+        let forced = network.forced_moves();
+        let is_forced = forced.iter().map(|&forced| forced == Some(true));
         let mut is_free = autonomous_bases(network, |_| false);
         let moves = network.role_moves()[role].clone().map(MoveId);
         let legal: Vec<Signal> = moves
@@ -332,16 +335,9 @@ impl<'a> Compiler<'a> {
             };
             let inputs = self.network.inputs(gate).iter();
             let inputs = inputs.map(|&it| self.cost(Want::on(it)));
-            let inputs: Vec<Register> = match kind {
-                Kind::Least => inputs.filter(|&input| input != NEVER).collect(),
-                _ => inputs.collect(),
-            };
+            let inputs: Vec<Register> = inputs.collect();
             let to = self.cost(self.wants_of(gate)[0]);
-            if !inputs.is_empty() {
-                self.push(section, kind, to, &inputs);
-            } else {
-                self.push(section, kind, to, &[NEVER]);
-            }
+            self.push(section, kind, to, &inputs);
         }
         section.blocks.push((start, section.steps.len() as u32));
         for &gate in &gates {
@@ -389,9 +385,12 @@ fn is_settled_at_once(
     sections: [&Section; 2],
     operands: &[Register],
 ) -> bool {
+    const MANY: usize = usize::MAX;
+    if sections.iter().any(|section| !section.blocks.is_empty()) {
+        return false;
+    }
     // For each register the only fact whose cost is in it, as the place of its update plus 1, and
     // `MANY` for several.
-    const MANY: usize = usize::MAX;
     let steps = sections.into_iter().flat_map(|section| &section.steps);
     let n_registers = steps
         .clone()
@@ -400,9 +399,6 @@ fn is_settled_at_once(
     let mut reads = vec![0; n_registers.max().unwrap_or(0) as usize + 1];
     for (place, &(fact, _)) in updates.iter().enumerate() {
         reads[fact as usize] = place + 1;
-    }
-    if sections.iter().any(|section| !section.blocks.is_empty()) {
-        return false;
     }
     for step in steps {
         let inputs = &operands[step.start as usize..step.end as usize];

@@ -8,9 +8,8 @@
 //! missing on the shortest way; where a line wins, those missing in the best line. The moves are
 //! those that would be legal if it were the role's turn.
 //!
-//! Costs are bytes, computed for [`WIDTH`] states at once. Each role gets a word of bits
-//! ([`WORD_LAYOUT`]): bits of a number are on up to its size, so that an evaluation takes them like
-//! facts.
+//! Costs are bytes, computed for [`WIDTH`] states at once. Each role gets a word of bits, one for
+//! each bound that a number meets, so that an evaluation reads them like facts.
 //!
 //! Invariants: equal states have equal words; a role's word does not depend on the order of roles.
 //!
@@ -23,17 +22,19 @@ mod program;
 mod tests;
 
 use super::step_budget::StepBudget;
-use crate::propnet::{Network, Signal};
+use crate::propnet::Network;
 use panza_rules::gdl::CHANCE_ROLE;
-use panza_rules::ids::{Id, RoleId};
+use panza_rules::ids::Id;
 
 use compile::compile;
 use program::{Buffer, Program, UNREACHABLE};
 
+/// Roles of a game with prospects, at most.
+pub const MAX_ROLES: usize = 8;
 /// The bits of a role's word.
 pub const WORD_BITS: usize = 64;
-/// Distances are left out where no role is at least so far from its goal at the start: they would
-/// say nothing, as where a goal is that the other role has no move.
+/// Distances are left out where every role is nearer to its goal at the start, or cannot reach it:
+/// they would say nothing, as where a goal is that the other role has no move.
 const MIN_DISTANCE: u8 = 2;
 /// The states that are computed together.
 pub const WIDTH: usize = program::WIDTH;
@@ -41,7 +42,7 @@ pub const WIDTH: usize = program::WIDTH;
 /// The bounds of a role's numbers, in the order of its bits: a bit is on where the distance is at
 /// most, the number of moves at least, and each lead at least the bound. The lead in distance is
 /// what the nearest other role needs more, and that in moves what the one with most moves has less.
-pub const WORD_LAYOUT: WordLayout = WordLayout {
+const WORD_LAYOUT: WordLayout = WordLayout {
     distances: [0, 1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 15, 20, 30, 60, 254],
     moves: [
         1, 2, 3, 4, 5, 6, 8, 10, 12, 14, 17, 20, 24, 28, 34, 40, 48, 56, 67, 80, 95, 113, 134, 160,
@@ -51,26 +52,25 @@ pub const WORD_LAYOUT: WordLayout = WordLayout {
 };
 
 /// See [`WORD_LAYOUT`].
-#[derive(Clone, Copy, Debug)]
-pub struct WordLayout {
+struct WordLayout {
     /// Bits 0 to 15.
-    pub distances: [u8; 16],
+    distances: [u8; 16],
     /// Bits 16 to 39.
-    pub moves: [u16; 24],
+    moves: [u16; 24],
     /// Bits 40 to 47.
-    pub leads_in_distance: [u8; 8],
+    leads_in_distance: [u8; 8],
     /// Bits 48 to 63.
-    pub leads_in_moves: [u16; 16],
+    leads_in_moves: [u16; 16],
 }
 
 /// The numbers of a role in a state.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct Prospect {
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Prospect {
     /// Moves of the role to its greatest goal in the relaxation; 255 where it is out of reach, or
     /// where distances say nothing.
-    pub distance: u8,
+    distance: u8,
     /// Moves that are legal if it is the role's turn, but for those without effect.
-    pub moves: u16,
+    moves: u16,
 }
 
 /// The prospects of a game's roles, compiled.
@@ -103,15 +103,10 @@ impl Prospects {
             first[base.index() / 64] |= 1 << (base.index() % 64);
         }
         let first = found.of_state(&first);
-        if !first
-            .iter()
-            .any(|it| (MIN_DISTANCE..UNREACHABLE).contains(&it.distance))
-        {
-            found
-                .programs
-                .iter_mut()
-                .flatten()
-                .for_each(Program::leave_out_distance);
+        let is_told = |it: &Prospect| (MIN_DISTANCE..UNREACHABLE).contains(&it.distance);
+        if !first.iter().any(is_told) {
+            let programs = found.programs.iter_mut().flatten();
+            programs.for_each(Program::leave_out_distance);
         }
         Some(found)
     }
@@ -126,7 +121,7 @@ impl Prospects {
         self.programs.len()
     }
 
-    /// The steps and operands of the programs of all roles, each of about two nanoseconds for
+    /// The steps and operands of the programs of all roles, each of two to three nanoseconds for
     /// [`WIDTH`] states.
     pub fn size(&self) -> usize {
         let programs = self.programs.iter().flatten();
@@ -165,7 +160,7 @@ impl Prospects {
     }
 
     /// The numbers of each role in one state.
-    pub fn of_state(&self, state: &[u64]) -> Vec<Prospect> {
+    fn of_state(&self, state: &[u64]) -> Vec<Prospect> {
         let mut buffer = self.buffer();
         self.read(&[state], &mut buffer);
         buffer.numbers
@@ -216,22 +211,10 @@ impl Prospects {
     }
 }
 
-/// Roles of a game with prospects, at most.
-pub const MAX_ROLES: usize = 8;
-
 /// Buffers, kept so that nothing is allocated for each state.
 #[derive(Clone, Debug)]
 pub struct ProspectBuffer {
     costs: Buffer,
     /// For each state those of all roles.
     numbers: Vec<Prospect>,
-}
-
-/// The role's greatest goal that may be reached.
-fn greatest_goal(network: &Network, role: RoleId) -> Option<Signal> {
-    let goals = network.goals.iter().filter(|(of, ..)| *of == role);
-    let goals = goals.filter(|(_, _, signal)| *signal != Signal::FALSE);
-    goals
-        .max_by_key(|(_, goal, _)| *goal)
-        .map(|&(_, _, signal)| signal)
 }

@@ -6,6 +6,8 @@
 //!
 //! Invariants: costs of facts never rise from round to round; a loop of rounds or of a block ends
 //! when nothing changes, or after a fixed number of passes.
+//!
+//! Never uses: the network.
 
 use crate::machine::lanes::transpose;
 use crate::machine::multiversion::with_wide_vectors;
@@ -15,10 +17,10 @@ pub(super) const WIDTH: usize = 64;
 /// The cost of what no sequence of the role's moves leads to.
 pub(super) const UNREACHABLE: u8 = u8::MAX;
 
-/// Passes over a block, at most. Costs that have not settled by then are too great.
+/// Passes over a block, at most. Costs that would still fall then stay too great.
 const MAX_PASSES: usize = 64;
 
-/// What the size of a program assumes.
+/// Passes over a block and rounds that the size of a program assumes.
 const USUAL_PASSES: usize = 12;
 const USUAL_ROUNDS: usize = 4;
 
@@ -88,7 +90,7 @@ pub(super) struct Program {
     pub updates: Vec<(Register, Register)>,
     /// The cost of the goal.
     pub distance: Register,
-    /// Rounds, at most.
+    /// Rounds, at most; at least 1.
     pub rounds: usize,
 }
 
@@ -132,7 +134,7 @@ impl Program {
         size(&section.steps) + (USUAL_PASSES - 1) * blocks.sum::<usize>()
     }
 
-    /// Leaves the numbers of moves.
+    /// Leaves out the distance, so that only the numbers of moves are computed.
     pub fn leave_out_distance(&mut self) {
         self.next = Section::default();
         self.goal = Section::default();
@@ -145,7 +147,7 @@ impl Program {
         let registers = buffer.registers.as_mut_slice();
         self.load(states, registers);
         let mut n_moves = [0; WIDTH];
-        for round in 0..self.rounds.max(1) {
+        for round in 0..self.rounds {
             self.run_section(&self.legal, registers);
             if round == 0 {
                 for &cost in &self.moves {
@@ -224,7 +226,7 @@ impl Program {
         }
     }
 
-    /// Whether the costs are others than before.
+    /// Returns whether the costs are others than before.
     #[inline]
     fn run_step(&self, step: &Step, registers: &mut [Costs]) -> bool {
         let inputs = &self.operands[step.start as usize..step.end as usize];
@@ -288,7 +290,7 @@ fn replace(to: &mut Costs, costs: &Costs) -> bool {
     changes != 0
 }
 
-/// Lowers costs to one more than others, where that is less. Whether one fell.
+/// Lowers costs to one more than others, where that is less. Returns whether one fell.
 #[inline(never)]
 fn lower(costs: &mut Costs, others: &Costs) -> bool {
     let before = *costs;
@@ -301,7 +303,7 @@ fn lower(costs: &mut Costs, others: &Costs) -> bool {
 #[inline(never)]
 fn count_free(costs: &Costs, counts: &mut [u16; WIDTH]) {
     for (count, &cost) in counts.iter_mut().zip(costs) {
-        *count += u16::from(cost == 0);
+        *count = count.saturating_add(u16::from(cost == 0));
     }
 }
 

@@ -8,7 +8,7 @@ use crate::machine::Machine;
 use crate::machine::compile::CounterLayout;
 use crate::machine::counter::CounterMachine;
 use crate::structure::testing::{budget, each_game, own_game, play, texts};
-use panza_rules::ids::{BaseId, Id};
+use panza_rules::ids::{BaseId, Id, RoleId};
 
 /// The prospects of all roles in states of random games, with the facts of each state.
 fn each_state(

@@ -110,7 +110,7 @@ impl ValueReader {
     /// Writes the values of a state, which is at this place among those loaded.
     #[inline]
     pub fn values(&self, evaluation: &Evaluation, index: usize, state: &[u64], values: &mut [f32]) {
-        evaluation.input_values(self.input(index, state), values);
+        evaluation.input_values(input_of(&self.inputs, index, state), values);
     }
 
     /// As [`values`](Self::values), the logits of the outputs.
@@ -121,28 +121,15 @@ impl ValueReader {
         state: &[u64],
         logits: &mut [f32],
     ) {
-        let input = match &self.inputs {
-            Some(inputs) => inputs.of(index),
-            None => state,
-        };
+        let input = input_of(&self.inputs, index, state);
         evaluation.accumulate(input, &mut self.accumulator);
         evaluation.logits_from(&mut self.accumulator, input, input, logits);
-    }
-
-    fn input<'a>(&'a self, index: usize, state: &'a [u64]) -> &'a [u64] {
-        match &self.inputs {
-            Some(inputs) => inputs.of(index),
-            None => state,
-        }
     }
 
     /// Begins with the positions after the state `from`, the first of which is `first`.
     #[inline(always)]
     pub fn begin(&mut self, evaluation: &Evaluation, from: &[u64], first: usize) {
-        let input = match &self.inputs {
-            Some(inputs) => inputs.of(first),
-            None => from,
-        };
+        let input = input_of(&self.inputs, first, from);
         evaluation.accumulate(input, &mut self.accumulator);
         self.base = first;
     }
@@ -157,10 +144,8 @@ impl ValueReader {
         index: usize,
         values: &mut [f32],
     ) {
-        let (from, to) = match &self.inputs {
-            Some(inputs) => (inputs.of(self.base), inputs.of(index)),
-            None => (from, positions.state(index)),
-        };
+        let from = input_of(&self.inputs, self.base, from);
+        let to = input_of(&self.inputs, index, positions.state(index));
         evaluation.values_from(&mut self.accumulator, from, to, values);
     }
 
@@ -174,11 +159,18 @@ impl ValueReader {
         index: usize,
         logits: &mut [f32],
     ) {
-        let (from, to) = match &self.inputs {
-            Some(inputs) => (inputs.of(self.base), inputs.of(index)),
-            None => (from, positions.state(index)),
-        };
+        let from = input_of(&self.inputs, self.base, from);
+        let to = input_of(&self.inputs, index, positions.state(index));
         evaluation.logits_from(&mut self.accumulator, from, to, logits);
+    }
+}
+
+/// The input of the state at this place among those loaded: the state itself without prospects.
+#[inline(always)]
+fn input_of<'a>(inputs: &'a Option<Inputs>, index: usize, state: &'a [u64]) -> &'a [u64] {
+    match inputs {
+        Some(inputs) => inputs.of(index),
+        None => state,
     }
 }
 
