@@ -24,6 +24,7 @@ mod remembered_plans;
 mod sokoban_program;
 mod tables;
 mod tournament;
+mod trained_games;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_panza");
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");

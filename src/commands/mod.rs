@@ -11,6 +11,7 @@ mod games;
 mod lsp;
 mod manual;
 mod match_games;
+mod memory;
 mod perft;
 mod search;
 mod serve;
@@ -18,6 +19,7 @@ mod sokoban;
 mod solve;
 mod stats;
 mod study;
+mod train;
 mod verify;
 
 use clap::{CommandFactory, Parser, Subcommand};
@@ -139,6 +141,27 @@ enum Command {
             Example:\n  panza search connectFour --seconds 10 --threads 2"
     )]
     Search(search::SearchArguments),
+    /// Train an evaluation of a game by self-play, for hours if you like, and keep it for matches.
+    #[command(
+        after_help = "Each round plays games of the evaluation against itself and trains on them, then plays the\n\
+            newest evaluation against the best one. A sequential test (SPRT) decides when it is the next\n\
+            generation; generation 0 is the search without an evaluation. After each round all is kept\n\
+            in the memory (setting memory.path), under the signature of the game: another run goes on\n\
+            from there, and a match of the game, under any names, plays with the best generation.\n\
+            Ctrl-C ends the round and keeps it.\n\n\
+            Examples:\n  panza train connectFour --hours 2\n  \
+            panza train my-game.gdl --until-elo 200 --json"
+    )]
+    Train(train::TrainArguments),
+    /// Show what is kept of games between matches, and carry it to another machine.
+    #[command(
+        after_help = "A game is known by its signature, which is the same under all names. Its file holds the rules\n\
+            in canonical names, the evaluation, settings, training and the best plan, and no matches.\n\
+            import checks that the rules have the signature and that the notes fit the game.\n\n\
+            Examples:\n  panza memory list\n  panza memory export connectFour --out connectFour.json\n  \
+            panza memory import connectFour.json\n  panza memory forget connectFour"
+    )]
+    Memory(memory::MemoryArguments),
     /// Find a plan for a single-player game.
     #[command(
         after_help = "The search ends after --seconds, or once the best goal is proven. --solver names one way to\n\
@@ -204,6 +227,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<Outcome> {
             | Command::Tournament(_)
             | Command::Sokoban(_)
             | Command::Search(_)
+            | Command::Train(_)
             | Command::Analyse(_)
     ) {
         interrupt::exit_on_ctrl_c_after(|| {})?;
@@ -221,6 +245,8 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<Outcome> {
         Command::Stats(arguments) => stats::run(arguments, output),
         Command::Analyse(arguments) => analyse::run(arguments, output),
         Command::Search(arguments) => search::run(arguments, output),
+        Command::Train(arguments) => train::run(arguments, output),
+        Command::Memory(arguments) => memory::run(arguments, output),
         Command::Solve(arguments) => solve::run(arguments, output),
         Command::Sokoban(arguments) => sokoban::run(arguments, output),
         Command::Bench(arguments) => bench::run(arguments, output),

@@ -16,7 +16,6 @@ pub mod protocol;
 mod record;
 mod referee;
 mod report;
-pub mod sprt;
 
 pub use engine::LocalEngine;
 
@@ -36,12 +35,12 @@ use crate::performance::rulesheet_file;
 use contest::{Contest, MoveBudget, Player, Rules};
 use engine::Builds;
 use opening::ReferenceLimit;
+use panza_player::metagame::sprt::{Hypotheses, PairTally, Verdict};
 use program::Program;
 use protocol::Command;
 use record::{PairRecord, Terms, Usage};
 use referee::Referee;
 use report::{GameResult, percent};
-use sprt::{Hypotheses, PairTally, Verdict};
 
 /// Limits of the reference search for openings.
 const REFERENCE_ITERATIONS: u64 = 20_000;

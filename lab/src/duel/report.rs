@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 use super::classes::class_of;
 use super::opening::is_balanced;
 use super::record::{PairRecord, Terms, Usage};
-use super::sprt::{Hypotheses, PairTally, bound, elo};
 use crate::page::{Page, Table, count, or_dash, quantity};
+use panza_player::metagame::sprt::{Hypotheses, PairTally, bound, elo};
 
 /// Visits of a played move below which a search decided on too little.
 const FEW_VISITS: u64 = 500;

@@ -5,7 +5,7 @@ use std::process::Stdio;
 
 use panza_lab::duel::LocalEngine;
 use panza_lab::duel::protocol::{Command, Engine};
-use panza_lab::duel::sprt::{Hypotheses, MIN_PAIRS, PairTally, Verdict, bound, elo};
+use panza_player::metagame::sprt::{Hypotheses, MIN_PAIRS, PairTally, Verdict, bound, elo};
 use serde_json::Value;
 
 use crate::program::{fails, objects, program, run, text};

@@ -95,6 +95,8 @@ pub fn study(
             cancelled: Some(stop),
             threads,
             seed,
+            families: 1,
+            openings: &[],
         },
     )
 }

@@ -34,6 +34,8 @@ pub enum Kind {
     Evaluation,
     /// The best plan of a single-player game.
     Plan,
+    /// Long training: its progress, the newest evaluation, and opening positions.
+    Training,
 }
 
 impl Kind {
@@ -43,11 +45,18 @@ impl Kind {
             Kind::Parameters => "parameters",
             Kind::Evaluation => "evaluation",
             Kind::Plan => "plan",
+            Kind::Training => "training",
         }
     }
 
-    fn from_name(name: &str) -> Option<Kind> {
-        let kinds = [Kind::Parameters, Kind::Evaluation, Kind::Plan];
+    /// The kind with this name.
+    pub fn from_name(name: &str) -> Option<Kind> {
+        let kinds = [
+            Kind::Parameters,
+            Kind::Evaluation,
+            Kind::Plan,
+            Kind::Training,
+        ];
         kinds.into_iter().find(|kind| kind.name() == name)
     }
 }
@@ -85,6 +94,21 @@ pub struct GameRecord {
     pub matches: Vec<PastMatch>,
 }
 
+/// What a list of games shows.
+#[derive(Clone, PartialEq, Debug)]
+pub struct GameSummary {
+    /// The signature, as 32 hexadecimal digits.
+    pub signature: String,
+    /// When it was played or trained last, in seconds since 1970.
+    pub last_seen: u64,
+    /// The number of matches kept.
+    pub matches: u64,
+    /// The kinds of its notes, and their size as JSON in bytes.
+    pub kinds: Vec<Kind>,
+    /// See `kinds`.
+    pub note_bytes: u64,
+}
+
 /// Why the memory cannot be used.
 #[allow(missing_docs)]
 #[derive(Debug, thiserror::Error)]
@@ -108,6 +132,9 @@ pub enum MemoryError {
     /// A note is too long to be kept.
     #[error("a note on {kind} has {bytes} bytes; at most {MOST_NOTE_BYTES} are kept")]
     TooLong { kind: &'static str, bytes: usize },
+    /// Its symbols have no canonical names, so that it cannot be found under others.
+    #[error("a note on {kind} cannot be kept: the symbols of the game cannot be told apart")]
+    Unnamed { kind: &'static str },
     /// The database failed.
     #[error("{path}: {reason}")]
     Database {

@@ -13,7 +13,7 @@ use rusqlite::{
 
 use super::quarantine::{quarantine, tells_of_damage};
 use super::schema::{self, Owner};
-use super::{GameRecord, Kind, MemoryError, PastMatch};
+use super::{GameRecord, GameSummary, Kind, MemoryError, PastMatch};
 
 /// Limit on the matches kept of one game.
 pub const MOST_MATCHES: usize = 200;
@@ -69,6 +69,26 @@ impl Store {
     /// The file cannot be read.
     pub fn read(&mut self, signature: &str) -> Result<Option<GameRecord>, MemoryError> {
         self.attempt(|connection, _| read(connection, signature))
+    }
+
+    /// All games, the ones seen last first.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn list(&mut self) -> Result<Vec<GameSummary>, MemoryError> {
+        self.attempt(|connection, most_games| list(connection, most_games))
+    }
+
+    /// Removes all that is known of a game; whether there was anything.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn remove(&mut self, signature: &str) -> Result<bool, MemoryError> {
+        self.attempt(|connection, _| {
+            let removed =
+                connection.execute("DELETE FROM games WHERE signature = ?1", [signature])?;
+            Ok(removed > 0)
+        })
     }
 
     /// Adds to what is known of a game: notes, each in place of the one of its kind, and a match.
@@ -197,6 +217,33 @@ fn patiently<T>(
             outcome => return outcome,
         }
     }
+}
+
+fn list(connection: &Connection, most: usize) -> rusqlite::Result<Vec<GameSummary>> {
+    let mut statement = connection.prepare(
+        "SELECT signature, last_seen,
+                (SELECT count(*) FROM matches WHERE matches.signature = games.signature),
+                (SELECT group_concat(kind) FROM notes WHERE notes.signature = games.signature),
+                (SELECT sum(length(value)) FROM notes WHERE notes.signature = games.signature)
+         FROM games ORDER BY last_seen DESC, rowid DESC LIMIT ?1",
+    )?;
+    let games = statement.query_map([i64::try_from(most).unwrap_or(i64::MAX)], |row| {
+        let kinds: Option<String> = row.get(3)?;
+        let mut kinds: Vec<Kind> = kinds
+            .iter()
+            .flat_map(|kinds| kinds.split(','))
+            .filter_map(Kind::from_name)
+            .collect();
+        kinds.sort();
+        Ok(GameSummary {
+            signature: row.get(0)?,
+            last_seen: row.get::<_, i64>(1)?.max(0) as u64 / 1000,
+            matches: row.get::<_, i64>(2)?.max(0) as u64,
+            kinds,
+            note_bytes: row.get::<_, Option<i64>>(4)?.unwrap_or(0).max(0) as u64,
+        })
+    })?;
+    games.collect()
 }
 
 fn read(connection: &mut Connection, signature: &str) -> rusqlite::Result<Option<GameRecord>> {

@@ -59,6 +59,7 @@ pub(super) struct MatchResult {
 }
 
 /// The translation between the names of a match and the stored names of its game.
+#[derive(Debug)]
 pub(super) struct StoredNames {
     canonical: Option<Canonical>,
     /// Whether `canonical` gives the stored names.

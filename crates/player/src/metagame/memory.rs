@@ -59,6 +59,54 @@ pub struct MemoryService {
     has_warned: Arc<AtomicBool>,
 }
 
+/// The memory of a game outside matches, for long training.
+#[derive(Debug)]
+pub struct GameMemory {
+    store: Store,
+    key: String,
+    names: StoredNames,
+}
+
+impl GameMemory {
+    /// Opens the memory in this file, of so many games, at this game; also what it holds of it.
+    ///
+    /// # Errors
+    /// The file cannot be used.
+    pub fn open(
+        path: &Path,
+        max_games: usize,
+        rules: &Rules,
+    ) -> Result<(Self, Option<GameHistory>), MemoryError> {
+        let (signature, canonical) = signature::identify(rules, signature::WORK);
+        let mut store = Store::open(path, max_games, WRITING_LOCK_TIME)?;
+        let key = signature.to_string();
+        let stored = store.read(&key)?;
+        let names = StoredNames::new(rules, signature, canonical, stored.as_ref());
+        let history = stored.map(|stored| names.history(stored));
+        Ok((Self { store, key, names }, history))
+    }
+
+    /// The signature of the game, as 32 hexadecimal digits.
+    pub fn signature(&self) -> &str {
+        &self.key
+    }
+
+    /// Stores notes, each in place of the one of its kind; all of them or none.
+    ///
+    /// # Errors
+    /// A note is too long or has names that the rules do not have, or the file cannot be written.
+    pub fn write(&mut self, notes: &[(Kind, Value)]) -> Result<(), MemoryError> {
+        let stored = notes.iter().map(|(kind, value)| {
+            let value = self.names.value_to_stored(value);
+            let value = value.ok_or(MemoryError::Unnamed { kind: kind.name() })?;
+            Ok((*kind, value))
+        });
+        let stored = stored.collect::<Result<Vec<_>, MemoryError>>()?;
+        self.store
+            .write(&self.key, self.names.text(), &stored, None)
+    }
+}
+
 /// The memory of one match; clones share it.
 #[derive(Clone, Debug, Default)]
 pub struct MatchMemory {

@@ -12,6 +12,8 @@
 mod move_order;
 mod parameters;
 mod structure;
+mod contest;
+pub mod sprt;
 mod tuning;
 
 mod study;
@@ -20,13 +22,16 @@ mod history;
 mod memory;
 mod notes;
 mod plan_note;
+mod training;
+pub mod transfer;
 
 pub use history::{GameHistory, term};
-pub use memory::{MatchMemory, MemoryService, RememberedMatch};
+pub use memory::{GameMemory, MatchMemory, MemoryService, RememberedMatch};
 pub use move_order::{MoveOrder, move_order};
 pub use notes::{notes, prior_study};
 pub use parameters::Parameters;
 pub use plan_note::PlanNote;
 pub use structure::Structure;
-pub use study::{PriorStudy, SampleSize, Study, StudyBudget, find_prospects, study};
+pub use study::{PriorStudy, SampleSize, Study, StudyBudget, Trained, find_prospects, study};
+pub use training::{Progress, RoundPlan, RoundReport, Test, Training};
 pub use tuning::Trial;

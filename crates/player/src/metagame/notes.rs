@@ -11,10 +11,12 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::history::{GameHistory, term, term_text};
-use super::study::{PriorStudy, Study};
+use super::parameters::Parameters;
+use super::study::{PriorStudy, Study, Trained};
 use crate::memory::Kind;
 use panza_machine::machine::GameInfo;
 use panza_machine::machine::random::Random;
@@ -29,19 +31,28 @@ use panza_search::learning::evaluation::{
 /// Facts above which evaluations are not stored: their rows would fill the file.
 const MAX_FACTS: usize = 2000;
 
-/// The notes of a study, by kind.
+/// The notes of a study, by kind. None of one that has only taken over what long training left.
 pub fn notes(info: &dyn GameInfo, study: &Study) -> Vec<(Kind, Value)> {
+    if study.generation.is_some() {
+        return Vec::new();
+    }
     let mut notes = vec![(Kind::Parameters, study.to_json())];
     if let Some(evaluation) = &study.evaluation
         && evaluation.n_facts() <= MAX_FACTS
     {
-        let note = evaluation_note(info, evaluation, study);
+        let note = evaluation_note(info, evaluation, study.games, study.sums.as_ref());
         notes.push((Kind::Evaluation, note));
     }
     notes
 }
 
-fn evaluation_note(info: &dyn GameInfo, evaluation: &Evaluation, study: &Study) -> Value {
+/// An evaluation as a note, with the number of its training games.
+pub(super) fn evaluation_note(
+    info: &dyn GameInfo,
+    evaluation: &Evaluation,
+    games: usize,
+    sums: Option<&GradientSums>,
+) -> Value {
     let weights = evaluation.weights();
     let facts = info.facts().unwrap_or_default();
     let rows: Map<String, Value> = facts
@@ -51,7 +62,7 @@ fn evaluation_note(info: &dyn GameInfo, evaluation: &Evaluation, study: &Study) 
         .collect();
     let mut note = json!({
         "roles": roles(info),
-        "games": study.games,
+        "games": games,
         "sum": weights.fixed_sum,
         "rows": rows,
         "bias": numbers(&weights.bias.0),
@@ -69,7 +80,7 @@ fn evaluation_note(info: &dyn GameInfo, evaluation: &Evaluation, study: &Study) 
     if evaluation.prospects().is_some() {
         note["prospects"] = of_roles(&|row| numbers(&weights.rows[row].0)).into();
     }
-    if let Some(sums) = &study.sums {
+    if let Some(sums) = sums {
         let of_rows = facts.iter().zip(&sums.rows);
         let of_rows: Map<String, Value> = of_rows
             .map(|(fact, &sum)| (term(fact), rounded(sum).into()))
@@ -107,10 +118,38 @@ pub fn prior_study(
     find_prospects: impl FnOnce() -> Option<Prospects>,
 ) -> Option<PriorStudy> {
     let note = history.note(Kind::Evaluation)?;
-    // Outputs are in the order of roles.
-    if note["roles"] != json!(roles(info)) {
-        return None;
-    }
+    let known = read_evaluation(info, note, find_prospects)?;
+    let parameters = history
+        .note(Kind::Parameters)
+        .map(|note| &note["parameters"]);
+    let exploration = parameters
+        .and_then(|note| note["exploration"].as_f64())
+        .filter(|exploration| (0.1..=10.0).contains(exploration));
+    let generation = history
+        .note(Kind::Training)
+        .and_then(|note| note["progress"]["generation"].as_u64())
+        .and_then(|generation| u32::try_from(generation).ok());
+    let parameters = parameters.and_then(|note| Parameters::deserialize(note).ok());
+    let trained = generation
+        .filter(|&generation| generation > 0)
+        .zip(parameters.filter(Parameters::are_sound));
+    Some(PriorStudy {
+        known,
+        exploration: exploration.unwrap_or(1.0) as f32,
+        trained: trained.map(|(generation, parameters)| Trained {
+            generation,
+            parameters,
+        }),
+    })
+}
+
+/// The evaluation in a note. `None` where it does not fit the game.
+pub(super) fn read_evaluation(
+    info: &dyn GameInfo,
+    note: &Value,
+    find_prospects: impl FnOnce() -> Option<Prospects>,
+) -> Option<Known> {
+    let order = OutputOrder::new(&note["roles"], &roles(info))?;
     let stored: HashMap<&str, &Value> = note["rows"]
         .as_object()?
         .iter()
@@ -139,17 +178,28 @@ pub fn prior_study(
         }
     };
     let outputs = note["outputs"].as_array()?.iter();
+    let mut outputs = outputs
+        .map(|output| row(output, n_units, &Row::ZERO))
+        .collect::<Option<Vec<Row>>>()?;
+    let mut tables = match &note["tuples"]["weights"] {
+        Value::Null => Vec::new(),
+        weights => read_numbers(weights)?,
+    };
+    order.apply(&mut outputs)?;
+    order.apply_to_tables(&mut tables, outputs.len());
+    if fixed_sum.is_some() && order.is_reversed() {
+        // The single output is that of the first role.
+        let numbers = outputs.iter_mut().flat_map(|row| &mut row.0);
+        numbers
+            .chain(&mut tables)
+            .for_each(|number| *number = -*number);
+    }
     let weights = Weights {
         fixed_sum,
         rows,
         bias: row(&note["bias"], n_units, &fresh.bias)?,
-        outputs: outputs
-            .map(|output| row(output, n_units, &Row::ZERO))
-            .collect::<Option<_>>()?,
-        tables: match &note["tuples"]["weights"] {
-            Value::Null => Vec::new(),
-            weights => read_numbers(weights)?,
-        },
+        outputs,
+        tables,
     };
     let tuples = match &note["tuples"] {
         Value::Null => None,
@@ -157,19 +207,12 @@ pub fn prior_study(
     };
     let evaluation = Evaluation::from_weights(info.n_roles(), tuples, prospects, weights)?;
     let sums = (n_units == UNITS)
-        .then(|| gradient_sums(&note["gradients"], info, facts))
+        .then(|| gradient_sums(&note["gradients"], info, facts, &order))
         .flatten();
-    let exploration = history
-        .note(Kind::Parameters)
-        .and_then(|note| note["parameters"]["exploration"].as_f64())
-        .filter(|exploration| (0.1..=10.0).contains(exploration));
-    Some(PriorStudy {
-        known: Known {
-            evaluation,
-            games: usize::try_from(note["games"].as_u64()?).ok()?,
-            sums,
-        },
-        exploration: exploration.unwrap_or(1.0) as f32,
+    Some(Known {
+        evaluation,
+        games: usize::try_from(note["games"].as_u64()?).ok()?,
+        sums,
     })
 }
 
@@ -178,7 +221,56 @@ fn roles(info: &dyn GameInfo) -> Vec<String> {
     roles.iter().map(|role| term(role)).collect()
 }
 
-fn gradient_sums(note: &Value, info: &dyn GameInfo, facts: &[String]) -> Option<GradientSums> {
+/// Where the outputs of a note belong: they are in the order of the roles of another rulesheet.
+struct OutputOrder {
+    /// For each role at hand its place in the note.
+    places: Vec<usize>,
+}
+
+impl OutputOrder {
+    /// `None` unless the roles are the same.
+    fn new(stored: &Value, roles: &[String]) -> Option<Self> {
+        let stored = stored.as_array()?;
+        let place = |role: &String| stored.iter().position(|it| it.as_str() == Some(role));
+        let places: Vec<usize> = roles.iter().map(place).collect::<Option<_>>()?;
+        (stored.len() == roles.len()).then_some(Self { places })
+    }
+
+    /// Whether the two roles are exchanged.
+    fn is_reversed(&self) -> bool {
+        self.places == [1, 0]
+    }
+
+    /// Puts what belongs to outputs in order. A single output stays. `None` for another number.
+    fn apply<T: Copy>(&self, of_outputs: &mut [T]) -> Option<()> {
+        if of_outputs.len() == 1 {
+            return Some(());
+        }
+        if of_outputs.len() != self.places.len() {
+            return None;
+        }
+        let before = of_outputs.to_vec();
+        for (to, &place) in of_outputs.iter_mut().zip(&self.places) {
+            *to = before[place];
+        }
+        Some(())
+    }
+
+    /// The same for tables, which have a number per output for each weight.
+    fn apply_to_tables(&self, tables: &mut [f32], n_outputs: usize) {
+        for of_weight in tables.chunks_exact_mut(n_outputs.max(1)) {
+            // They have as many numbers as there are outputs.
+            let _ = self.apply(of_weight);
+        }
+    }
+}
+
+fn gradient_sums(
+    note: &Value,
+    info: &dyn GameInfo,
+    facts: &[String],
+    order: &OutputOrder,
+) -> Option<GradientSums> {
     let number = |value: &Value| value.as_f64().map(|number| number as f32);
     let of_facts = note["rows"].as_object()?;
     let rows = facts.iter().map(|fact| number(of_facts.get(&term(fact))?));
@@ -189,11 +281,15 @@ fn gradient_sums(note: &Value, info: &dyn GameInfo, facts: &[String]) -> Option<
             rows.extend(read_numbers(of_roles.get(&term(&role))?)?);
         }
     }
+    let mut outputs = read_numbers(&note["outputs"])?;
+    let mut tables = read_numbers(&note["tables"])?;
+    order.apply(&mut outputs)?;
+    order.apply_to_tables(&mut tables, outputs.len());
     Some(GradientSums {
         rows,
         bias: number(&note["bias"])?,
-        outputs: read_numbers(&note["outputs"])?,
-        tables: read_numbers(&note["tables"])?,
+        outputs,
+        tables,
     })
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::move_order::MoveOrder;
 use panza_search::learning::evaluation::Evaluation;
@@ -10,7 +10,7 @@ use panza_search::learning::validation::Validation;
 use panza_search::search::SearchConfig;
 
 /// Search settings that are chosen for a game.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Parameters {
     /// Weight of the evaluation beside playouts, 0 to 1; see [`SearchConfig::evaluation_share`].
     pub evaluation_share: f32,
@@ -51,8 +51,7 @@ impl Parameters {
         config: &SearchConfig,
         evaluation: Option<&Arc<Evaluation>>,
     ) -> SearchConfig {
-        let is_used = self.prior || self.evaluation_share > 0.0;
-        let evaluation = evaluation.filter(|_| is_used).cloned();
+        let evaluation = evaluation.filter(|_| self.uses_evaluation()).cloned();
         let is_mixed = evaluation.is_some() && self.evaluation_share > 0.0;
         let has_prior = evaluation.is_some() && self.prior;
         let share = if is_mixed { self.evaluation_share } else { 0.0 };
@@ -90,6 +89,8 @@ const MAX_MIXED_SHARE: f64 = 0.6;
 /// Breakthrough, Reversi, Connect Four and Hex, and beside playouts in none.
 const ALONE_CORRELATION: f64 = 0.6;
 const ALONE_SHARE: f64 = 0.85;
+/// The weight of an evaluation in tests.
+const TESTED_SHARE: f32 = 0.4;
 /// Positions in which the order of moves must have been compared, and the rank that an evaluation
 /// must reach for a prior: 2.4 standard deviations of 150 positions better than chance. Of twenty
 /// studies each, all reached it in Breakthrough and Connect Four, nineteen in Reversi and one in
@@ -102,6 +103,27 @@ const MIN_RANK: f64 = 0.56;
 const MIN_RANK_AGAINST_AMAF: f64 = 0.64;
 
 impl Parameters {
+    /// Settings that use an evaluation, to compare two where nothing else is known.
+    pub fn for_tests() -> Self {
+        Self {
+            evaluation_share: TESTED_SHARE,
+            prior: true,
+            ..Self::default()
+        }
+    }
+
+    /// Whether an evaluation matters.
+    pub fn uses_evaluation(&self) -> bool {
+        self.prior || self.evaluation_share > 0.0
+    }
+
+    /// Whether the numbers are such as studies choose.
+    pub fn are_sound(&self) -> bool {
+        let shares = [self.evaluation_share, self.minimax_share];
+        shares.iter().all(|share| (0.0..=1.0).contains(share))
+            && (0.1..=10.0).contains(&self.exploration)
+    }
+
     /// Best-first minimax on the evaluation alone, without playouts (Korf and Chickering 1996;
     /// unbounded best-first minimax, Cohen-Solal 2020).
     pub fn best_first(self) -> Self {

@@ -61,6 +61,17 @@ pub struct PriorStudy {
     pub known: Known,
     /// See [`Parameters::exploration`].
     pub exploration: f32,
+    /// What long training has found, if there was any. Then nothing is trained or tried.
+    pub trained: Option<Trained>,
+}
+
+/// The settings of a generation of long training.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Trained {
+    /// Its number, from 1.
+    pub generation: u32,
+    /// Its settings.
+    pub parameters: Parameters,
 }
 
 /// What is known about a game.
@@ -72,6 +83,8 @@ pub struct Study {
     pub evaluation: Option<Arc<Evaluation>>,
     /// Its training games.
     pub games: usize,
+    /// The generation of long training that it is from, if it is.
+    pub generation: Option<u32>,
     /// What its training goes on with.
     pub sums: Option<GradientSums>,
     /// How well it predicts.
@@ -129,6 +142,10 @@ pub fn study(
         study.games = prior.known.games;
         study.sums = prior.known.sums;
         study.evaluation = Some(Arc::new(prior.known.evaluation));
+        if let Some(trained) = prior.trained {
+            study.parameters = trained.parameters;
+            study.generation = Some(trained.generation);
+        }
     }
     if let Some(size) = budget.sampling {
         study.autonomous = game.network.as_ref().and_then(|network| {
@@ -147,7 +164,10 @@ pub fn study(
         };
         study.sampled = Some(sample(&game.machine, sampling));
     }
-    study.learn(game, config, budget);
+    match study.generation {
+        Some(_) => study.name_heuristics(game),
+        None => study.learn(game, config, budget),
+    }
     study
 }
 
@@ -230,6 +250,8 @@ impl Study {
                 cancelled: Some(&budget.cancelled),
                 threads: budget.threads,
                 seed: config.seed,
+                families: 1,
+                openings: &[],
             },
         );
         let Some(learned) = learned else {
@@ -256,10 +278,8 @@ impl Study {
         };
         self.sums = Some(learned.sums);
         let evaluation = Arc::new(learned.evaluation);
-        if let Some(facts) = game.info().facts() {
-            self.heuristics = heuristics::of(&evaluation, facts);
-        }
         self.evaluation = Some(Arc::clone(&evaluation));
+        self.name_heuristics(game);
         if budget.tuning && !budget.cancelled.load(Ordering::Relaxed) && learned.games > 0 {
             self.trials = tuning::tune(
                 &game.machine,
@@ -270,6 +290,13 @@ impl Study {
                 (until, &budget.cancelled),
                 &mut self.parameters,
             );
+        }
+    }
+
+    /// Fills in the values of kinds of facts.
+    fn name_heuristics(&mut self, game: &BuiltGame) {
+        if let Some((evaluation, facts)) = self.evaluation.as_ref().zip(game.info().facts()) {
+            self.heuristics = heuristics::of(evaluation, facts);
         }
     }
 
@@ -292,6 +319,7 @@ impl Study {
         json!({
             "parameters": self.parameters,
             "games": self.games,
+            "generation": self.generation,
             "positions_compared": self.validation.positions,
             "prospects": self.evaluation.as_ref().is_some_and(|it| it.prospects().is_some()),
             "correlation": self.validation.evaluation,

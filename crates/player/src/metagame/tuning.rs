@@ -9,19 +9,19 @@
 //!
 //! Never uses: matches.
 
-use std::cmp::Ordering;
 use std::sync::Arc;
-use std::sync::atomic::{self, AtomicBool};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
+use super::contest::{Contest, MAX_MOVES, MoveBudget};
 use super::parameters::Parameters;
+use panza_machine::machine::Machine;
 use panza_machine::machine::random::Random;
-use panza_machine::machine::{Machine, Reasoner};
 use panza_rules::ids::{Id, MoveId, RoleId};
 use panza_search::learning::evaluation::Evaluation;
-use panza_search::search::{Limit, Search, SearchConfig};
+use panza_search::search::SearchConfig;
 
 /// The result of settings played against the current ones.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
@@ -80,8 +80,6 @@ const SAMPLED_GAMES: usize = 4;
 /// tenth of a second.
 const MIN_MOVE_TIME: Duration = Duration::from_millis(2);
 const MAX_MOVE_TIME: Duration = Duration::from_millis(40);
-/// Joint moves after which a game is given up.
-const MAX_MOVES: usize = 1000;
 /// Memory limits of a search in a trial.
 const MAX_NODES: u32 = 50_000;
 const MAX_BYTES: usize = 64 << 20;
@@ -110,25 +108,23 @@ pub(super) fn tune(
         let affordable =
             left.as_secs_f64() / (f64::from(GAMES) * moves * MIN_MOVE_TIME.as_secs_f64());
         let n_trials = f64::min(to_try.len() as f64, affordable.floor());
-        if n_trials < 1.0 || cancelled.load(atomic::Ordering::Relaxed) {
+        if n_trials < 1.0 || cancelled.load(Ordering::Relaxed) {
             break;
         }
         let change = to_try.remove(0);
         let (tried, against) = ((change.of)(*current), *current);
         let time = left.div_f64(n_trials);
         let longest = time.mul_f64(MOST_OF_PLAN).min(left);
+        let move_time = time.div_f64(f64::from(change.games) * moves);
         let contest = Contest {
             machine,
             configs: [tried, against]
                 .map(|parameters| trial_config(parameters.apply(config, Some(evaluation)))),
-            move_time: time
-                .div_f64(f64::from(change.games) * moves)
-                .min(MAX_MOVE_TIME),
-            games: change.games,
+            move_budget: MoveBudget::Time(move_time.min(MAX_MOVE_TIME)),
             until: Instant::now() + longest,
             cancelled,
         };
-        let (games, points) = contest.run();
+        let (games, points) = run(&contest, change.games);
         let trial = Trial {
             tried,
             against,
@@ -141,6 +137,26 @@ pub(super) fn tune(
         }
     }
     trials
+}
+
+/// Plays at most `most` games from the initial position. The games played, and the points of the
+/// other settings.
+fn run(contest: &Contest<'_>, most: u32) -> (u32, f32) {
+    let initial = contest.machine.initial_state();
+    let (mut games, mut points) = (0, 0.0);
+    for round in 0.. {
+        let lead = Trial::lead(games, points);
+        let is_clear = lead >= LEAD_THAT_ENDS || lead <= -DEFICIT_THAT_ENDS;
+        if games >= most || games >= GAMES_THAT_END && is_clear {
+            break;
+        }
+        let Some(found) = contest.round(&initial, round) else {
+            break;
+        };
+        games += found.games;
+        points += found.points;
+    }
+    (games, points)
 }
 
 /// The mean number of roles that have a choice in a joint move, at least one.
@@ -259,139 +275,6 @@ fn changes(current: Parameters, may: MayTry) -> Vec<Change> {
         ..current
     }));
     changes
-}
-
-/// Games of two settings against each other.
-struct Contest<'a> {
-    machine: &'a Arc<dyn Machine>,
-    /// The other settings and the current ones.
-    configs: [SearchConfig; 2],
-    move_time: Duration,
-    /// Games at most.
-    games: u32,
-    until: Instant,
-    cancelled: &'a AtomicBool,
-}
-
-impl Contest<'_> {
-    /// The games played, and the points of the other settings.
-    fn run(&self) -> (u32, f32) {
-        let mut reasoner = Arc::clone(self.machine).reasoner();
-        let roles = self.roles_with_aim();
-        let (mut games, mut points) = (0, 0.0);
-        for round in 0.. {
-            let lead = Trial::lead(games, points);
-            let is_clear = lead >= LEAD_THAT_ENDS || lead <= -DEFICIT_THAT_ENDS;
-            if games >= self.games || games >= GAMES_THAT_END && is_clear {
-                break;
-            }
-            // Games of a round differ only in who plays which role.
-            let seed = 2 * round;
-            if let [first, second] = roles[..] {
-                for (role, other) in [(first, second), (second, first)] {
-                    let Some(goals) = self.play(&mut *reasoner, Some(role), seed) else {
-                        return (games, points);
-                    };
-                    games += 1;
-                    points += point(goals[role], goals[other]);
-                }
-            } else {
-                let role = roles[(round % roles.len().max(1) as u64) as usize];
-                let with = self.play(&mut *reasoner, Some(role), seed);
-                let Some(with) = with else {
-                    return (games, points);
-                };
-                let Some(without) = self.play(&mut *reasoner, None, seed) else {
-                    return (games, points);
-                };
-                games += 1;
-                points += point(with[role], without[role]);
-            }
-        }
-        (games, points)
-    }
-
-    /// All roles but that of chance; all where that is the only one.
-    fn roles_with_aim(&self) -> Vec<usize> {
-        let info = self.machine.info();
-        let chance = info.chance_role().filter(|_| info.n_roles() > 1);
-        let roles = 0..info.n_roles();
-        roles
-            .filter(|&role| chance != Some(RoleId::from_index(role)))
-            .collect()
-    }
-
-    fn is_over(&self) -> bool {
-        Instant::now() >= self.until || self.cancelled.load(atomic::Ordering::Relaxed)
-    }
-
-    /// The goals of one game, in which this role plays with the other settings. `None` when time
-    /// ran out or the game did not end.
-    fn play(
-        &self,
-        reasoner: &mut dyn Reasoner,
-        tried: Option<usize>,
-        seed: u64,
-    ) -> Option<Vec<u8>> {
-        let n_roles = self.machine.info().n_roles();
-        let chance = self.machine.info().chance_role().map(RoleId::index);
-        let mut random = Random::new(seed);
-        let mut searches: Vec<Search> = (0..n_roles)
-            .map(|role| {
-                let mut config = self.configs[usize::from(tried != Some(role))].clone();
-                config.seed = config.seed.wrapping_add(seed + role as u64);
-                Search::new(Arc::clone(self.machine), RoleId::from_index(role), config)
-            })
-            .collect();
-        let mut state = self.machine.initial_state();
-        for _ in 0..MAX_MOVES {
-            // At every move, since there are games without choices.
-            if self.is_over() {
-                return None;
-            }
-            reasoner.set_state(&state);
-            if reasoner.is_terminal() {
-                let mut goals = vec![None; n_roles];
-                reasoner.goals(&mut goals);
-                return Some(goals.iter().map(|goal| goal.unwrap_or(0)).collect());
-            }
-            let mut joint_move: Vec<MoveId> = Vec::with_capacity(n_roles);
-            for (role, search) in searches.iter_mut().enumerate() {
-                let legal = reasoner.legal_moves(RoleId::from_index(role));
-                let first = *legal.first()?;
-                if legal.len() == 1 {
-                    joint_move.push(first);
-                    continue;
-                }
-                if chance == Some(role) {
-                    joint_move.push(legal[random.below(legal.len() as u32) as usize]);
-                    continue;
-                }
-                let until = Instant::now() + self.move_time;
-                search.run(Limit {
-                    until: Some(until),
-                    ..Limit::default()
-                });
-                joint_move.push(search.best_move().unwrap_or(first));
-            }
-            for search in &mut searches {
-                search.advance(&joint_move);
-            }
-            let mut next = Vec::with_capacity(state.len());
-            reasoner.next_state(&joint_move, &mut next);
-            state = next;
-        }
-        None
-    }
-}
-
-/// One point for the greater goal, half a point for an equal one.
-fn point(goal: u8, other: u8) -> f32 {
-    match goal.cmp(&other) {
-        Ordering::Greater => 1.0,
-        Ordering::Equal => 0.5,
-        Ordering::Less => 0.0,
-    }
 }
 
 #[cfg(test)]

@@ -9,41 +9,20 @@
 //!
 //! Never uses: machines, clocks.
 
+use super::tree::Tree;
+use super::worth::{Edge, MAX_LOGIT, Worth, logit_of};
 use crate::learning::evaluation::MAX_ROLES;
 use panza_machine::machine::random::Random;
 use panza_rules::ids::MoveId;
 
 /// The joint moves of a batch, roughly. The clock is read once per round.
-const BATCH_SIZE: usize = 2048;
+pub(super) const BATCH_SIZE: usize = 2048;
 /// The most moves of a role that are evaluated in a state; of more, a random sample.
 pub(super) const MAX_MOVES: usize = 64;
 /// The same for an evaluation with prospects, which cost more than the states.
 pub(super) const MAX_COSTLY_MOVES: usize = 16;
 /// The role that moves in a state in which several roles choose.
 pub(super) const SEVERAL: usize = u8::MAX as usize;
-/// The absolute value of the logits of a win and a loss in a terminal state, at most.
-pub(super) const MAX_LOGIT: f32 = 8.0;
-/// The same of an evaluation.
-pub(super) const MAX_ESTIMATE: f32 = 7.5;
-
-/// The logits of the outputs.
-pub(super) type Logits = [f32; MAX_ROLES];
-
-/// What a move, or a state, is worth.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub(super) struct Worth {
-    pub logits: Logits,
-    /// Whether no estimate is in it.
-    pub is_exact: bool,
-}
-
-/// A move of the role that moves in the present state.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Edge {
-    pub mv: MoveId,
-    pub worth: Worth,
-}
-
 /// A state that was reached in play.
 #[derive(Clone, Copy)]
 pub(super) struct Turn {
@@ -105,16 +84,6 @@ impl Turn {
     }
 }
 
-/// The logit of a role among those of the outputs.
-#[inline]
-pub(super) fn logit_of(role: usize, logits: &[f32]) -> f32 {
-    match logits.get(role) {
-        Some(&logit) => logit,
-        // A single output is that of the first of two roles.
-        None => -logits[0],
-    }
-}
-
 /// A game in progress.
 pub(super) struct Game {
     /// The turns, and their states one after another.
@@ -131,6 +100,8 @@ pub(super) struct Game {
     pub is_fresh: bool,
     /// The evaluated moves of the last turn, where one role moves.
     pub edges: Vec<Edge>,
+    /// The tree of the last search, where moves are searched.
+    pub tree: Tree,
     /// The legal moves of all roles in the last state expanded, role by role, and the end of each
     /// role's moves.
     pub legal: Vec<MoveId>,
@@ -150,6 +121,7 @@ impl Game {
             opening,
             is_fresh: false,
             edges: Vec::new(),
+            tree: Tree::default(),
             legal: Vec::new(),
             ends: Vec::new(),
             is_over: false,
@@ -226,12 +198,7 @@ impl Batch {
                 if !is_evaluated {
                     continue;
                 }
-                let n_moves = moves.len().min(max_moves);
-                for place in 0..n_moves {
-                    // Of many moves, one of each of `max_moves` parts.
-                    let first = place * moves.len() / n_moves;
-                    let end = (place + 1) * moves.len() / n_moves;
-                    let mv = any_of(&moves[first..end], random);
+                for mv in some_of(moves, max_moves, random) {
                     for other in 0..n_roles {
                         batch.joint_moves.push(match other == role {
                             true => mv,
@@ -244,6 +211,13 @@ impl Batch {
         }
         batch
     }
+}
+
+/// All of these moves; of more than `most` one of each of as many parts, at random.
+pub(super) fn some_of(moves: &[MoveId], most: usize, random: &mut Random) -> Vec<MoveId> {
+    let n = moves.len().min(most);
+    let parts = (0..n).map(|part| part * moves.len() / n..(part + 1) * moves.len() / n);
+    parts.map(|part| any_of(&moves[part], random)).collect()
 }
 
 /// One of some moves at random.
@@ -265,6 +239,7 @@ mod tests {
         Edge {
             mv: MoveId(mv),
             worth: Worth { logits, is_exact },
+            is_end: is_exact,
         }
     }
 

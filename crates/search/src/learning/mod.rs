@@ -26,6 +26,8 @@
 mod images;
 mod samples;
 mod game;
+mod tree;
+mod worth;
 mod self_play;
 pub mod validation;
 pub mod evaluation;
@@ -98,6 +100,11 @@ pub struct LearningBudget<'a> {
     pub threads: usize,
     /// Random seed.
     pub seed: u64,
+    /// Positions expanded for each move of a role that chooses alone; with 1 its moves get the
+    /// values of the evaluation.
+    pub families: u32,
+    /// States in which half of the games begin, where there are some.
+    pub openings: &'a [Vec<u64>],
 }
 
 impl LearningBudget<'_> {
@@ -391,6 +398,8 @@ mod tests {
             cancelled: None,
             threads: 1,
             seed: 1,
+            families: 1,
+            openings: &[],
         }
     }
 
@@ -492,6 +501,8 @@ mod tests {
             cancelled: None,
             threads: 1,
             seed: 1,
+            families: 1,
+            openings: &[],
         };
         let learned = learn(&machine, None, None, None, None, budget).unwrap();
         assert_eq!(learned.games, 0);

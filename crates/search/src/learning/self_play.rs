@@ -3,17 +3,20 @@
 //! A round evaluates the present state of each game: its legal moves, then the states after each of
 //! them, all games together. Then each game makes a move. The chance role draws its moves; the
 //! states in which it does make samples like others, with the value of the next state. A finished
-//! game makes samples, or a position for validation.
+//! game makes samples, or a position for validation. In training that lasts, the moves of a role
+//! that chooses alone are searched first, and larger nodes of the trees make samples as well.
+
+mod deepening;
 
 use std::sync::Arc;
 
+use self::deepening::worth_of;
 use super::LearningBudget;
-use super::game::{
-    Batch, Edge, Game, Logits, MAX_COSTLY_MOVES, MAX_ESTIMATE, MAX_LOGIT, MAX_MOVES, SEVERAL, Turn,
-    Worth, any_of, logit_of,
-};
+use super::game::{Batch, Game, MAX_COSTLY_MOVES, MAX_MOVES, SEVERAL, Turn, any_of};
 use super::samples::Samples;
+use super::tree::Tree;
 use super::validation::Position;
+use super::worth::{Edge, Worth, logit_of};
 use crate::learning::evaluation::{Evaluation, MAX_ROLES, ValueReader, sigmoid, uniform};
 use panza_machine::machine::multiversion::with_wide_vectors;
 use panza_machine::machine::random::Random;
@@ -22,6 +25,8 @@ use panza_rules::ids::{Id, MoveId, RoleId};
 
 /// Games played in parallel.
 const PARALLEL_GAMES: usize = 128;
+/// The same where moves are searched: each tree grows by one position at a time.
+const PARALLEL_SEARCHES: usize = 256;
 /// The same for validation, for which there is less time.
 const PARALLEL_VALIDATIONS: usize = 64;
 /// Games with more joint moves are abandoned.
@@ -37,6 +42,8 @@ const TRACE_GAP: f32 = 1.0;
 const WARM_UP_GAMES: usize = 500;
 /// The temperature of the softmax over logits that draws a move.
 const TEMPERATURE: f32 = 0.3;
+/// The part of the positions of a tree that must lie below a node for it to make a sample.
+const SAMPLED_PART: u32 = 8;
 /// Rounds between two copies of the averaged weights for play.
 const ROUNDS_PER_COPY: u64 = 16;
 
@@ -66,6 +73,8 @@ pub(super) struct SelfPlay {
     games: Vec<Game>,
     positions: PositionBatch,
     earlier_games: usize,
+    /// Positions expanded for a move.
+    families: u32,
     rounds: u64,
     /// Finished games, and their joint moves.
     pub(super) finished: usize,
@@ -96,6 +105,7 @@ impl SelfPlay {
             games: Vec::new(),
             positions: PositionBatch::default(),
             earlier_games,
+            families: 1,
             rounds: 0,
             finished: 0,
             moves: 0,
@@ -106,11 +116,15 @@ impl SelfPlay {
     /// Plays and trains until so many games more have ended. Games in progress stay.
     pub(super) fn run(&mut self, budget: LearningBudget<'_>) {
         let end = self.finished.saturating_add(budget.games);
+        self.families = budget.families;
+        let parallel = match self.families {
+            0 | 1 => PARALLEL_GAMES,
+            _ => PARALLEL_SEARCHES,
+        };
         while self.finished < end && !self.is_endless() && !budget.is_over() {
-            while self.games.len() < PARALLEL_GAMES && self.finished + self.games.len() < end {
-                let opening = self.random.below(MAX_OPENING + 1) as usize;
-                let state = self.initial.clone();
-                self.games.push(Game::new(state, opening));
+            while self.games.len() < parallel && self.finished + self.games.len() < end {
+                let game = self.new_game(budget.openings);
+                self.games.push(game);
             }
             if self.rounds.is_multiple_of(ROUNDS_PER_COPY) {
                 self.evaluation.clone_from(self.samples.trainer().average());
@@ -118,6 +132,18 @@ impl SelfPlay {
             self.rounds += 1;
             self.round();
         }
+    }
+
+    /// A game from the initial position with some random moves, or in half of all games from one of
+    /// these positions, where there are some.
+    fn new_game(&mut self, openings: &[Vec<u64>]) -> Game {
+        let n_openings = u32::try_from(openings.len()).unwrap_or(u32::MAX);
+        if n_openings > 0 && self.random.below(2) == 0 {
+            let state = &openings[self.random.below(n_openings) as usize];
+            return Game::new(state.clone(), 0);
+        }
+        let opening = self.random.below(MAX_OPENING + 1) as usize;
+        Game::new(self.initial.clone(), opening)
     }
 
     /// Goes on with the second trainer of the samples, or with the first.
@@ -135,15 +161,15 @@ impl SelfPlay {
         budget: LearningBudget<'_>,
     ) -> Vec<Position> {
         self.games.clear();
+        self.families = 1;
         self.evaluation.clone_from(self.samples.trainer().average());
         self.purpose = Purpose::Validation(Vec::new());
         let (finished, moves) = (self.finished, self.moves);
         let mut n_started = 0;
         while !self.is_endless() && !budget.is_over() {
             while self.games.len() < PARALLEL_VALIDATIONS && n_started < most {
-                let opening = self.random.below(MAX_OPENING + 1) as usize;
-                let state = self.initial.clone();
-                self.games.push(Game::new(state, opening));
+                let game = self.new_game(&[]);
+                self.games.push(game);
                 n_started += 1;
             }
             if self.games.is_empty() {
@@ -205,6 +231,9 @@ impl SelfPlay {
             self.reader.load(&self.evaluation, &self.positions);
             with_wide_vectors(|| self.add_edges(&batch, &mut best));
             from = batch.end;
+        }
+        if self.families > 1 {
+            self.deepen(max_moves);
         }
         let mut games = std::mem::take(&mut self.games);
         for (game, best) in games.iter_mut().zip(best.chunks(self.n_roles)) {
@@ -303,33 +332,16 @@ impl SelfPlay {
             if accumulated.replace(index) != Some(index) {
                 reader.begin(&self.evaluation, &game.state, position);
             }
-            let mut logits: Logits = [0.0; MAX_ROLES];
-            let outputs = &mut logits[..n_outputs];
-            let is_terminal = self.positions.terminal[position];
-            if is_terminal {
-                let goals = self.positions.goals(position);
-                for (logit, goal) in outputs.iter_mut().zip(goals) {
-                    let share = share_of(*goal, &self.evaluation);
-                    *logit = (share / (1.0 - share)).ln().clamp(-MAX_LOGIT, MAX_LOGIT);
-                }
-            } else {
-                let (evaluation, positions) = (&self.evaluation, &self.positions);
-                reader.logits_after(evaluation, &game.state, positions, position, outputs);
-                for logit in outputs {
-                    *logit = logit.clamp(-MAX_ESTIMATE, MAX_ESTIMATE);
-                }
-            }
+            let (evaluation, positions) = (&self.evaluation, &self.positions);
+            let worth = worth_of(evaluation, reader, &game.state, positions, position);
             if game.mover() != SEVERAL {
-                let worth = Worth {
-                    logits,
-                    is_exact: is_terminal,
-                };
-                game.edges.push(Edge { mv, worth });
+                let is_end = worth.is_exact;
+                game.edges.push(Edge { mv, worth, is_end });
                 continue;
             }
             let role = role as usize;
             let logit =
-                logit_of(role, &logits[..n_outputs]) + TEMPERATURE * gumbel(&mut self.random);
+                logit_of(role, &worth.logits[..n_outputs]) + TEMPERATURE * gumbel(&mut self.random);
             let best = &mut best[index as usize * self.n_roles + role];
             if best.is_none_or(|(most, _)| logit > most) {
                 *best = Some((logit, mv));
@@ -358,16 +370,26 @@ impl SelfPlay {
             }
         }
         let chosen = chosen.1;
-        let (Some(turn), Some(&Edge { mv, worth })) =
-            (game.turns.last_mut(), game.edges.get(chosen))
-        else {
+        let (Some(turn), Some(&edge)) = (game.turns.last_mut(), game.edges.get(chosen)) else {
             return;
         };
         turn.make(&game.edges, chosen, self.n_outputs);
-        game.joint_move[mover] = mv;
-        if worth.is_exact {
-            self.finish(game, worth.logits.map(sigmoid));
+        game.joint_move[mover] = edge.mv;
+        if self.families > 1 && self.confidence() >= 1.0 {
+            self.add_tree(&game.tree);
+        }
+        if edge.is_end {
+            self.finish(game, edge.worth.logits.map(sigmoid));
             game.is_over = true;
+        }
+    }
+
+    /// Makes samples of larger nodes of a searched tree.
+    fn add_tree(&mut self, tree: &Tree) {
+        for (state, worth) in tree.nodes(self.families.div_ceil(SAMPLED_PART)) {
+            let targets = worth.logits.map(sigmoid);
+            let targets = &targets[..self.n_outputs];
+            self.samples.push(state, targets, &mut self.random);
         }
     }
 

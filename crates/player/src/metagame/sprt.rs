@@ -1,5 +1,5 @@
-//! When a duel is decided: the sequential probability ratio test (SPRT) in the generalised form
-//! (GSPRT) for an unknown variance.
+//! When a comparison of two players is decided: the sequential probability ratio test (SPRT) in the
+//! generalised form (GSPRT) for an unknown variance.
 //!
 //! A pair is one opening played twice with roles swapped. Its five possible results of won, drawn
 //! and lost games are the pentanomial counts. Pairs are independent, the two games of a pair are

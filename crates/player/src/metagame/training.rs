@@ -1,0 +1,494 @@
+//! Training that lasts: rounds of self-play, and tests of what it has learned.
+//!
+//! A round goes on with the training of the newest evaluation, which is not changed by tests. Then
+//! an evaluation plays the best one so far, until a sequential test (SPRT) is decided, over
+//! several rounds if need be. If it is stronger, it is the next generation, and search settings are
+//! tried with it. Generation 0 is the search without an evaluation.
+//!
+//! Invariants: what is kept between rounds fits into notes, and training goes on from them; matches
+//! use the best generation only.
+//!
+//! Never uses: files, match clocks.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::contest::{Contest, MoveBudget, random_opening};
+use super::history::{GameHistory, term, term_text};
+use super::move_order::move_order;
+use super::notes::{evaluation_note, notes, prior_study, read_evaluation};
+use super::parameters::Parameters;
+use super::sprt::{Hypotheses, PairTally, Verdict, elo};
+use super::structure::{STEPS, Structure};
+use super::study::{Study, find_prospects};
+use super::tuning::{self, MayTry};
+use crate::memory::Kind;
+use panza_machine::build::BuiltGame;
+use panza_machine::machine::random::Random;
+use panza_machine::structure::prospects::Prospects;
+use panza_machine::structure::step_budget::StepBudget;
+use panza_machine::structure::tuples::Tuples;
+use panza_search::learning::{Deadline, Known, Learned, LearningBudget, learn};
+use panza_search::search::SearchConfig;
+use panza_sync::budget::Budget;
+
+/// Time for the structure of the game.
+const STRUCTURE_TIME: Duration = Duration::from_secs(10);
+/// The share of a round for self-play; the rest is for tests and trials.
+const LEARNING_SHARE: f64 = 0.65;
+/// The share of the rest for the order of moves, in rounds that begin a test.
+const ORDER_SHARE: f64 = 0.15;
+/// Time for trials of settings with a new generation, in rounds.
+const TUNING_ROUNDS: f64 = 0.5;
+/// The test of a generation: not stronger, or stronger by this.
+const HYPOTHESES: Hypotheses = Hypotheses {
+    elo0: 0.0,
+    elo1: 40.0,
+};
+/// Pairs after which a test ends without a new generation.
+const MAX_PAIRS: u32 = 400;
+/// Iterations for a move in tests between generations.
+const TEST_ITERATIONS: u64 = 200;
+/// Time for a move in tests against generation 0, since an evaluation costs iterations.
+const TEST_TIME: Duration = Duration::from_millis(20);
+/// Random joint moves before a test game, at most.
+const TEST_OPENING: u32 = 6;
+/// Positions of the book, and what may be lacking to an even value there, in points.
+const MAX_OPENINGS: usize = 500;
+const EVEN: f32 = 25.0;
+/// Tests that are kept.
+const MAX_TESTS: usize = 2000;
+/// Scores at which Elo differences are cut off.
+const MOST_SCORE: f64 = 0.99;
+
+/// How a round is played.
+#[derive(Clone, Copy, Debug)]
+pub struct RoundPlan<'a> {
+    /// Its duration, roughly: a test may take the time of a game longer, trials come on top.
+    pub time: Duration,
+    /// Threads that play.
+    pub threads: usize,
+    /// Positions expanded for each move of self-play.
+    pub families: u32,
+    /// Random seed.
+    pub seed: u64,
+    /// Set once training is to end.
+    pub cancelled: &'a AtomicBool,
+}
+
+/// The result of a test that was decided.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Test {
+    /// Training games by then, and seconds of training.
+    pub games: usize,
+    /// See `games`.
+    pub seconds: f64,
+    /// The generation that it was played against.
+    pub against: u32,
+    /// Pairs of games, and the points of the newer evaluation per game, 0 to 1.
+    pub pairs: u32,
+    /// See `pairs`.
+    pub score: f64,
+    /// Whether it became the next generation.
+    pub is_stronger: bool,
+    /// The Elo difference of the best generation to generation 0 after it: the sum of those of all
+    /// successful tests.
+    pub elo: f64,
+    /// Correlation of the evaluation with targets of games outside the training.
+    pub correlation: f64,
+}
+
+/// How far training is.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Progress {
+    /// Seconds of training, over all its parts.
+    pub seconds: f64,
+    /// Games of self-play.
+    pub games: usize,
+    /// Training steps.
+    pub samples: u64,
+    /// The best generation, and its Elo difference to generation 0.
+    pub generation: u32,
+    /// See `generation`.
+    pub elo: f64,
+    /// The tests decided, the oldest first.
+    pub tests: Vec<Test>,
+}
+
+/// What a round came to.
+#[derive(Clone, Debug)]
+pub struct RoundReport {
+    /// Games of self-play in it, and seconds of self-play.
+    pub games: usize,
+    /// See `games`.
+    pub play_seconds: f64,
+    /// Correlation of the newest evaluation with targets of games outside the training.
+    pub correlation: f64,
+    /// The test in progress after it: pairs, and points per game.
+    pub pending: Option<(u32, f64)>,
+    /// The test that was decided in it, if one was.
+    pub test: Option<Test>,
+}
+
+/// An evaluation with its settings.
+#[derive(Clone)]
+struct Player {
+    known: Known,
+    parameters: Parameters,
+}
+
+/// A test in progress.
+struct Pending {
+    player: Player,
+    learned: Learned,
+    may: MayTry,
+    tally: PairTally,
+    /// Rounds of games begun, so that each has other random numbers.
+    begun: u64,
+}
+
+/// The training of a game.
+pub struct Training<'a> {
+    game: &'a BuiltGame,
+    config: SearchConfig,
+    structure: Structure,
+    tuples: Option<Arc<Tuples>>,
+    prospects: Option<Arc<Prospects>>,
+    progress: Progress,
+    /// The newest evaluation, which is trained.
+    newest: Option<Known>,
+    best: Option<Player>,
+    pending: Option<Pending>,
+    openings: Vec<Vec<u64>>,
+}
+
+impl<'a> Training<'a> {
+    /// Begins, or goes on with what is remembered of earlier training.
+    ///
+    /// # Errors
+    /// Why the game cannot be trained.
+    pub fn new(
+        game: &'a BuiltGame,
+        config: SearchConfig,
+        history: Option<&GameHistory>,
+    ) -> Result<Self, &'static str> {
+        let info = game.info();
+        if info.facts().is_none() {
+            return Err("it is played on the prover, which has no evaluation");
+        }
+        let budget = Budget {
+            until: Some(Instant::now() + STRUCTURE_TIME),
+            ..Budget::generous()
+        };
+        let structure = Structure::find(game, budget);
+        let network = game.network.as_ref();
+        let steps = &mut StepBudget::within(STEPS, budget);
+        let tuples = network.and_then(|it| Tuples::find(it, &game.machine, steps));
+        let mut training = Self {
+            game,
+            config: tuning::trial_config(config),
+            structure,
+            tuples: tuples.map(Arc::new),
+            prospects: find_prospects(game).map(Arc::new),
+            progress: Progress::default(),
+            newest: None,
+            best: None,
+            pending: None,
+            openings: Vec::new(),
+        };
+        if let Some(history) = history {
+            training.recall(history);
+        }
+        Ok(training)
+    }
+
+    /// Takes up what notes hold.
+    fn recall(&mut self, history: &GameHistory) {
+        let info = self.game.info();
+        let prior = prior_study(info, history, || find_prospects(self.game));
+        let note = history.note(Kind::Training);
+        let progress = note.and_then(|note| Progress::deserialize(&note["progress"]).ok());
+        let (Some(prior), Some(note), Some(progress)) = (prior, note, progress) else {
+            return;
+        };
+        self.progress = progress;
+        let newest = read_evaluation(info, &note["newest"], || find_prospects(self.game));
+        self.newest = Some(newest.unwrap_or_else(|| prior.known.clone()));
+        self.best = prior.trained.map(|trained| Player {
+            known: prior.known,
+            parameters: trained.parameters,
+        });
+        let state = |places: &Value| {
+            let facts = places.as_array()?.iter().map(|place| {
+                let fact = note["facts"].get(usize::try_from(place.as_u64()?).ok()?)?;
+                Some(term_text(fact.as_str()?)?.to_string())
+            });
+            let facts = facts.collect::<Option<Vec<String>>>()?;
+            info.state_from_facts(&facts).ok()
+        };
+        let openings = note["openings"].as_array().into_iter().flatten();
+        self.openings = openings.take(MAX_OPENINGS).filter_map(state).collect();
+    }
+
+    /// How far training is.
+    pub fn progress(&self) -> &Progress {
+        &self.progress
+    }
+
+    /// Trains and tests for a round.
+    ///
+    /// # Errors
+    /// Why the game cannot be trained.
+    pub fn round(&mut self, plan: &RoundPlan<'_>) -> Result<RoundReport, &'static str> {
+        let begin = Instant::now();
+        let end = begin + plan.time;
+        let budget = LearningBudget {
+            games: usize::MAX,
+            until: Some(Deadline::wall(begin + plan.time.mul_f64(LEARNING_SHARE))),
+            cancelled: Some(plan.cancelled),
+            threads: plan.threads,
+            seed: plan.seed.wrapping_add(self.progress.games as u64),
+            families: plan.families,
+            openings: &self.openings,
+        };
+        let before = self.progress.games;
+        let learned = learn(
+            &self.game.machine,
+            self.structure.symmetries.as_deref(),
+            self.tuples.clone(),
+            self.prospects.clone(),
+            self.newest.take(),
+            budget,
+        );
+        let learned = learned.ok_or("it has too many roles")?;
+        let play_seconds = begin.elapsed().as_secs_f64();
+        let correlation = learned.validation.evaluation;
+        self.newest = Some(Known {
+            evaluation: learned.evaluation.clone(),
+            games: learned.games,
+            sums: Some(learned.sums.clone()),
+        });
+        self.progress.games = learned.games;
+        self.progress.samples += learned.samples;
+        self.add_openings(&learned);
+        let is_cancelled = || plan.cancelled.load(Ordering::Relaxed);
+        if self.pending.is_none() && !is_cancelled() {
+            self.pending = Some(self.begin_test(learned, end, plan));
+        }
+        let verdict = self.play_test(end, plan);
+        let test = verdict.and_then(|is_stronger| self.end_test(is_stronger, plan));
+        self.progress.seconds += begin.elapsed().as_secs_f64();
+        Ok(RoundReport {
+            games: self.progress.games - before,
+            play_seconds,
+            correlation,
+            pending: self.pending.as_ref().and_then(|pending| {
+                let tally = pending.tally;
+                Some((tally.pairs(), tally.score()?))
+            }),
+            test,
+        })
+    }
+
+    /// Adds even positions to the book; the oldest go.
+    fn add_openings(&mut self, learned: &Learned) {
+        let weights = learned.evaluation.weights();
+        let even = weights.fixed_sum.unwrap_or(100.0) / 2.0;
+        let mut values = vec![0.0; learned.evaluation.n_roles()];
+        for state in &learned.positions {
+            learned.evaluation.values(state, &mut values);
+            if values.iter().all(|value| (value - even).abs() <= EVEN) {
+                self.openings.push(state.clone());
+            }
+        }
+        let surplus = self.openings.len().saturating_sub(MAX_OPENINGS);
+        self.openings.drain(..surplus);
+    }
+
+    /// A test of what was learned now.
+    fn begin_test(&self, learned: Learned, end: Instant, plan: &RoundPlan<'_>) -> Pending {
+        let left = end.saturating_duration_since(Instant::now());
+        let order = move_order(
+            &self.game.machine,
+            &self.config,
+            &learned.evaluation,
+            &learned.positions,
+            Instant::now() + left.mul_f64(ORDER_SHARE),
+            plan.cancelled,
+        );
+        let has_amaf = self.structure.placements.is_some();
+        let may = MayTry {
+            prior: Parameters::of(&learned.validation, order, false).prior,
+            best_first: Parameters::may_be_best_first(&learned.validation),
+        };
+        // Trials have chosen the settings of a generation for an evaluation like this one.
+        let parameters = match &self.best {
+            Some(best) => best.parameters,
+            None => Parameters::of(&learned.validation, order, has_amaf),
+        };
+        let parameters = match parameters.uses_evaluation() {
+            true => parameters,
+            false => Parameters::for_tests(),
+        };
+        Pending {
+            player: Player {
+                known: Known {
+                    evaluation: learned.evaluation.clone(),
+                    games: learned.games,
+                    sums: Some(learned.sums.clone()),
+                },
+                parameters,
+            },
+            learned,
+            may,
+            tally: PairTally::default(),
+            begun: 0,
+        }
+    }
+
+    /// Plays on until then. `Some` once the test is decided.
+    fn play_test(&mut self, end: Instant, plan: &RoundPlan<'_>) -> Option<bool> {
+        let mut pending = self.pending.take()?;
+        let config = self.structure.apply(self.config.clone());
+        let with = |player: &Player, parameters: Parameters| {
+            let evaluation = Arc::new(player.known.evaluation.clone());
+            parameters.apply(&config, Some(&evaluation))
+        };
+        let parameters = pending.player.parameters;
+        let contest = Contest {
+            machine: &self.game.machine,
+            configs: [
+                with(&pending.player, parameters),
+                match &self.best {
+                    Some(best) => with(best, parameters),
+                    None => config.clone(),
+                },
+            ],
+            move_budget: match &self.best {
+                Some(_) => MoveBudget::Iterations(TEST_ITERATIONS),
+                None => MoveBudget::Time(TEST_TIME),
+            },
+            until: end,
+            cancelled: plan.cancelled,
+        };
+        let begun = AtomicU64::new(pending.begun);
+        let tally = Mutex::new(pending.tally);
+        let verdict_of = |tally: &PairTally| match tally.verdict(HYPOTHESES) {
+            Verdict::Stronger => Some(true),
+            Verdict::NotStronger => Some(false),
+            Verdict::Open => (tally.pairs() >= MAX_PAIRS).then_some(false),
+        };
+        let lock = || tally.lock().unwrap_or_else(PoisonError::into_inner);
+        thread::scope(|scope| {
+            for _ in 0..plan.threads.max(1) {
+                scope.spawn(|| {
+                    while verdict_of(&lock()).is_none() {
+                        let number = begun.fetch_add(1, Ordering::Relaxed);
+                        let opening = self.test_opening(plan.seed, number);
+                        let Some(round) = contest.round(&opening, number) else {
+                            break;
+                        };
+                        let per_game = f64::from(round.points) / f64::from(round.games);
+                        lock().add(2.0 * per_game);
+                    }
+                });
+            }
+        });
+        pending.tally = *lock();
+        pending.begun = begun.load(Ordering::Relaxed);
+        let verdict = verdict_of(&pending.tally);
+        self.pending = Some(pending);
+        verdict
+    }
+
+    /// The position in which a pair of test games begins: one of the book, or one after some random
+    /// moves.
+    fn test_opening(&self, seed: u64, number: u64) -> Vec<u64> {
+        let mut random = Random::new(seed ^ number.wrapping_mul(0x9E37_79B9_7F4A_7C15));
+        let count = u32::try_from(self.openings.len()).unwrap_or(u32::MAX);
+        if count > 0 && number % 2 == 1 {
+            return self.openings[random.below(count) as usize].clone();
+        }
+        let moves = random.below(TEST_OPENING + 1) as usize;
+        random_opening(&self.game.machine, moves, &mut random)
+    }
+
+    /// Ends the test; a stronger evaluation is the next generation.
+    fn end_test(&mut self, is_stronger: bool, plan: &RoundPlan<'_>) -> Option<Test> {
+        let Pending {
+            mut player,
+            learned,
+            may,
+            tally,
+            ..
+        } = self.pending.take()?;
+        let score = tally.score()?;
+        let against = self.progress.generation;
+        if is_stronger {
+            self.progress.generation += 1;
+            self.progress.elo += elo(score.clamp(1.0 - MOST_SCORE, MOST_SCORE));
+            let until = Instant::now() + plan.time.mul_f64(TUNING_ROUNDS);
+            let config = self.structure.apply(self.config.clone());
+            tuning::tune(
+                &self.game.machine,
+                &config,
+                &Arc::new(player.known.evaluation.clone()),
+                learned.mean_length,
+                may,
+                (until, plan.cancelled),
+                &mut player.parameters,
+            );
+            self.best = Some(player);
+        }
+        let test = Test {
+            games: learned.games,
+            seconds: self.progress.seconds,
+            against,
+            pairs: tally.pairs(),
+            score,
+            is_stronger,
+            elo: self.progress.elo,
+            correlation: learned.validation.evaluation,
+        };
+        if self.progress.tests.len() < MAX_TESTS {
+            self.progress.tests.push(test.clone());
+        }
+        Some(test)
+    }
+
+    /// What matches and further training need. `None` before the first round.
+    pub fn notes(&self) -> Option<Vec<(Kind, Value)>> {
+        let info = self.game.info();
+        let newest = self.newest.as_ref()?;
+        let (known, parameters) = match &self.best {
+            Some(best) => (&best.known, best.parameters),
+            None => (newest, Parameters::default()),
+        };
+        let study = Study {
+            evaluation: Some(Arc::new(known.evaluation.clone())),
+            games: known.games,
+            sums: known.sums.clone(),
+            parameters,
+            ..Study::default()
+        };
+        let facts = info.facts().unwrap_or_default();
+        let openings = self.openings.iter().map(|state| {
+            let holds = |&fact: &usize| state[fact / 64] >> (fact % 64) & 1 == 1;
+            (0..facts.len()).filter(holds).collect::<Vec<usize>>()
+        });
+        let training = json!({
+            "progress": self.progress,
+            "newest": evaluation_note(info, &newest.evaluation, newest.games, newest.sums.as_ref()),
+            "facts": facts.iter().map(|fact| term(fact)).collect::<Vec<_>>(),
+            "openings": openings.collect::<Vec<_>>(),
+        });
+        let mut found = notes(info, &study);
+        found.push((Kind::Training, training));
+        Some(found)
+    }
+}

@@ -1,0 +1,256 @@
+//! `panza memory`: what is kept of games between matches, and carrying it to another machine.
+//!
+//! Invariant: a file that cannot be imported changes nothing.
+
+use std::collections::HashMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context, anyhow, bail, ensure};
+use clap::{Args, Subcommand};
+use serde_json::{Value, json};
+
+use panza_arena::arguments::{SettingsChoice, read_limited};
+use panza_arena::game_source::{Game, known_games};
+use panza_arena::outcome::Outcome;
+use panza_arena::output::{Column, Output, counted, grouped, table};
+use panza_machine::structure::signature;
+use panza_player::memory::{GameRecord, Kind, Store};
+use panza_player::metagame::transfer::{MOST_FILE_BYTES, export, import};
+
+/// How long another program may hold the file.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+#[derive(Args, Debug)]
+pub struct MemoryArguments {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Subcommand, Debug)]
+enum Action {
+    /// List the games.
+    List {
+        #[command(flatten)]
+        memory: Place,
+    },
+    /// Show what is known of a game.
+    Show(OfGame),
+    /// Write what is known of a game to a file.
+    Export {
+        #[command(flatten)]
+        game: OfGame,
+        /// The file. [default: SIGNATURE.json]
+        #[arg(long, value_name = "FILE")]
+        out: Option<PathBuf>,
+    },
+    /// Take over a file of export, after checks.
+    Import {
+        /// The file.
+        file: PathBuf,
+        /// Replace training of more games by this.
+        #[arg(long)]
+        replace: bool,
+        #[command(flatten)]
+        memory: Place,
+    },
+    /// Remove what is known of a game.
+    Forget(OfGame),
+}
+
+#[derive(Args, Debug)]
+struct OfGame {
+    /// Path to a rulesheet, name of a game, or a signature of the list.
+    game: String,
+    #[command(flatten)]
+    memory: Place,
+}
+
+/// Where the memory is: the setting memory.path.
+#[derive(Args, Debug)]
+struct Place {
+    #[command(flatten)]
+    settings: SettingsChoice,
+}
+
+impl Place {
+    fn open(&self) -> anyhow::Result<Store> {
+        let settings = self.settings.load([])?.memory;
+        Ok(Store::open(&settings.path, settings.max_games, PATIENCE)?)
+    }
+}
+
+impl OfGame {
+    fn signature(&self) -> anyhow::Result<String> {
+        let is_signature =
+            self.game.len() == 32 && self.game.bytes().all(|byte| byte.is_ascii_hexdigit());
+        match is_signature {
+            true => Ok(self.game.to_ascii_lowercase()),
+            false => Ok(signature_of(&Game::load(&self.game)?)),
+        }
+    }
+}
+
+fn signature_of(game: &Game) -> String {
+    signature::signature(&game.rules, signature::WORK).to_string()
+}
+
+pub(super) fn run(arguments: &MemoryArguments, output: Output) -> anyhow::Result<Outcome> {
+    match &arguments.action {
+        Action::List { memory } => list(&mut memory.open()?, output)?,
+        Action::Show(game) => {
+            let (signature, record) = read(game)?;
+            show(&signature, &record, output)?;
+        }
+        Action::Export { game, out } => {
+            let (signature, record) = read(game)?;
+            let path = out.clone();
+            let path = path.unwrap_or_else(|| PathBuf::from(format!("{signature}.json")));
+            let text = export(&signature, &record)?;
+            write(&path, &text)?;
+            output.object(&json!({ "file": path, "signature": signature, "bytes": text.len() }))?;
+            output.line(format_args!(
+                "{} bytes in {}",
+                grouped(text.len() as u64),
+                path.display()
+            ))?;
+        }
+        Action::Import {
+            file,
+            replace,
+            memory,
+        } => {
+            let text = String::from_utf8(read_limited(file, MOST_FILE_BYTES)?)
+                .map_err(|_| anyhow!("`{}` is no text", file.display()))?;
+            let (signature, record) = import(&text)
+                .map_err(|why| anyhow!("`{}` is not imported: {why}", file.display()))?;
+            let mut store = memory.open()?;
+            let known = store.read(&signature)?;
+            if let Some(known) = known.filter(|_| !replace) {
+                let (here, there) = (trained_games(&known), trained_games(&record));
+                ensure!(
+                    here <= there,
+                    "the memory has training of {here} games, the file of {there}; \
+                     use --replace to take it nevertheless"
+                );
+            }
+            store.write(&signature, &record.text, &record.notes, None)?;
+            show(&signature, &record, output)?;
+        }
+        Action::Forget(game) => {
+            let signature = game.signature()?;
+            ensure!(game.memory.open()?.remove(&signature)?, unknown(&signature));
+            output.object(&json!({ "signature": signature, "forgotten": true }))?;
+            output.line(format_args!("{signature}: forgotten"))?;
+        }
+    }
+    Ok(Outcome::Holds)
+}
+
+fn unknown(signature: &str) -> String {
+    format!("nothing is known of the game {signature}; `panza memory list` shows what is known")
+}
+
+fn read(game: &OfGame) -> anyhow::Result<(String, GameRecord)> {
+    let signature = game.signature()?;
+    let record = game.memory.open()?.read(&signature)?;
+    let record = record.with_context(|| unknown(&signature))?;
+    Ok((signature, record))
+}
+
+/// Writes a file in one step, so that no half of it is ever there.
+fn write(path: &Path, text: &str) -> anyhow::Result<()> {
+    let mut beside = path.to_path_buf().into_os_string();
+    beside.push(".part");
+    let beside = PathBuf::from(beside);
+    let cannot = || format!("cannot write `{}`", path.display());
+    if path.is_dir() {
+        bail!("`{}` is a folder; expected a file", path.display());
+    }
+    fs::write(&beside, text).with_context(cannot)?;
+    fs::rename(&beside, path).with_context(cannot)
+}
+
+fn note(record: &GameRecord, kind: Kind) -> Option<&Value> {
+    let found = record.notes.iter().find(|(other, _)| *other == kind);
+    found.map(|(_, value)| value)
+}
+
+fn trained_games(record: &GameRecord) -> u64 {
+    let note = note(record, Kind::Training);
+    note.and_then(|note| note["progress"]["games"].as_u64())
+        .unwrap_or(0)
+}
+
+fn show(signature: &str, record: &GameRecord, output: Output) -> anyhow::Result<()> {
+    let progress = note(record, Kind::Training).map(|note| &note["progress"]);
+    let kinds: Vec<&str> = record.notes.iter().map(|(kind, _)| kind.name()).collect();
+    let parameters = note(record, Kind::Parameters).map(|note| &note["parameters"]);
+    output.object(&json!({
+        "signature": signature,
+        "notes": kinds,
+        "matches": record.matches.len(),
+        "parameters": parameters,
+        "training": progress,
+    }))?;
+    let mut lines = vec![
+        format!("signature  {signature}"),
+        format!("notes      {}", kinds.join(", ")),
+        format!("matches    {}", record.matches.len()),
+    ];
+    if let Some(progress) = progress {
+        lines.push(format!(
+            "training   generation {}, {:+.0} Elo, {} games, {:.2} h",
+            progress["generation"],
+            progress["elo"].as_f64().unwrap_or(0.0),
+            grouped(progress["games"].as_u64().unwrap_or(0)),
+            progress["seconds"].as_f64().unwrap_or(0.0) / 3600.0
+        ));
+    }
+    if let Some(parameters) = parameters {
+        lines.push(format!("settings   {parameters}"));
+    }
+    output.line(lines.join("\n"))?;
+    Ok(())
+}
+
+fn list(store: &mut Store, output: Output) -> anyhow::Result<()> {
+    let games = store.list()?;
+    let names: HashMap<String, String> = known_games()
+        .into_iter()
+        .filter_map(|name| Some((signature_of(&Game::load(&name).ok()?), name)))
+        .collect();
+    let mut rows = Vec::new();
+    for game in &games {
+        let name = names.get(&game.signature);
+        let kinds: Vec<&str> = game.kinds.iter().map(|kind| kind.name()).collect();
+        output.object(&json!({
+            "signature": game.signature,
+            "name": name,
+            "matches": game.matches,
+            "notes": kinds,
+            "note_bytes": game.note_bytes,
+            "last_seen": game.last_seen,
+        }))?;
+        rows.push(vec![
+            game.signature.clone(),
+            name.cloned().unwrap_or_default(),
+            game.matches.to_string(),
+            kinds.join(", "),
+            grouped(game.note_bytes),
+        ]);
+    }
+    let columns = [
+        Column::text("signature"),
+        Column::text("game"),
+        Column::figure("matches"),
+        Column::text("notes"),
+        Column::figure("bytes"),
+    ];
+    if !rows.is_empty() {
+        output.line(table(&columns, &rows))?;
+    }
+    output.line(counted(games.len() as u64, "game"))?;
+    Ok(())
+}

@@ -1,0 +1,213 @@
+//! `panza train`: trains an evaluation of a game by self-play, for as long as one likes, and keeps
+//! it for matches.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::available_parallelism;
+use std::time::{Duration, Instant};
+
+use anyhow::{anyhow, ensure};
+use clap::Args;
+use serde_json::{Value, json};
+
+use panza_arena::analyse::examine::build_as_in_match;
+use panza_arena::arguments::{SettingsChoice, parse_seconds};
+use panza_arena::game_source::Game;
+use panza_arena::interrupt;
+use panza_arena::outcome::Outcome;
+use panza_arena::output::{Output, grouped, show_seconds, spinner};
+use panza_player::metagame::{GameMemory, Progress, RoundPlan, RoundReport, Training};
+use panza_player::player::search_config;
+
+/// The time limit for building the game.
+const BUILD_TIME: Duration = Duration::from_secs(600);
+/// A run ends rather than begin a round that is shorter.
+const MIN_ROUND: Duration = Duration::from_secs(2);
+/// Hours of training at most.
+const MOST_HOURS: f64 = 10_000.0;
+
+#[derive(Args, Debug)]
+pub struct TrainArguments {
+    /// Path to a rulesheet, or the name of a game.
+    game: String,
+    /// Hours of training in this run. [default: until Ctrl-C]
+    #[arg(long, value_name = "H", value_parser = parse_hours, allow_negative_numbers = true)]
+    hours: Option<f64>,
+    /// End once so many games of self-play were made, earlier runs included.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    games: Option<u64>,
+    /// End once the best generation is so many Elo points above the search without an evaluation.
+    #[arg(long, value_name = "E")]
+    until_elo: Option<f64>,
+    /// Seconds of a round: self-play, then games against the best generation. Training is kept
+    /// after each.
+    #[arg(long, value_name = "S", default_value_t = 60.0, value_parser = parse_seconds, allow_negative_numbers = true)]
+    round: f64,
+    /// Threads that play. [default: all processors]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
+    threads: Option<u16>,
+    /// Positions expanded for each move of self-play; 1 evaluates the moves alone.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=4096))]
+    families: u32,
+    /// Seed of the random numbers.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+    /// Settings; memory.path says where training is kept.
+    #[command(flatten)]
+    settings: SettingsChoice,
+}
+
+fn parse_hours(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(hours) if hours > 0.0 && hours <= MOST_HOURS => Ok(hours),
+        _ => Err(format!("expected hours above 0 and at most {MOST_HOURS}")),
+    }
+}
+
+pub(super) fn run(arguments: &TrainArguments, output: Output) -> anyhow::Result<Outcome> {
+    let (has_begun, stop) = (Arc::default(), Arc::<AtomicBool>::default());
+    interrupt::stop_what_has_begun(Arc::clone(&has_begun), Arc::clone(&stop))?;
+    let settings = arguments.settings.load([])?;
+    ensure!(
+        settings.memory.enabled,
+        "training is kept in the memory, which the settings switch off; use --set memory.enabled=true"
+    );
+    let game = Game::load(&arguments.game)?;
+    let name = &game.sheet.name;
+    let progress = spinner(format!("{name}: compiling"));
+    let (built, reason) = build_as_in_match(&game, BUILD_TIME)?;
+    if let Some(reason) = reason {
+        return Err(anyhow!("{name} cannot be trained: {reason}"));
+    }
+    let (path, most) = (&settings.memory.path, settings.memory.max_games);
+    let (mut memory, history) = GameMemory::open(path, most, &game.rules)?;
+    let config = search_config(&settings.search, arguments.seed);
+    let mut training = Training::new(&built, config, history.as_ref())
+        .map_err(|reason| anyhow!("{name} cannot be trained: {reason}"))?;
+    progress.finish_and_clear();
+    let before = training.progress();
+    output.object(&json!({
+        "game": name,
+        "signature": memory.signature(),
+        "memory": path,
+        "resumed": before.games > 0,
+        "generation": before.generation,
+        "games": before.games,
+        "seconds": before.seconds,
+    }))?;
+    if before.games > 0 {
+        output.line(format_args!("{name}: going on with {}", describe(before)))?;
+    }
+    let processors = available_parallelism().map_or(1, usize::from);
+    let plan = RoundPlan {
+        time: Duration::from_secs_f64(arguments.round),
+        threads: arguments.threads.map_or(processors, usize::from),
+        families: arguments.families,
+        seed: arguments.seed,
+        cancelled: &stop,
+    };
+    let limit = arguments
+        .hours
+        .map(|hours| Duration::from_secs_f64(3600.0 * hours));
+    let begin = Instant::now();
+    has_begun.store(true, Ordering::Relaxed);
+    show_seconds(&progress, format!("{name}: training"), limit);
+    while !is_over(arguments, training.progress(), limit, begin) {
+        let left = limit.map(|limit| limit.saturating_sub(begin.elapsed()));
+        let time = left.map_or(plan.time, |left| left.min(plan.time));
+        let report = training
+            .round(&RoundPlan { time, ..plan })
+            .map_err(|reason| anyhow!("{name} cannot be trained: {reason}"))?;
+        if let Some(notes) = training.notes() {
+            memory.write(&notes)?;
+        }
+        let now = training.progress();
+        output.object(&object(now, &report, left))?;
+        progress.suspend(|| output.line(line(now, &report)))?;
+        if stop.load(Ordering::Relaxed) {
+            progress.finish_and_clear();
+            return Ok(Outcome::Interrupted);
+        }
+    }
+    progress.finish_and_clear();
+    let now = training.progress();
+    output.line(format_args!(
+        "{name}: {}; kept in {}",
+        describe(now),
+        path.display()
+    ))?;
+    Ok(Outcome::Holds)
+}
+
+fn is_over(
+    arguments: &TrainArguments,
+    progress: &Progress,
+    limit: Option<Duration>,
+    begin: Instant,
+) -> bool {
+    limit.is_some_and(|limit| begin.elapsed() + MIN_ROUND > limit && progress.games > 0)
+        || arguments
+            .games
+            .is_some_and(|games| progress.games as u64 >= games)
+        || arguments
+            .until_elo
+            .is_some_and(|elo| progress.generation > 0 && progress.elo >= elo)
+}
+
+/// A round for scripts.
+fn object(progress: &Progress, report: &RoundReport, left: Option<Duration>) -> Value {
+    json!({
+        "seconds": progress.seconds,
+        "seconds_left": left.map(|left| left.as_secs_f64()),
+        "games": progress.games,
+        "games_per_second": report.games as f64 / report.play_seconds.max(1e-9),
+        "samples": progress.samples,
+        "generation": progress.generation,
+        "elo": progress.elo,
+        "correlation": report.correlation,
+        "pending": report.pending.map(|(pairs, score)| json!({ "pairs": pairs, "score": score })),
+        "test": report.test,
+    })
+}
+
+/// A round for people.
+fn line(progress: &Progress, report: &RoundReport) -> String {
+    let rate = report.games as f64 / report.play_seconds.max(1e-9);
+    let mut line = format!(
+        "{:7.0} s  {:>11} games  {rate:6.0} games/s  r {:.3}  generation {} ({:+.0} Elo)",
+        progress.seconds,
+        grouped(progress.games as u64),
+        report.correlation,
+        progress.generation,
+        progress.elo,
+    );
+    match (&report.test, report.pending) {
+        (Some(test), _) => {
+            let verdict = if test.is_stronger {
+                "stronger"
+            } else {
+                "not stronger"
+            };
+            line += &format!(
+                "  {verdict}: {:.1} % of {} pairs",
+                100.0 * test.score,
+                test.pairs
+            );
+        }
+        (None, Some((pairs, score))) => {
+            line += &format!("  testing: {:.1} % of {pairs} pairs", 100.0 * score);
+        }
+        (None, None) => {}
+    }
+    line
+}
+
+fn describe(progress: &Progress) -> String {
+    format!(
+        "generation {}, {:+.0} Elo against the search without an evaluation, {} games in {:.2} h",
+        progress.generation,
+        progress.elo,
+        grouped(progress.games as u64),
+        progress.seconds / 3600.0
+    )
+}

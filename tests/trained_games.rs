@@ -1,0 +1,228 @@
+//! Training that lasts: it goes on where it ended, a trained game is known under other names, and
+//! files of other machines are checked.
+
+use std::path::Path;
+use std::process::{Command, Output};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+use crate::PROGRAM;
+use crate::support::renamed::Disguise;
+use panza::arena::game_source::EMBEDDED;
+use panza::build::{self, BuildBudget, BuiltGame};
+use panza::config::Settings;
+use panza::gdl::{self, sexpr};
+use panza::ground::Budget;
+use panza::learning::evaluation::Evaluation;
+
+use panza::ids::RoleId;
+use panza::memory::{GameRecord, Kind, Store};
+use panza::metagame::transfer::{export, import};
+use panza::metagame::{
+    GameMemory, RoundPlan, StudyBudget, Training, find_prospects, notes, prior_study, study,
+};
+use panza::search::SearchConfig;
+use serde_json::{Value, json};
+
+const GAME: &str = "ticTacToe";
+
+fn source() -> &'static str {
+    let found = EMBEDDED.iter().find(|(name, _)| *name == GAME);
+    found.unwrap().1
+}
+
+fn built(source: &str) -> (gdl::Rules, BuiltGame) {
+    let (rules, faults) = gdl::load(source);
+    assert!(faults.is_empty(), "{faults:?}");
+    let budget = BuildBudget {
+        until: Instant::now() + Duration::from_secs(60),
+        memory: Budget::generous().max_bytes,
+        cancelled: Arc::default(),
+    };
+    let game = build::build(&rules, &budget).unwrap();
+    (rules, game)
+}
+
+fn plan(cancelled: &AtomicBool) -> RoundPlan<'_> {
+    RoundPlan {
+        time: Duration::from_millis(400),
+        threads: 1,
+        families: 4,
+        seed: 1,
+        cancelled,
+    }
+}
+
+/// The value of the initial state for the role that moves first; the order of roles is no matter.
+fn value_at_start(game: &BuiltGame, evaluation: &Evaluation) -> f32 {
+    let mut values = [0.0; 2];
+    let state = game.machine.initial_state();
+    evaluation.values(&state, &mut values);
+    let mut reasoner = Arc::clone(&game.machine).reasoner();
+    reasoner.set_state(&state);
+    let first = (0..2).find(|&role| reasoner.legal_moves(RoleId(role)).len() > 1);
+    values[first.unwrap() as usize]
+}
+
+/// The notes of a short training, which is called a generation whether it is stronger or not.
+fn trained(game: &BuiltGame) -> Vec<(Kind, Value)> {
+    let config = SearchConfig::deterministic(1);
+    let mut training = Training::new(game, config, None).unwrap();
+    assert!(training.notes().is_none());
+    let cancelled = AtomicBool::new(false);
+    let report = training.round(&plan(&cancelled)).unwrap();
+    assert!(report.games > 100, "{report:?}");
+    let mut notes = training.notes().unwrap();
+    for (kind, note) in &mut notes {
+        match kind {
+            Kind::Training => note["progress"]["generation"] = json!(3),
+            Kind::Parameters => note["parameters"]["evaluation_share"] = json!(0.25),
+            _ => {}
+        }
+    }
+    notes
+}
+
+#[test]
+fn training_goes_on_and_is_known_in_twenty_disguises() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("memory.db");
+    let (rules, game) = built(source());
+    let found = trained(&game);
+    let (mut memory, history) = GameMemory::open(&path, 10, &rules).unwrap();
+    assert!(history.is_none());
+    memory.write(&found).unwrap();
+
+    let statements = sexpr::parse(source()).0;
+    let mut value = None;
+    for seed in 0..20 {
+        let is_number = |symbol: &str| symbol.parse::<u32>().is_ok();
+        let text = Disguise::new(&statements, seed, is_number).rulesheet(&statements);
+        let (rules, game) = built(&text);
+        let (_, history) = GameMemory::open(&path, 10, &rules).unwrap();
+        let history = history.unwrap();
+        let prior = prior_study(game.info(), &history, || find_prospects(&game)).unwrap();
+        let of_start = value_at_start(&game, &prior.known.evaluation);
+        let expected = *value.get_or_insert(of_start);
+        assert!((of_start - expected).abs() < 0.5, "{of_start} {expected}");
+        assert_eq!(prior.trained.unwrap().generation, 3);
+        // A match trains and tries nothing, and leaves what is known.
+        let mut budget = StudyBudget::from_now(
+            &Settings::load(None, &[]).unwrap().metagame,
+            Duration::from_secs(60),
+            &Arc::default(),
+        );
+        budget.threads = 1;
+        let games = prior.known.games;
+        let study = study(&game, Some(prior), &SearchConfig::deterministic(1), &budget);
+        assert_eq!((study.generation, study.games), (Some(3), games));
+        assert_eq!(study.parameters.evaluation_share, 0.25);
+        assert!(notes(game.info(), &study).is_empty());
+
+        let config = SearchConfig::deterministic(1);
+        let training = Training::new(&game, config, Some(&history)).unwrap();
+        assert_eq!(training.progress().generation, 3);
+        assert_eq!(training.progress().games, games);
+    }
+}
+
+#[test]
+fn a_file_of_another_machine_is_checked() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("memory.db");
+    let (rules, game) = built(source());
+    let (mut memory, _) = GameMemory::open(&path, 10, &rules).unwrap();
+    memory.write(&trained(&game)).unwrap();
+    let signature = memory.signature().to_string();
+    drop(memory);
+    let mut store = Store::open(&path, 10, Duration::from_secs(5)).unwrap();
+    let record = store.read(&signature).unwrap().unwrap();
+    let file = export(&signature, &record).unwrap();
+    let (found, imported) = import(&file).unwrap();
+    let kinds = |record: &GameRecord| record.notes.iter().map(|it| it.0).collect::<Vec<_>>();
+    assert_eq!(found, signature);
+    assert_eq!(kinds(&imported).len(), kinds(&record).len());
+
+    let changed = |change: &dyn Fn(&mut Value)| {
+        let mut value: Value = serde_json::from_str(&file).unwrap();
+        change(&mut value);
+        import(&value.to_string()).unwrap_err()
+    };
+    let other = "0".repeat(32);
+    for (error, expected) in [
+        (import("").unwrap_err(), "no file of"),
+        (import(&file[..file.len() / 2]).unwrap_err(), "no file of"),
+        (import(&"[".repeat(100_000)).unwrap_err(), "no file of"),
+        (changed(&|it| it["panza_memory"] = json!(2)), "version 2"),
+        (changed(&|it| it["more"] = json!(1)), "no file of"),
+        (changed(&|it| it["signature"] = json!(other)), "signature"),
+        (changed(&|it| it["text"] = json!("(role")), "damaged"),
+        (changed(&|it| it["notes"]["others"] = json!({})), "`others`"),
+        (
+            changed(&|it| it["notes"]["evaluation"]["bias"] = json!([1.0])),
+            "evaluation does not fit",
+        ),
+        (
+            changed(&|it| it["notes"]["training"] = json!({ "progress": 1 })),
+            "training does not fit",
+        ),
+        (
+            changed(&|it| it["notes"]["parameters"] = json!("x".repeat(5 << 20))),
+            "bytes; expected at most",
+        ),
+    ] {
+        assert!(error.contains(expected), "{error}: {expected}");
+    }
+}
+
+fn panza(arguments: &[&str], memory: &Path) -> Output {
+    Command::new(PROGRAM)
+        .args(arguments)
+        .arg("--set")
+        .arg(format!("memory.path={}", memory.display()))
+        .output()
+        .unwrap()
+}
+
+#[test]
+fn the_commands_train_export_import_and_forget() {
+    let folder = tempfile::tempdir().unwrap();
+    let (here, there) = (folder.path().join("a.db"), folder.path().join("b.db"));
+    let file = folder.path().join("game.json");
+    let file = file.to_str().unwrap();
+    let train = ["train", GAME, "--games", "50", "--round", "1", "--json"];
+    for is_resumed in [false, true] {
+        let output = panza(&train, &here);
+        let text = String::from_utf8(output.stdout).unwrap();
+        assert_eq!(output.status.code(), Some(0), "{text}");
+        let first: Value = serde_json::from_str(text.lines().next().unwrap()).unwrap();
+        assert_eq!(first["resumed"], is_resumed, "{text}");
+        // The second run has enough games from the start.
+        assert_eq!(
+            text.lines().count(),
+            if is_resumed { 1 } else { 2 },
+            "{text}"
+        );
+    }
+    let ok = |arguments: &[&str], memory: &Path| {
+        let output = panza(arguments, memory);
+        let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(0), "{arguments:?}: {errors}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let listed = ok(&["memory", "list", "--json"], &here);
+    let listed: Value = serde_json::from_str(listed.trim()).unwrap();
+    assert_eq!(listed["name"], GAME);
+    ok(&["memory", "export", GAME, "--out", file], &here);
+    ok(&["memory", "import", file], &there);
+    let shown = ok(&["memory", "show", GAME, "--json"], &there);
+    let shown: Value = serde_json::from_str(shown.trim()).unwrap();
+    assert!(shown["training"]["games"].as_u64().unwrap() >= 50);
+    ok(&["memory", "forget", GAME], &there);
+    assert_eq!(
+        panza(&["memory", "forget", GAME], &there).status.code(),
+        Some(2)
+    );
+    assert_eq!(ok(&["memory", "list", "--json"], &there), "");
+}
