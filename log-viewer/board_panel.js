@@ -28,6 +28,11 @@ export class BoardPanel {
     /** Names of classes, each with the names of the cells that have it. */
     this.marks = new Map();
     this.cells = new Map();
+    /** The name of the cell that the tabulator key reaches. */
+    this.stop = null;
+    /** The moves that are asked about, and the place in the list of moves that had the focus. */
+    this.asked = "";
+    this.listedAt = 0;
     this.heldAt = null;
     board.addEventListener("click", (event) => this.clickOn(event.target.closest("[data-name]")));
     board.addEventListener("pointerdown", (event) => {
@@ -98,13 +103,19 @@ export class BoardPanel {
       }
     }
     if (nearest === null) return;
-    this.focusOn(nearest);
+    this.stopAt(nearest);
     nearest.focus();
   }
 
   /** Only one cell is reached with the tabulator key; the others from there with the arrows. */
-  focusOn(cell) {
+  stopAt(cell) {
     for (const other of this.cells.values()) other.setAttribute("tabindex", other === cell ? "0" : "-1");
+    this.stop = cell.dataset.name;
+  }
+
+  /** The cell that the tabulator key reaches gets the focus. */
+  focus() {
+    this.cells.get(this.stop)?.focus();
   }
 
   /** Draws a position, with what changed since the one before if that is known. */
@@ -128,9 +139,9 @@ export class BoardPanel {
         this.cells.set(cell.dataset.name, cell);
       }
     }
-    const first = this.cells.get(focused) ?? this.cells.values().next().value;
-    if (first !== undefined) this.focusOn(first);
-    if (focused !== undefined) this.cells.get(focused)?.focus();
+    const stop = this.cells.get(focused ?? this.stop) ?? this.cells.values().next().value;
+    if (stop !== undefined) this.stopAt(stop);
+    if (focused !== undefined) this.focus();
     this.mark();
   }
 
@@ -150,7 +161,16 @@ export class BoardPanel {
       for (const [kind, names] of this.marks) cell.classList.toggle(kind, names.has(name));
       cell.setAttribute("aria-disabled", String(!open.has(name) && !picked.has(name)));
     }
-    const { ready } = this.state;
+    this.ask(this.state.ready);
+  }
+
+  /** Asks which of several moves is meant. */
+  ask(ready) {
+    // A button that is in use is not replaced.
+    const asked = JSON.stringify(ready.map(({ text }) => text));
+    if (asked === this.asked) return;
+    this.asked = asked;
+    const isUsed = this.which.contains(document.activeElement);
     this.which.hidden = ready.length === 0;
     fill(
       this.which,
@@ -159,19 +179,24 @@ export class BoardPanel {
         element("button", { type: "button", class: "button", on: { click: () => this.make(text) } }, spoken(text)),
       ),
     );
+    if (isUsed) this.focus();
   }
 
   /**
    * Lists the moves that may be made and contain what is `wanted`; `unlisted` more are not known here. `nothing` is said
-   * where nobody is asked for a move.
+   * where nobody is asked for a move, unless it is null. A focus in the list stays there: on the place where it was, or on the whole list
+   * while there are no moves.
    */
   listMoves(place, { wanted, unlisted, nothing }) {
     const sought = wanted.trim().toLowerCase();
     const found = this.choices.filter(({ text }) => sought === "" || spoken(text).toLowerCase().includes(sought));
     const left = found.length - MOST_LISTED;
+    const focused = document.activeElement;
+    const isUsed = place.contains(focused);
+    if (isUsed && focused !== place) this.listedAt = [...place.children].indexOf(focused);
     fill(
       place,
-      this.choices.length === 0 && element("p", { class: "quiet" }, nothing),
+      this.choices.length === 0 && nothing !== null && element("p", { class: "quiet" }, nothing),
       this.choices.length > 0 && found.length === 0 && element("p", { class: "quiet" }, "No move of that name."),
       found
         .slice(0, MOST_LISTED)
@@ -181,6 +206,9 @@ export class BoardPanel {
       left > 0 && element("p", { class: "quiet" }, `and ${count(left)} more: search for them`),
       unlisted > 0 && element("p", { class: "quiet" }, `${counted(unlisted, "further move")} not listed`),
     );
+    if (!isUsed) return;
+    const buttons = place.querySelectorAll("button");
+    (buttons[Math.min(this.listedAt, buttons.length - 1)] ?? place).focus({ preventScroll: true });
   }
 }
 

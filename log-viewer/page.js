@@ -67,6 +67,28 @@ export function byId(id) {
   return document.getElementById(id);
 }
 
+/** Lets the skip link of a page focus its target without changing the address, where the address names a table. */
+export function skipInPlace() {
+  const link = document.querySelector(".skip");
+  link.addEventListener("click", (event) => {
+    event.preventDefault();
+    document.querySelector(link.getAttribute("href")).focus();
+  });
+}
+
+/**
+ * Keeps the focus among `buttons` where the one that has it, `focused`, is disabled or hidden now: the nearest one that
+ * can be pressed gets it.
+ */
+export function keepFocus(buttons, focused) {
+  const at = buttons.indexOf(focused);
+  const canHave = (button) => !button.disabled && !button.hidden;
+  if (at < 0 || canHave(focused)) return;
+  const distance = (button) => Math.abs(buttons.indexOf(button) - at);
+  const others = buttons.filter(canHave).sort((one, other) => distance(one) - distance(other));
+  others[0]?.focus();
+}
+
 /** The player has said something new: what pulses on the page does so. */
 export function beat() {
   const { dataset } = document.documentElement;

@@ -8,10 +8,13 @@ import { cellName, readChoices } from "./choices.js";
 import { offerGames } from "./choose_game.js";
 import { spoken } from "./expressions.js";
 import { count, counted, goal, list } from "./format.js";
-import { byId, element, fill, setText, wordmark } from "./page.js";
+import { byId, element, fill, keepFocus, setText, skipInPlace, wordmark } from "./page.js";
 import { Refused, askTable, askTurn, openTable, tellTable } from "./server.js";
 
 const RETRY = 1000;
+/** The buttons of the controls, in their order. */
+const CONTROLS = ["undo", "hint", "switch", "resign", "again"];
+
 class TablePage {
   constructor(table) {
     this.table = table;
@@ -102,12 +105,14 @@ class TablePage {
   /** Shows an earlier turn, or with null the game as it is. */
   async goTo(turn) {
     this.lookedAt = turn === this.view.moves.length ? null : turn;
+    const isBack = document.activeElement === byId("now");
     byId("earlier").hidden = this.lookedAt === null;
     for (const [index, item] of [...byId("course").children].entries()) {
       item.toggleAttribute("aria-current", this.lookedAt === index + 1);
     }
     if (this.lookedAt === null) {
       this.draw(this.shown);
+      if (isBack) this.panel.focus();
       return;
     }
     try {
@@ -234,6 +239,7 @@ class TablePage {
 
   showControls() {
     const { view, role } = this;
+    const focused = document.activeElement;
     const isPlaying = view.phase === "playing";
     byId("undo").disabled = view.moves.length === 0 || !view.people.includes(true);
     byId("hint").disabled = !isPlaying || role === null;
@@ -241,6 +247,7 @@ class TablePage {
     byId("switch").disabled = !isPlaying || role === null;
     byId("switch").hidden = !view.people.includes(true) || !view.people.includes(false);
     for (const id of ["undo", "hint", "resign"]) byId(id).hidden = !view.people.includes(true);
+    keepFocus(CONTROLS.map(byId), focused);
     while (byId("leave").nextElementSibling !== null) byId("leave").nextElementSibling.remove();
     const studied = `/study?table=${encodeURIComponent(this.table)}`;
     byId("leave").after(element("a", { class: "button", href: studied, id: "study" }, "Study this position"));
@@ -256,7 +263,9 @@ class TablePage {
   end(why) {
     setText(byId("problem"), `${why}; choose a game again`);
     setText(byId("says"), "");
+    const focused = document.activeElement;
     for (const id of ["undo", "hint", "switch", "resign"]) byId(id).hidden = true;
+    keepFocus(CONTROLS.map(byId), focused);
     if (this.view === null) return;
     Object.assign(this.view, { legal: this.view.legal.map(() => []), hint: null });
     this.panel.offer([]);
@@ -340,6 +349,7 @@ async function follow(page) {
 /** Shows the table that the address names, or the games. */
 async function route() {
   const table = location.hash.slice(1);
+  const focused = document.activeElement;
   byId("choose").hidden = table !== "";
   byId("table").hidden = table === "";
   if (table === "") {
@@ -352,12 +362,15 @@ async function route() {
     location.reload();
     return;
   }
+  // What was pressed to choose a game is hidden.
+  if (byId("choose").contains(focused)) byId("main").focus();
   own.page = new TablePage(table);
   await follow(own.page);
 }
 
 async function start() {
   byId("wordmark").replaceWith(wordmark());
+  skipInPlace();
   byId("options").addEventListener("submit", (event) => event.preventDefault());
   byId("leave").addEventListener("click", () => {
     if (own.page !== null) tellTable(own.page.table, { do: "close" }).catch(() => {});

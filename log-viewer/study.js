@@ -10,12 +10,14 @@ import { offerGames } from "./choose_game.js";
 import { drawCurve, turnAt } from "./curve.js";
 import { spoken } from "./expressions.js";
 import { count, counted, goal, list } from "./format.js";
-import { byId, element, fill, setText, wordmark } from "./page.js";
+import { byId, element, fill, keepFocus, setText, skipInPlace, wordmark } from "./page.js";
 import { Refused, askReport, askTable, openTable, tellTable } from "./server.js";
 import { showPlans, showThoughts, showWorth, thinkingText } from "./thoughts.js";
 import { Variations, endOf, lineText, lineTo, nextOf, pathTo, readLine, worthOf } from "./variations.js";
 
 const RETRY = 1000;
+/** The buttons that step along the line, in their order. */
+const STEPS = ["first", "previous", "next", "last"];
 /** Moves that are marked on the board, and lines that are compared, at most. */
 const MOST_MARKED = 3;
 const MOST_COMPARED = 12;
@@ -283,16 +285,19 @@ class StudyPage {
   drawPosition() {
     const { node } = this;
     const end = endOf(node);
+    const focused = document.activeElement;
     setText(byId("turn-name"), node.turn === 0 ? `Start of ${end.turn}` : `After turn ${node.turn} of ${end.turn}`);
     byId("first").disabled = byId("previous").disabled = node.parent === null;
     byId("last").disabled = byId("next").disabled = node.children.length === 0;
+    keepFocus(STEPS.map(byId), focused);
     byId("forget").disabled = node.parent === null || node.parent.children[0] === node;
+    if (focused === byId("forget") && focused.disabled) byId("lines").focus();
     if (node.view === null) {
       // The board of before stays until the next one is there, and no moves are made on it.
       this.panel.isLocked = true;
       this.panel.offer([]);
       this.panel.mark();
-      fill(byId("moves"));
+      this.panel.listMoves(byId("moves"), { wanted: "", unlisted: 0, nothing: null });
       return;
     }
     this.panel.isLocked = false;
@@ -599,9 +604,10 @@ class StudyPage {
   }
 }
 
-/** The focus leaves a list that is about to be drawn anew. */
+/** The focus leaves a button that is about to be drawn anew, for the tree of lines, where the arrow keys go on. */
 function leaveFocus() {
-  byId("main").focus({ preventScroll: true });
+  const isByKeyboard = document.activeElement.matches(":focus-visible");
+  byId("lines").focus({ preventScroll: !isByKeyboard });
 }
 
 function read(key) {
@@ -675,6 +681,7 @@ async function lost(page, problem) {
 
 async function route() {
   const table = location.hash.slice(1);
+  const focused = document.activeElement;
   const setting = asked();
   byId("choose").hidden = table !== "" || setting !== null;
   byId("table").hidden = table === "";
@@ -689,6 +696,8 @@ async function route() {
     location.reload();
     return;
   }
+  // What was pressed to choose a game is hidden.
+  if (byId("choose").contains(focused)) byId("main").focus();
   const page = new StudyPage(table);
   own.page = page;
   await Promise.all([
@@ -699,6 +708,7 @@ async function route() {
 
 async function start() {
   byId("wordmark").replaceWith(wordmark());
+  skipInPlace();
   byId("options").addEventListener("submit", (event) => event.preventDefault());
   byId("leave").addEventListener("click", () => {
     if (own.page !== null) tellTable(own.page.table, { do: "close" }).catch(() => {});

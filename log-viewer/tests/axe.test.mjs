@@ -7,29 +7,45 @@ import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { closeBrowser, openBrowser, withPage } from "./page.mjs";
+import { closeBrowser, openBrowser, scrollThrough, withPage } from "./page.mjs";
 import { makeMatch, makePuzzle, writeMatch } from "./samples.mjs";
 import { serve } from "./server.mjs";
 
 const AXE = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
+const games = (page) => page.waitForSelector("[data-game]");
+
 /** Chooses a game at `/play` or `/study`, so that its board is looked at too. */
 async function chooseGame(page) {
-  await page.getByText("Connect Four", { exact: false }).first().click();
-  await page.waitForSelector("svg");
+  await page.click('[data-game="connectFour"]');
+  await page.waitForSelector("#board .target");
+}
+
+async function study(page) {
+  await chooseGame(page);
+  await page.waitForSelector("#thoughts tbody tr");
+  await page.click("#pause");
+  await page.locator("#board .target").first().click();
+  await page.waitForSelector("#lines [aria-current]");
+  await page.waitForSelector("#board .target");
+}
+
+async function match(page) {
+  await page.waitForSelector("#position :is(svg.board, .fact)");
+  await scrollThrough(page);
 }
 
 /** Each page: its path, and what is done on it first. */
 const PAGES = [
   ["/", async (page) => page.waitForSelector("table")],
-  ["/matches/sample", async (page) => page.waitForSelector("svg")],
-  ["/matches/puzzle", async (page) => page.waitForSelector("svg")],
+  ["/matches/sample", match],
+  ["/matches/puzzle", match],
   ["/matches/nothing", async () => {}],
   ["/viewer", async () => {}],
-  ["/play", async () => {}],
+  ["/play", games],
   ["/play", chooseGame],
-  ["/study", async () => {}],
-  ["/study", chooseGame],
+  ["/study", games],
+  ["/study", study],
   ["/edit", async (page) => page.waitForSelector(".cm-content")],
 ];
 
@@ -52,29 +68,32 @@ after(async () => {
 
 /** The findings of axe that keep people away, as lines of text. */
 async function findings(page) {
-  await page.evaluate(AXE);
   const { violations } = await page.evaluate(() => axe.run());
   const serious = violations.filter((it) => ["serious", "critical"].includes(it.impact));
   return serious.flatMap((it) => it.nodes.map((node) => `${it.id}: ${node.target} ${node.html.slice(0, 120)}`));
 }
 
 describe("nothing keeps people away", { concurrency: false }, () => {
-  for (const [colorScheme, width] of [
-    ["light", 1280],
-    ["dark", 390],
-  ]) {
-    for (const [path, act] of PAGES) {
-      const what = act === chooseGame ? `${path} with a game` : path;
-      test(`${what}, ${colorScheme}, ${width} pixels wide`, async () => {
-        // There is no such match, so that the server refuses the page.
-        const mayFail = path === "/matches/nothing";
-        const options = { colorScheme, viewport: { width, height: 900 }, mayFail };
-        await withPage(options, async (page) => {
-          await page.goto(server.address + path);
-          await act(page);
-          assert.deepEqual(await findings(page), []);
-        });
+  for (const [path, act] of PAGES) {
+    const what = [chooseGame, study].includes(act) ? `${path} with a game` : path;
+    test(what, async () => {
+      // There is no such match, so that the server refuses the page.
+      const mayFail = path === "/matches/nothing";
+      // The page is opened once, and then shown in each colour at each width.
+      await withPage({ mayFail }, async (page) => {
+        await page.goto(server.address + path);
+        await act(page);
+        await page.evaluate(AXE);
+        const found = [];
+        for (const colorScheme of ["light", "dark"]) {
+          await page.emulateMedia({ colorScheme });
+          for (const width of [1280, 390]) {
+            await page.setViewportSize({ width, height: 900 });
+            found.push(...(await findings(page)).map((line) => `${colorScheme}, ${width} pixels wide: ${line}`));
+          }
+        }
+        assert.deepEqual(found, []);
       });
-    }
+    });
   }
 });

@@ -40,6 +40,64 @@ export async function withPage({ mayFail = false, ...options }, act) {
   assert.deepEqual(errors, []);
 }
 
+/** Most presses of the tabulator key from one part of a page to another. */
+const MOST_TABS = 60;
+
+/** How the element that has the focus shows it: its outline, or that of a cell of a board; null where it is not seen. */
+function seenFocus(page) {
+  return page.evaluate(() => {
+    const focused = document.activeElement;
+    if (!focused.matches(":focus-visible")) return null;
+    // What is chosen as a file stands in a label.
+    const shows = focused.type === "file" ? focused.closest("label") : focused;
+    const { left, right, top, bottom } = shows.getBoundingClientRect();
+    if (right <= 0 || bottom <= 0 || left >= innerWidth || top >= innerHeight) return null;
+    const mark = getComputedStyle(focused.querySelector(".cell-mark") ?? shows);
+    const isCell = focused.matches(".cell");
+    const [kind, width] = isCell ? [mark.stroke, mark.strokeWidth] : [mark.outlineStyle, mark.outlineWidth];
+    return kind === "none" || parseFloat(width) < 2 ? null : `${kind} ${width}`;
+  });
+}
+
+/** What has the focus, in words for a failed test. */
+function focusName(page) {
+  return page.evaluate(() => document.activeElement.outerHTML.slice(0, 120));
+}
+
+/** Presses keys one after the other; after each the focus must be seen. */
+export async function press(page, ...keys) {
+  for (const key of keys) {
+    await page.keyboard.press(key);
+    assert.ok((await seenFocus(page)) !== null, `after ${key} the focus is not seen: ${await focusName(page)}`);
+  }
+}
+
+/** Goes with the tabulator key to what a selector names; the focus must be seen at each step. */
+export async function tabTo(page, selector, key = "Tab") {
+  for (let presses = 0; presses < MOST_TABS; presses += 1) {
+    await press(page, key);
+    if (await page.evaluate((wanted) => document.activeElement.matches(wanted), selector)) return;
+  }
+  assert.fail(`the tabulator key does not reach ${selector}`);
+}
+
+/** Goes with the arrow keys from cell to cell of a board to the first that a selector names. */
+export async function walkTo(page, selector) {
+  for (let presses = 0; presses < MOST_TABS; presses += 1) {
+    const key = await page.evaluate((wanted) => {
+      const from = document.activeElement;
+      if (from.matches(wanted)) return null;
+      const [here, there] = [from, document.querySelector(wanted)].map((cell) => cell.getBoundingClientRect());
+      const [x, y] = [there.x - here.x, there.y - here.y];
+      if (Math.abs(x) > Math.abs(y)) return x > 0 ? "ArrowRight" : "ArrowLeft";
+      return y > 0 ? "ArrowDown" : "ArrowUp";
+    }, selector);
+    if (key === null) return;
+    await press(page, key);
+  }
+  assert.fail(`the arrow keys do not reach ${selector}`);
+}
+
 export async function screenshot(page, name, fullPage = false) {
   if (SCREENSHOTS) await page.screenshot({ path: join(SCREENSHOTS, `${name}.png`), fullPage });
 }

@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { after, before, describe, test } from "node:test";
-import { closeBrowser, openBrowser, screenshot, withPage } from "./page.mjs";
+import { closeBrowser, openBrowser, press, screenshot, tabTo, walkTo, withPage } from "./page.mjs";
 import { serve } from "./server.mjs";
 
 const CORPUS = fileURLToPath(new URL("../../../shared/corpus/games/", import.meta.url));
@@ -127,20 +127,105 @@ test("moves are taken back, hints are shown, and games resigned", () =>
     assert.match(await turn(page), /Your turn/);
   }));
 
-test("a game is played with the keyboard alone", () =>
+/** From the start page to the board of a game, by keyboard. */
+async function chooseByKeyboard(page, game) {
+  await page.goto(`${server.address}/play`);
+  await page.waitForSelector(`[data-game="${game}"]`);
+  await press(page, "Tab");
+  // The skip link.
+  await page.keyboard.press("Enter");
+  await tabTo(page, "#people");
+  await tabTo(page, "#effort");
+  await page.keyboard.type("level 1");
+  await tabTo(page, "#find");
+  await page.keyboard.type(game);
+  await tabTo(page, `[data-game="${game}"]`);
+  await page.keyboard.press("Enter");
+  assert.match(await turn(page), /Your/);
+  assert.equal(await page.inputValue("#effort"), "i1");
+}
+
+/** Waits until the person is to move in a later turn than `before`, or the game is over. */
+async function nextTurn(page, before) {
+  await page.waitForFunction((turns) => {
+    const says = document.getElementById("says").textContent;
+    return document.querySelectorAll("#course li").length > turns && /Your (turn|move)|is over/.test(says);
+  }, before);
+  return page.innerText("#says");
+}
+
+const turnsMade = (page) => page.locator("#course li").count();
+
+test("a game is chosen and played to its end with the keyboard alone", () =>
   withPage({}, async (page) => {
-    await page.goto(`${server.address}/play`);
-    await page.waitForSelector('[data-game="ticTacToe"]');
-    await page.focus('[data-game="ticTacToe"]');
+    await chooseByKeyboard(page, "ticTacToe");
+    await tabTo(page, "#board .cell");
+    await screenshot(page, "play-keyboard", true);
+    for (let says = ""; !/is over/.test(says); ) {
+      await walkTo(page, "#board .target");
+      const before = await turnsMade(page);
+      await press(page, before % 2 === 0 ? "Enter" : "Space");
+      says = await nextTurn(page, before);
+    }
+    assert.match(await page.innerText("#says"), /The game is over: .*\d/);
+    // The turns of the game, and back to its end.
+    await tabTo(page, "#course");
+    await tabTo(page, "#course button");
+    await press(page, "Enter");
+    await page.waitForSelector("#earlier:not([hidden])");
+    await tabTo(page, "#now", "Shift+Tab");
+    await press(page, "Enter");
+    await page.waitForSelector("#earlier", { state: "hidden" });
+    await tabTo(page, "#again");
     await page.keyboard.press("Enter");
+    await page.waitForFunction(() => document.querySelectorAll("#course li").length === 0);
+    assert.match(await turn(page), /Your turn/);
+  }));
+
+test("moves are made from the list, taken back and hinted with the keyboard alone", () =>
+  withPage({}, async (page) => {
+    await chooseByKeyboard(page, "ticTacToe");
+    await tabTo(page, "#moves button");
+    await press(page, "Space");
+    await nextTurn(page, 0);
+    await press(page, "Tab", "Space");
+    await nextTurn(page, 2);
+    await tabTo(page, "#undo", "Shift+Tab");
+    await press(page, "Enter");
+    await page.waitForFunction(() => document.querySelectorAll("#course li").length === 2);
     await turn(page);
-    await page.locator('#board [tabindex="0"]').focus();
-    await page.keyboard.press("ArrowDown");
-    await page.keyboard.press("ArrowRight");
-    const cell = await page.evaluate(() => document.activeElement.dataset.cell);
-    assert.equal(cell, "2 2");
-    await page.keyboard.press("Enter");
-    await page.waitForFunction(() => document.querySelector('[data-cell="2 2"]').dataset.content !== "b");
+    await press(page, "Enter");
+    await page.waitForFunction(() => document.querySelectorAll("#course li").length === 0);
+    await turn(page);
+    // There is nothing to take back: the focus is at another button.
+    assert.ok(await page.isDisabled("#undo"));
+    await press(page, "Tab", "Shift+Tab");
+    assert.equal(await page.evaluate(() => document.activeElement.id), "hint");
+    await press(page, "Enter");
+    await page.waitForSelector("#board .hinted");
+    await tabTo(page, "#resign");
+    await press(page, "Enter");
+    await page.waitForFunction(() => /has resigned/.test(document.getElementById("says").textContent));
+    await press(page, "Tab");
+  }));
+
+test("pieces are moved, and puzzles without a board solved, with the keyboard alone", () =>
+  withPage({}, async (page) => {
+    await chooseByKeyboard(page, "breakthrough");
+    await tabTo(page, "#board .cell");
+    await walkTo(page, "#board .target");
+    await press(page, "Enter");
+    await page.waitForSelector("#board .picked");
+    await walkTo(page, "#board .target:not(.picked)");
+    await press(page, "Space");
+    await nextTurn(page, 0);
+    await press(page, "ArrowLeft");
+    await chooseByKeyboard(page, "threeJugs");
+    await tabTo(page, "#moves button");
+    await press(page, "Enter");
+    await nextTurn(page, 0);
+    await press(page, "Enter");
+    await nextTurn(page, 1);
   }));
 
 test("faulty rules are told where they are wrong", () =>

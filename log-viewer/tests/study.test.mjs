@@ -5,7 +5,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { closeBrowser, openBrowser, screenshot, withPage } from "./page.mjs";
+import { closeBrowser, openBrowser, press, screenshot, tabTo, walkTo, withPage } from "./page.mjs";
 import { play, serve } from "./server.mjs";
 
 /** Time in which a position is shown, in milliseconds, and how often that is measured. */
@@ -126,6 +126,92 @@ test("a click on the board branches, and lines are walked, compared and removed"
     await page.reload();
     await shown(page, 4);
     assert.ok((await page.locator("#lines li").count()) > 4, "the tree is kept");
+  }));
+
+test("a position is stepped, a branch made and the tree walked with the keyboard alone", () =>
+  withPage({}, async (page) => {
+    const current = (name) =>
+      page.waitForFunction((wanted) => document.querySelector("#lines [aria-current]")?.textContent.includes(wanted), name);
+    await page.goto(`${server.address}/study`);
+    await page.waitForSelector("[data-game]");
+    await press(page, "Tab");
+    // The skip link.
+    await page.keyboard.press("Enter");
+    await tabTo(page, "#find");
+    await page.keyboard.type("Connect Four");
+    await tabTo(page, '[data-game="connectFour"]');
+    await page.keyboard.press("Enter");
+    await shown(page, 0);
+    await tabTo(page, "#board .cell");
+    // A line of three turns, and back over it by the buttons.
+    for (const [turn, column] of [4, 5, 3].entries()) {
+      await walkTo(page, `#board [data-cell="${column} 1"]`);
+      await press(page, turn === 1 ? "Space" : "Enter");
+      await shown(page, turn + 1);
+      await page.waitForSelector("#board .target");
+    }
+    await tabTo(page, "#previous");
+    for (const turn of [2, 1, 0]) {
+      await press(page, "Enter");
+      await shown(page, turn);
+    }
+    // There is nothing before the start: the focus is at another button.
+    assert.ok(await page.isDisabled("#previous"));
+    await press(page, "Tab", "Shift+Tab", "Enter");
+    await shown(page, 1);
+    // A branch.
+    await tabTo(page, "#board .cell", "Shift+Tab");
+    await walkTo(page, '#board [data-cell="2 1"]');
+    await page.waitForSelector("#board .target");
+    await press(page, "Enter");
+    await shown(page, 2);
+    await current("drop 2");
+    // The tree, by arrows.
+    await tabTo(page, "#lines");
+    await press(page, "ArrowUp");
+    await current("drop 5");
+    await press(page, "ArrowDown");
+    await current("drop 2");
+    await press(page, "ArrowUp", "End");
+    await shown(page, 3);
+    await press(page, "ArrowLeft");
+    await shown(page, 2);
+    await press(page, "ArrowRight");
+    await shown(page, 3);
+    await press(page, "Home");
+    await shown(page, 0);
+    // A turn of the tree, by its button; the arrow keys go on from there.
+    await tabTo(page, "#lines .variation button");
+    await press(page, "Enter");
+    await current("drop 2");
+    await press(page, "ArrowLeft");
+    await shown(page, 1);
+    await press(page, "ArrowRight");
+    await shown(page, 2);
+    // A move that Panza names, and one from the list.
+    await valued(page);
+    await tabTo(page, "#thoughts tbody button", "Shift+Tab");
+    await press(page, "Space");
+    await shown(page, 3);
+    await tabTo(page, "#moves button");
+    await press(page, "Enter");
+    await shown(page, 4);
+    await press(page, "Enter");
+    await shown(page, 5);
+    await screenshot(page, "study-keyboard", true);
+    // The thinking is stopped, and the variation removed.
+    await tabTo(page, "#pause", "Shift+Tab");
+    await press(page, "Space");
+    await page.waitForFunction(() => document.getElementById("pause").textContent === "Think");
+    await tabTo(page, "#lines");
+    await press(page, "Home", "ArrowRight", "End");
+    await tabTo(page, "#lines .variation button");
+    await press(page, "Enter");
+    await current("drop 2");
+    await tabTo(page, "#forget");
+    await press(page, "Enter");
+    await shown(page, 1);
+    assert.equal(await page.locator("#lines .variation").count(), 0);
   }));
 
 test("a line is copied out as text and pasted in again, and what is not legal is told", () =>
