@@ -14,6 +14,7 @@ pub mod components;
 pub mod diagnostic;
 pub mod format;
 mod formula;
+pub mod hrf;
 pub mod language;
 pub mod lines;
 pub mod read;
