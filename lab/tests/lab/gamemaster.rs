@@ -9,9 +9,10 @@ use std::time::{Duration, Instant};
 use flate2::read::MultiGzDecoder;
 use panza_arena::engine_choice::build_prover;
 use panza_arena::replay::{Replay, replay_file};
+use panza_arena::turns::find_turns;
 use panza_machine::build::{BuildBudget, build};
 use panza_machine::machine::Machine;
-use panza_rules::gdl::{self, Rules, hrf};
+use panza_rules::gdl::{self, Diagnostic, Rules, Severity, hrf};
 use serde::Deserialize;
 
 /// The fewest games that agree, and the most that have no network.
@@ -134,6 +135,26 @@ fn faults(machine: &Arc<dyn Machine>, states: &[Recorded], trace: &Path) -> Vec<
         .collect()
 }
 
+/// The rules written as KIF and read again, and that written as HRF and read again.
+fn converted_rules(rules: &Rules) -> [(&'static str, Result<Rules, String>); 2] {
+    let read = |(rules, faults): (Rules, Vec<Diagnostic>)| {
+        let error = faults
+            .iter()
+            .find(|fault| fault.severity == Severity::Error);
+        match error {
+            None => Ok(rules),
+            Some(error) => Err(format!("{}: {}", error.code, error.message)),
+        }
+    };
+    let kif = read(gdl::load(&gdl::format::rulesheet(rules)));
+    let hrf = kif.clone().and_then(|rules| {
+        let turns = find_turns(&rules).map_err(|why| why.to_string())?;
+        let text = hrf::write(&rules, &turns).map_err(|faults| faults[0].message.clone())?;
+        read(hrf::load(&text))
+    });
+    [("as KIF", kif), ("as HRF again", hrf)]
+}
+
 fn network(rules: &Rules) -> Result<Arc<dyn Machine>, String> {
     let budget = BuildBudget {
         until: Instant::now() + Duration::from_secs(60),
@@ -171,7 +192,7 @@ fn gamemaster_games_agree_with_their_traces_on_the_prover_and_on_networks() {
         let loaded = start.elapsed();
         let errors = diagnostics
             .iter()
-            .filter(|it| it.severity == gdl::Severity::Error);
+            .filter(|it| it.severity == Severity::Error);
         let errors: Vec<&str> = errors.map(|fault| fault.code).collect();
         let mut found: Vec<String> = errors.iter().map(|code| code.to_string()).collect();
         // The players' sheet is compared with the traces of both sheets.
@@ -194,6 +215,16 @@ fn gamemaster_games_agree_with_their_traces_on_the_prover_and_on_networks() {
         let proved = start.elapsed();
         found.extend(faults(&prover, &states, &path));
         let replayed = start.elapsed();
+        for (what, rules) in converted_rules(&rules) {
+            match rules {
+                Err(why) => found.push(format!("{what}: {why}")),
+                Ok(rules) => {
+                    let prover = build_prover(&rules).expect("the prover takes the rules");
+                    let faults = faults(&prover, &states, &path).into_iter();
+                    found.extend(faults.map(|fault| format!("{what}: {fault}")));
+                }
+            }
+        }
         let start = Instant::now();
         let kind = match network(&rules) {
             Ok(machine) => {

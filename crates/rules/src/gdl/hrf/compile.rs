@@ -31,6 +31,21 @@ const MAX_VERSIONS: usize = 1 << 10;
 /// Rules written, at most.
 const MAX_RULES: usize = 1 << 20;
 
+/// A place in the arguments of a relation.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Place {
+    pub argument: usize,
+    /// From the argument inwards: each function, and which argument of it.
+    pub path: Vec<(Signature, usize)>,
+}
+
+impl Place {
+    fn argument(argument: usize) -> Self {
+        let path = Vec::new();
+        Self { argument, path }
+    }
+}
+
 /// A relation whose facts are not in the rules yet.
 #[derive(Clone, Debug)]
 pub enum Special {
@@ -46,7 +61,7 @@ pub enum Special {
     /// The values that callers give for a place in an argument of a relation.
     Domain {
         of: Symbol,
-        place: Vec<usize>,
+        place: Place,
     },
 }
 
@@ -92,17 +107,23 @@ struct Compiler<'a> {
     versions: HashMap<(Signature, Vec<bool>), Symbol>,
     /// The relations that have a version.
     called: HashSet<Signature>,
+    /// By relation of a version: the arguments that callers bind and that are sensitive.
+    given: HashMap<Signature, Vec<bool>>,
     /// Versions whose clauses are still to be compiled.
     open: VecDeque<(Signature, Vec<bool>, Symbol)>,
     /// The names of relations.
     taken: HashSet<Symbol>,
-    domains: HashMap<(Symbol, Vec<usize>), Symbol>,
+    /// By name: how many relations of the translation have it.
+    numbers: HashMap<Box<str>, usize>,
+    domains: HashMap<(Symbol, Place), Symbol>,
     specials: HashMap<Symbol, Special>,
     moves: Symbol,
     deleted: Symbol,
     chained: HashMap<Signature, Symbol>,
     rules: Vec<Rule>,
     n_solved: usize,
+    /// Whether a rule was left out beyond the limit.
+    has_too_many: bool,
     diagnostics: Vec<Diagnostic>,
 }
 
@@ -225,6 +246,31 @@ fn for_each_term(goal: &mut Goal, visit: &mut dyn FnMut(&mut Term)) {
     }
 }
 
+/// The arguments and conditions of a helper with variables of their own, and the names of these.
+fn alone(
+    mut head: Vec<Term>,
+    mut goals: Vec<Goal>,
+    names: &[Box<str>],
+) -> (Vec<Term>, Vec<Goal>, Vec<Box<str>>) {
+    let mut number_of: HashMap<u32, u32> = HashMap::new();
+    let mut own: Vec<Box<str>> = Vec::new();
+    let mut renumber = |term: &mut Term| {
+        term.for_each_leaf(&mut |leaf| {
+            if let Term::Variable(variable) = leaf {
+                *variable = *number_of.entry(*variable).or_insert_with(|| {
+                    own.push(names[*variable as usize].clone());
+                    own.len() as u32 - 1
+                });
+            }
+        });
+    };
+    head.iter_mut().for_each(&mut renumber);
+    for goal in &mut goals {
+        for_each_term(goal, &mut renumber);
+    }
+    (head, goals, own)
+}
+
 fn size_of(term: &Term) -> usize {
     match term {
         Term::Variable(_) | Term::Constant(_) => 1,
@@ -253,8 +299,10 @@ impl<'a> Compiler<'a> {
             sensitive: HashMap::new(),
             versions: HashMap::new(),
             called: HashSet::new(),
+            given: HashMap::new(),
             open: VecDeque::new(),
             taken: HashSet::new(),
+            numbers: HashMap::new(),
             domains: HashMap::new(),
             specials: HashMap::new(),
             moves: keyword::LEGAL,
@@ -262,6 +310,7 @@ impl<'a> Compiler<'a> {
             chained: HashMap::new(),
             rules: Vec::new(),
             n_solved: 0,
+            has_too_many: false,
             diagnostics: Vec::new(),
         };
         compiler.find_sensitive();
@@ -271,27 +320,25 @@ impl<'a> Compiler<'a> {
 
     /// A new relation with this name, a `$` and a number if need be.
     fn new_relation(&mut self, name: &str) -> Symbol {
-        let mut number = 1;
-        let mut candidate = format!("{name}$");
         // Relations that are named like keywords have one `$`.
-        if keyword::WORDS.contains(&name) {
-            candidate.push('1');
-        }
+        let is_keyword = relation_to_kif(name, usize::MAX) != name;
         loop {
+            let number = self.numbers.entry(name.into()).or_insert(0);
+            *number += 1;
+            let candidate = match number {
+                1 if !is_keyword => format!("{name}$"),
+                number => format!("{name}${number}"),
+            };
             let symbol = self.symbols.intern(&candidate);
             if self.taken.insert(symbol) {
                 return symbol;
             }
-            number += 1;
-            candidate = format!("{name}${number}");
         }
     }
 
     fn warn(&mut self, code: &'static str, span: Span, message: &str, help: &str) {
         let warning = Diagnostic::warning(code, span, message).with_help(help);
-        if !self.diagnostics.contains(&warning) {
-            self.diagnostics.push(warning);
-        }
+        self.diagnostics.push(warning);
     }
 
     /// Finds the sensitive arguments of all relations, by iteration.
@@ -404,7 +451,7 @@ impl<'a> Compiler<'a> {
             return Some(*relation);
         }
         let name = self.symbols.name(signature.0).to_string();
-        let name = relation_to_kif(&mut self.symbols, &name, signature.1);
+        let name = relation_to_kif(&name, signature.1);
         let plain = self.symbols.intern(&name);
         if self.versions.len() > MAX_VERSIONS + self.clauses.len() {
             let (message, span) = (
@@ -422,6 +469,7 @@ impl<'a> Compiler<'a> {
             false => self.new_relation(&name),
         };
         self.taken.insert(relation);
+        self.given.insert((relation, signature.1), mask.clone());
         self.versions.insert((signature, mask.clone()), relation);
         self.open.push_back((signature, mask, relation));
         Some(relation)
@@ -671,8 +719,12 @@ impl<'a> Compiler<'a> {
         let relation = self.new_relation(name);
         let n_rules = self.rules.len();
         for goals in inner {
-            let mut frame = Frame::new(head.clone(), &frame.variables, span);
-            head[..n_outer].iter().for_each(|term| frame.bind(term));
+            let (head, goals, variables) = alone(head.clone(), goals, &frame.variables);
+            let mut frame = Frame::new(head, &variables, span);
+            for index in 0..n_outer {
+                let outer = frame.head[index].clone();
+                frame.bind(&outer);
+            }
             if let Ok(()) = self.walk(&mut frame, goals) {
                 self.finish(relation, span, frame);
             }
@@ -750,7 +802,7 @@ impl<'a> Compiler<'a> {
         let of = self.helper("counted", frame, head, n_outer, inner, span);
         let of = of.unwrap_or_else(|| self.new_relation("counted"));
         let relation = self.new_relation("count");
-        let outer = (0..n_outer).map(|index| self.domain(relation, vec![index]));
+        let outer = (0..n_outer).map(|index| self.domain(relation, Place::argument(index)));
         let outer = outer.collect();
         self.specials.insert(relation, Special::Count { of, outer });
         frame.bind(&count);
@@ -885,21 +937,29 @@ impl<'a> Compiler<'a> {
             let Literal::Positive(atom) = literal else {
                 continue;
             };
-            let terms = match self.specials.get(&atom.relation) {
-                None => &atom.arguments[..],
-                Some(Special::Compare(_)) => &[],
-                Some(_) => &atom.arguments[atom.arguments.len() - 1..],
-            };
-            for term in terms {
-                term.for_each_variable(&mut |variable| has_value[variable as usize] = true);
+            let given = self.given.get(&atom.signature());
+            let n_arguments = atom.arguments.len();
+            for (index, term) in atom.arguments.iter().enumerate() {
+                let gives_value = match self.specials.get(&atom.relation) {
+                    None => given.is_none_or(|given| !given[index]),
+                    Some(Special::Compare(_)) => false,
+                    Some(_) => index + 1 == n_arguments,
+                };
+                if gives_value {
+                    term.for_each_variable(&mut |variable| has_value[variable as usize] = true);
+                }
             }
         }
         let mut guards = Vec::new();
-        for (index, argument) in frame.head.iter().enumerate() {
-            let mut place = vec![index];
+        // Places that callers bind say more than others.
+        let given = self.given.get(&(relation, frame.head.len()));
+        let mut places: Vec<(usize, &Term)> = frame.head.iter().enumerate().collect();
+        places.sort_by_key(|(index, _)| given.is_some_and(|given| !given[*index]));
+        for (index, argument) in places {
+            let mut place = Place::argument(index);
             for_each_place(argument, &mut place, &mut |variable, place| {
                 if !std::mem::replace(&mut has_value[variable as usize], true) {
-                    guards.push((variable, place.to_vec()));
+                    guards.push((variable, place.clone()));
                 }
             });
         }
@@ -912,8 +972,8 @@ impl<'a> Compiler<'a> {
         self.push_rule(head, frame.literals, &frame.variables, frame.span);
     }
 
-    fn domain(&mut self, of: Symbol, place: Vec<usize>) -> Symbol {
-        if (of, &place[..]) == (keyword::GOAL, &[0]) {
+    fn domain(&mut self, of: Symbol, place: Place) -> Symbol {
+        if of == keyword::GOAL && place == Place::argument(0) {
             return keyword::ROLE;
         }
         if let Some(domain) = self.domains.get(&(of, place.clone())) {
@@ -927,8 +987,8 @@ impl<'a> Compiler<'a> {
 
     fn push_rule(&mut self, head: Atom, body: Vec<Literal>, variables: &[Box<str>], span: Span) {
         if self.rules.len() >= MAX_RULES {
-            let fault = Diagnostic::error("text-too-long", span, "the rules become too many");
-            if self.rules.len() == MAX_RULES && !self.diagnostics.contains(&fault) {
+            if !std::mem::replace(&mut self.has_too_many, true) {
+                let fault = Diagnostic::error("text-too-long", span, "the rules become too many");
                 self.diagnostics.push(fault);
             }
             return;
@@ -968,15 +1028,15 @@ fn arguments_of(term: &Term) -> Vec<Term> {
 }
 
 /// Calls `visit` for each variable and its place.
-fn for_each_place(term: &Term, place: &mut Vec<usize>, visit: &mut impl FnMut(u32, &[usize])) {
+fn for_each_place(term: &Term, place: &mut Place, visit: &mut impl FnMut(u32, &Place)) {
     match term {
         Term::Variable(variable) => visit(*variable, place),
         Term::Constant(_) => {}
-        Term::Function(_, arguments) => {
+        Term::Function(name, arguments) => {
             for (index, argument) in arguments.iter().enumerate() {
-                place.push(index);
+                place.path.push(((*name, arguments.len()), index));
                 for_each_place(argument, place, visit);
-                place.pop();
+                place.path.pop();
             }
         }
     }

@@ -17,6 +17,7 @@
 
 mod check;
 mod compile;
+mod format;
 pub mod names;
 mod numbers;
 mod shapes;
@@ -26,6 +27,10 @@ mod tables;
 #[cfg(test)]
 mod tests;
 mod token;
+mod write;
+
+pub use format::format;
+pub use write::{Control, Turns, write};
 
 use super::diagnostic::Diagnostic;
 use super::rules::Rules;

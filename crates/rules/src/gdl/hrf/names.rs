@@ -6,10 +6,9 @@
 
 use super::super::sexpr::{MAX_DEPTH, Sexpr};
 use super::super::span::Span;
-use super::super::symbols::{CHANCE_ROLE, Symbols, keyword};
+use super::super::symbols::{CHANCE_ROLE, keyword};
 use super::syntax::{Operator, Tree, parse};
 use super::token::is_name_character;
-use crate::ids::Id;
 
 /// The only move of roles that are not in control.
 pub const NOOP: &str = "noop$";
@@ -64,12 +63,12 @@ pub fn from_kif(name: &str) -> Option<String> {
 }
 
 /// The KIF name of a relation with this many arguments, which is no fact of the state.
-pub fn relation_to_kif(symbols: &mut Symbols, name: &str, arity: usize) -> String {
+pub fn relation_to_kif(name: &str, arity: usize) -> String {
     const KEPT: [(&str, usize); 4] = [("role", 1), ("init", 1), ("goal", 2), ("terminal", 0)];
-    let is_keyword = symbols
-        .find(name)
-        .is_some_and(|symbol| symbol.index() < keyword::WORDS.len());
-    match is_keyword && !KEPT.contains(&(name, arity)) && !name.ends_with('$') {
+    const LOGICAL: [&str; 4] = ["not", "or", "and", "distinct"];
+    let mut words = keyword::WORDS.iter().chain(&LOGICAL);
+    let is_keyword = words.any(|word| word.eq_ignore_ascii_case(name));
+    match is_keyword && !KEPT.contains(&(name, arity)) {
         true => format!("{name}$"),
         false => name.to_string(),
     }

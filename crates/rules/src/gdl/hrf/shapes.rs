@@ -5,13 +5,13 @@
 //! which negation and the order of moves are ignored, so they hold every value that can occur.
 //! Numbers are computed inside a bounded range only, since counting would not end.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 
 use super::super::keyword;
 use super::super::rules::{Atom, Literal, Rule, Signature, Term};
 use super::super::span::Span;
 use super::super::symbols::Symbols;
-use super::compile::{Compiled, Special};
+use super::compile::Special;
 use super::numbers::{self, Arithmetic};
 use crate::ids::{Id, Symbol};
 
@@ -20,7 +20,7 @@ const MAX_SHAPE_DEPTH: usize = 8;
 /// Steps of the fixpoint, each about the look at one constant.
 const MAX_WORK: usize = 1 << 24;
 /// Constants and functions of one shape, at most.
-const MAX_SIZE: usize = 1 << 16;
+pub const MAX_SIZE: usize = 1 << 16;
 
 /// The values of a place.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -136,24 +136,28 @@ struct Fixpoint<'a> {
 }
 
 /// Computes the shapes of all relations.
-pub fn shapes(compiled: &mut Compiled) -> Shapes {
+pub fn shapes(
+    rules: &[Rule],
+    symbols: &mut Symbols,
+    specials: &HashMap<Symbol, Special>,
+) -> Shapes {
     let mut domains_of: HashMap<Symbol, Vec<Symbol>> = HashMap::new();
-    for (&domain, special) in &compiled.specials {
+    for (&domain, special) in specials {
         if let Special::Domain { of, .. } = special {
             domains_of.entry(*of).or_default().push(domain);
         }
     }
-    let names = (0..compiled.symbols.len()).map(Symbol::from_index);
+    let names = (0..symbols.len()).map(Symbol::from_index);
     let numbers: HashMap<Symbol, Option<f64>> = names
-        .map(|symbol| (symbol, numbers::number(compiled.symbols.name(symbol))))
+        .map(|symbol| (symbol, numbers::number(symbols.name(symbol))))
         .collect();
     // Twice the span of the numbers of the sheet, which includes that of the rewards.
     let known = || numbers.values().flatten().copied();
     let (low, high) = (known().fold(0.0, f64::min), known().fold(100.0, f64::max));
     let margin = (high - low) / 2.0;
     let mut fixpoint = Fixpoint {
-        symbols: &mut compiled.symbols,
-        specials: &compiled.specials,
+        symbols,
+        specials,
         shapes: Shapes {
             facts: HashMap::new(),
             domains: HashMap::new(),
@@ -166,12 +170,12 @@ pub fn shapes(compiled: &mut Compiled) -> Shapes {
         range: (low - margin, high + margin),
         work: 0,
     };
-    fixpoint.run(&compiled.rules, compiled.moves);
+    fixpoint.run(rules);
     fixpoint.shapes
 }
 
 impl Fixpoint<'_> {
-    fn run(&mut self, rules: &[Rule], moves: Symbol) {
+    fn run(&mut self, rules: &[Rule]) {
         let mut users: HashMap<Signature, Vec<usize>> = HashMap::new();
         for (number, rule) in rules.iter().enumerate() {
             for literal in &rule.body {
@@ -183,18 +187,21 @@ impl Fixpoint<'_> {
                 users.entry(read).or_default().push(number);
             }
         }
+        // Facts first, so that rules are applied to all of them at once.
+        let (facts, others): (Vec<usize>, Vec<usize>) =
+            (0..rules.len()).partition(|&number| rules[number].body.is_empty());
         let mut is_open = vec![true; rules.len()];
-        let mut open: Vec<usize> = (0..rules.len()).rev().collect();
-        while let Some(number) = open.pop() {
+        let mut open: VecDeque<usize> = facts.into_iter().chain(others).collect();
+        while let Some(number) = open.pop_front() {
             is_open[number] = false;
             if self.work > MAX_WORK {
                 self.shapes.is_unfinished = true;
                 return;
             }
-            for changed in self.apply(&rules[number], moves) {
+            for changed in self.apply(&rules[number]) {
                 for &user in users.get(&changed).into_iter().flatten() {
                     if !std::mem::replace(&mut is_open[user], true) {
-                        open.push(user);
+                        open.push_back(user);
                     }
                 }
             }
@@ -205,7 +212,7 @@ impl Fixpoint<'_> {
     }
 
     /// Applies a rule; the relations that have new values.
-    fn apply(&mut self, rule: &Rule, moves: Symbol) -> Vec<Signature> {
+    fn apply(&mut self, rule: &Rule) -> Vec<Signature> {
         let mut changed = Vec::new();
         // A relation may hold for none but the values that are asked for.
         self.calls(rule, &mut changed);
@@ -214,8 +221,9 @@ impl Fixpoint<'_> {
         };
         let head = &rule.head;
         let mut targets = vec![head.signature()];
-        match head.relation {
-            keyword::INIT | keyword::NEXT => targets.push((keyword::TRUE, 1)),
+        match head.signature() {
+            (keyword::INIT | keyword::NEXT, 1) => targets.push((keyword::TRUE, 1)),
+            (keyword::LEGAL, 2) => targets.push((keyword::DOES, 2)),
             _ => {}
         }
         for (index, argument) in head.arguments.iter().enumerate() {
@@ -227,26 +235,10 @@ impl Fixpoint<'_> {
                     changed.push(target);
                 }
             }
-            if (head.relation, head.arguments.len()) == (moves, 1) {
-                let does = (keyword::DOES, 2);
-                let facts = self.shapes.facts.entry(does);
-                let facts = facts.or_insert_with(|| vec![Shape::default(); 2]);
-                if facts[1].add(&shape, 0) {
-                    changed.push(does);
-                }
-            }
         }
         if head.arguments.is_empty() && !self.shapes.facts.contains_key(&head.signature()) {
             self.shapes.facts.insert(head.signature(), Vec::new());
             changed.push(head.signature());
-        }
-        if head.signature() == (keyword::ROLE, 1) && changed.contains(&(keyword::ROLE, 1)) {
-            let roles = self.shapes.facts[&(keyword::ROLE, 1)][0].clone();
-            let does = self.shapes.facts.entry((keyword::DOES, 2));
-            let does = does.or_insert_with(|| vec![Shape::default(); 2]);
-            if does[0].add(&roles, 0) {
-                changed.push((keyword::DOES, 2));
-            }
         }
         changed
     }
@@ -373,19 +365,15 @@ impl Fixpoint<'_> {
                 let Some(Special::Domain { place, .. }) = self.specials.get(&domain) else {
                     continue;
                 };
-                let Some((&index, rest)) = place.split_first() else {
-                    continue;
-                };
-                let Some(argument) = atom.arguments.get(index) else {
-                    continue;
-                };
                 // A count has the arguments of what it counts, but for the last.
+                let Some(argument) = atom.arguments.get(place.argument) else {
+                    continue;
+                };
                 let shape = self.shape_of(argument, &values);
-                // Callers may give a variable where the head has a function.
                 let mut inner = Some(&shape);
-                for &index in rest {
-                    let of_functions = inner.map(|shape| shape.functions.values());
-                    inner = of_functions.and_then(|mut it| it.find_map(|them| them.get(index)));
+                for (function, index) in &place.path {
+                    let arguments = inner.and_then(|shape| shape.functions.get(function));
+                    inner = arguments.and_then(|arguments| arguments.get(*index));
                 }
                 let own = self.shapes.domains.entry(domain).or_default();
                 if inner.is_some_and(|inner| own.add(inner, 0)) {

@@ -80,6 +80,15 @@ struct Reported;
 
 /// Reads all sentences of a rulesheet, and its faults.
 pub fn parse(text: &str) -> (Vec<Tree>, Vec<Diagnostic>) {
+    let (sentences, faults) = parse_with_spans(text);
+    (
+        sentences.into_iter().map(|(tree, _)| tree).collect(),
+        faults,
+    )
+}
+
+/// As [`parse`], each sentence with its place, which includes parentheses around it.
+pub fn parse_with_spans(text: &str) -> (Vec<(Tree, Span)>, Vec<Diagnostic>) {
     if text.len() > u32::MAX as usize {
         let message = format!("the text has more than {} bytes", u32::MAX);
         let fault = Diagnostic::error("text-too-long", Span::default(), message);
@@ -103,7 +112,10 @@ pub fn parse(text: &str) -> (Vec<Tree>, Vec<Diagnostic>) {
     while parser.at < tokens.len() {
         let start = parser.at;
         match parser.expression(0) {
-            Ok(sentence) => sentences.push(sentence),
+            Ok(sentence) => {
+                let span = parser.span_from(tokens[start].span);
+                sentences.push((sentence, span));
+            }
             Err(Reported) => parser.skip_sentence(start),
         }
     }

@@ -4,7 +4,7 @@
 //! goes through the values that can be counted one by one. Facts stay true unless they are taken
 //! away, and a move or effect that no operation is for becomes a fact itself.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::super::diagnostic::Diagnostic;
 use super::super::keyword;
@@ -24,17 +24,22 @@ const MAX_ROWS: usize = 1 << 20;
 
 /// Adds what the rules lack to be complete.
 pub fn complete(sheet: &Sheet, mut compiled: Compiled) -> (Rules, Vec<Diagnostic>) {
-    let shapes = shapes(&mut compiled);
-    let span = first_of(&compiled, |_| true).unwrap_or_default();
+    let (symbols, specials) = (&mut compiled.symbols, &compiled.specials);
+    let shapes = shapes(&compiled.rules, symbols, specials);
+    let span = compiled.rules.first().map(|rule| rule.span);
     let mut completion = Completion {
         sheet,
         compiled,
         shapes,
+        asked: HashMap::new(),
+        of_roles: HashSet::new(),
         added: Vec::new(),
     };
+    completion.drop_guards();
+    completion.note_asked();
     completion.specials();
     completion.actions();
-    completion.frame(span);
+    completion.frame(span.unwrap_or_default());
     let Compiled {
         symbols,
         mut rules,
@@ -46,17 +51,14 @@ pub fn complete(sheet: &Sheet, mut compiled: Compiled) -> (Rules, Vec<Diagnostic
     (Rules { symbols, rules }, diagnostics)
 }
 
-/// Where a relation is asked for first.
-fn first_of(compiled: &Compiled, is_wanted: impl Fn(&Atom) -> bool) -> Option<Span> {
-    let literals = compiled.rules.iter().flat_map(|rule| &rule.body);
-    let mut atoms = literals.filter_map(Literal::atom);
-    atoms.find(|atom| is_wanted(atom)).map(|atom| atom.span)
-}
-
 struct Completion<'a> {
     sheet: &'a Sheet,
     compiled: Compiled,
     shapes: Shapes,
+    /// Where each relation is asked for first.
+    asked: HashMap<Symbol, Span>,
+    /// Domains that are the roles.
+    of_roles: HashSet<Symbol>,
     added: Vec<Rule>,
 }
 
@@ -96,6 +98,44 @@ impl Completion<'_> {
         self.compiled.diagnostics.push(fault);
     }
 
+    /// Leaves out domains of variables that another condition gives a value. They were needed to
+    /// know which values callers ask for.
+    fn drop_guards(&mut self) {
+        let specials = &self.compiled.specials;
+        let is_guard = |literal: &Literal| match literal {
+            Literal::Positive(atom) => match specials.get(&atom.relation) {
+                Some(Special::Domain { .. }) => Some(atom.arguments[0].clone()),
+                _ => None,
+            },
+            _ => None,
+        };
+        for rule in &mut self.compiled.rules {
+            if !rule.body.iter().any(|literal| is_guard(literal).is_some()) {
+                continue;
+            }
+            let mut has_value = HashSet::new();
+            for literal in &rule.body {
+                if let Literal::Positive(atom) = literal
+                    && !specials.contains_key(&atom.relation)
+                {
+                    atom.for_each_variable(&mut |variable| {
+                        has_value.insert(Term::Variable(variable));
+                    });
+                }
+            }
+            rule.body.retain(|literal| {
+                is_guard(literal).is_none_or(|guarded| !has_value.contains(&guarded))
+            });
+        }
+    }
+
+    fn note_asked(&mut self) {
+        let literals = self.compiled.rules.iter().flat_map(|rule| &rule.body);
+        for atom in literals.filter_map(Literal::atom) {
+            self.asked.entry(atom.relation).or_insert(atom.span);
+        }
+    }
+
     fn specials(&mut self) {
         let mut specials: Vec<(Symbol, Special)> =
             self.compiled.specials.clone().into_iter().collect();
@@ -104,8 +144,9 @@ impl Completion<'_> {
             (!matches!(special, Special::Count { .. }), *relation)
         });
         for (relation, special) in specials {
-            let place = first_of(&self.compiled, |atom| atom.relation == relation);
-            let Some(span) = place else { continue };
+            let Some(&span) = self.asked.get(&relation) else {
+                continue;
+            };
             if self.shapes.is_unfinished {
                 let help = "keep functions from nesting and numbers from growing without end";
                 return self.fail(span, "too many values are possible here", help);
@@ -114,6 +155,14 @@ impl Completion<'_> {
                 Special::Compute(_) | Special::Compare(_) => self.rows(relation, span),
                 Special::Domain { of, .. } => self.domain(relation, of, span),
                 Special::Count { of, outer } => self.count(relation, of, &outer, span),
+            }
+        }
+        let literals = self.compiled.rules.iter_mut();
+        for literal in literals.flat_map(|rule| &mut rule.body) {
+            if let Literal::Positive(atom) = literal
+                && self.of_roles.contains(&atom.relation)
+            {
+                atom.relation = keyword::ROLE;
             }
         }
         if let Some(span) = self.shapes.cut {
@@ -146,21 +195,12 @@ impl Completion<'_> {
         let shape = self.shapes.domains.remove(&relation).unwrap_or_default();
         let roles = self.shapes.facts.get(&(keyword::ROLE, 1));
         if roles.is_some_and(|roles| roles[0] == shape) {
-            let rules = self.compiled.rules.iter_mut();
-            let literals = rules.flat_map(|rule| &mut rule.body);
-            for literal in literals {
-                if let Literal::Positive(atom) = literal
-                    && atom.relation == relation
-                {
-                    atom.relation = keyword::ROLE;
-                }
-            }
+            self.of_roles.insert(relation);
             return;
         }
         if shape.is_empty() {
             // A relation that nothing asks for needs no values.
-            let is_asked = |atom: &Atom| atom.relation == of;
-            if first_of(&self.compiled, is_asked).is_some() {
+            if self.asked.contains_key(&of) {
                 let message = "a variable of this head has no value";
                 let help =
                     "bind it by a condition of the rule; as it stands, the rule has no effect";
@@ -187,6 +227,9 @@ impl Completion<'_> {
     /// more if that value is counted.
     fn count(&mut self, relation: Symbol, of: Symbol, outer: &[Symbol], span: Span) {
         let n_outer = outer.len();
+        self.asked
+            .extend(outer.iter().map(|domain| (*domain, span)));
+        self.asked.insert(relation, span);
         let facts = self.shapes.facts.get(&(of, n_outer + 1));
         let shape = facts.and_then(|facts| facts.last()).cloned();
         let Some(values) = shape.unwrap_or_default().terms(MAX_COUNTED) else {
@@ -260,8 +303,7 @@ impl Completion<'_> {
         let heads: Vec<&Term> = self.sheet.operations.iter().map(|it| &it.action).collect();
         let moves = self.shapes.facts.get(&(self.compiled.moves, 1));
         let moves = moves.map_or(Shape::default(), |shapes| shapes[0].clone());
-        let Some(span) = first_of(&self.compiled, |atom| atom.relation == self.compiled.moves)
-        else {
+        let Some(&span) = self.asked.get(&self.compiled.moves) else {
             return;
         };
         let mut signatures: BTreeSet<Signature> = moves.functions.keys().copied().collect();

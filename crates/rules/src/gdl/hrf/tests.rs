@@ -177,6 +177,18 @@ fn callers_bind_what_a_rule_leaves_open() {
 }
 
 #[test]
+fn a_variable_gets_its_values_from_the_argument_that_is_bound() {
+    let mut game = Game::new(&format!(
+        "{HEAD} legal(go(1,2)) legal(at(3,4)) go(X,Y) :: step(go(X,Y))
+         step(M) :: part(X,M) ==> p(X)
+         part(X,go(X,Y)) :- control(a)
+         part(Y,go(X,Y)) :- control(b)"
+    ));
+    game.play(0, "go(1,2)");
+    assert_eq!(game.facts(), ["control(a)", "p(1)"]);
+}
+
+#[test]
 fn a_negation_before_its_variable_is_about_any_value() {
     let mut game = Game::new(&format!(
         "{HEAD} init(p(1)) init(p(2)) init(q(2)) r(5)
@@ -225,7 +237,8 @@ fn instances_are_counted_for_what_is_bound() {
     let mut game = Game::new(
         "role(a) role(b) role(c) init(control(a)) legal(take(1)) legal(take(2)) legal(take(3))
          take(X) :: control(R) ==> own(X,R) & ~own(X,b)
-         init(own(4,b)) init(own(1,b)) goal(R,N) :- countofall(f(X),own(X,R),N)
+         init(own(4,b)) init(own(1,b)) goal(R,N) :- ~none & owned(R,N)
+         owned(R,N) :- countofall(f(X),own(X,R),N)
          total(N) :- countofall(X,own(X,R),N) terminal :- total(4)",
     );
     assert_eq!(
