@@ -89,10 +89,13 @@ impl<'a> Checker<'a> {
                 checker.produce(&effect.term);
             }
         }
-        // A move without an operation becomes a fact.
+        // A move without an operation becomes a fact. A variable most likely stands for moves that
+        // have operations.
         for clause in &sheet.clauses {
             if clause.head.signature() == (keyword::LEGAL, 1) {
-                checker.produce(&clause.head.arguments[0]);
+                checker
+                    .produced
+                    .extend(clause.head.arguments[0].signature());
             }
         }
         checker

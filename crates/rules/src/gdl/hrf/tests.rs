@@ -304,6 +304,7 @@ fn each_fault_is_found_where_it_stands() {
     for (more, expected) in [
         ("p(1) :- ", ("unfinished-sentence", 3, 6)),
         ("p(1) :- q(X)\n", ("undefined-relation", 3, 9)),
+        ("legal(X) :- over & q(X)\n", ("undefined-relation", 3, 20)),
         ("pp(X) :- over\n", ("unused-relation", 3, 1)),
         ("go :: evr ==> over", ("undefined-relation", 3, 7)),
         ("goal(a) :- over", ("keyword-arity", 3, 1)),
