@@ -341,6 +341,8 @@ fn hrf_that_would_grow_without_bound_is_a_fault() {
         "p(f(X,X,X,X,X,X,X,X)) :- p(X) p(1)",
         "p(N) :- p(M) & plus(M,1,N) p(1) p(N) :- p(M) & times(M,M,N)",
         "p(N) :- p(M) & quotient(M,3,N) & times(N,7,K) p(1) p(N) :- p(M) & quotient(M,7,N)",
+        "p(N) :- p(M) & p(K) & times(M,K,N) p(1.5) p(1.3) p(0.7)",
+        "p(N) :- p(M) & p(K) & minus(M,K,N) p(1000000) p(1)",
         "p(N) :- p(M) & countofall(f(X,Y,Z),p(X) & p(Y) & p(Z),N) p(1) p(2) p(3) p(4) p(5) p(6) p(7)",
         // Conjunctions.
         &format!("p(1) :- {} q(1)", "(q(1) | q(2)) & ".repeat(40)),

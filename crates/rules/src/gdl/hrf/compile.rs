@@ -16,16 +16,16 @@ use super::super::diagnostic::Diagnostic;
 use super::super::keyword;
 use super::super::read::renumbered;
 use super::super::rules::{Atom, Literal, Rule, Signature, Term};
-use super::super::sexpr::MAX_DEPTH;
 use super::super::span::Span;
 use super::super::symbols::Symbols;
+use super::frame::{Frame, Unsolved, atom};
+use super::goals::{alone, for_each_variable};
 use super::names::{NOOP, relation_to_kif};
 use super::numbers::{Arithmetic, Comparison};
+use super::sensitive::{self, Sensitive};
 use super::sheet::{Clause, Goal, Operation, Sheet, term_of};
 use crate::ids::Symbol;
 
-/// Terms written to solve equalities, per rulesheet.
-const MAX_SOLVED: usize = 1 << 22;
 /// Versions of relations that are not the first, at most.
 const MAX_VERSIONS: usize = 1 << 10;
 /// Rules written, at most.
@@ -102,7 +102,7 @@ struct Compiler<'a> {
     sheet: &'a Sheet,
     symbols: Symbols,
     clauses: HashMap<Signature, Vec<&'a Clause>>,
-    sensitive: HashMap<Signature, Vec<bool>>,
+    sensitive: Sensitive,
     /// The relation of each version.
     versions: HashMap<(Signature, Vec<bool>), Symbol>,
     /// The relations that have a version.
@@ -127,163 +127,8 @@ struct Compiler<'a> {
     diagnostics: Vec<Diagnostic>,
 }
 
-/// A rule whose conditions are compiled one after the other.
-struct Frame {
-    /// The arguments of the head.
-    head: Vec<Term>,
-    variables: Vec<Box<str>>,
-    /// By variable: whether it has a value at this point.
-    bound: Vec<bool>,
-    literals: Vec<Literal>,
-    span: Span,
-}
-
-impl Frame {
-    fn new(head: Vec<Term>, variables: &[Box<str>], span: Span) -> Self {
-        Self {
-            head,
-            variables: variables.to_vec(),
-            bound: vec![false; variables.len()],
-            literals: Vec::new(),
-            span,
-        }
-    }
-
-    fn is_bound(&self, term: &Term) -> bool {
-        let mut is_bound = true;
-        term.for_each_variable(&mut |variable| is_bound &= self.bound[variable as usize]);
-        is_bound
-    }
-
-    fn bind(&mut self, term: &Term) {
-        let bound = &mut self.bound;
-        term.for_each_variable(&mut |variable| bound[variable as usize] = true);
-    }
-
-    fn fresh(&mut self, name: &str) -> Term {
-        let mut name = name.to_string();
-        while self.variables.iter().any(|other| **other == *name) {
-            name.push('$');
-        }
-        self.variables.push(name.into());
-        self.bound.push(false);
-        Term::Variable(self.variables.len() as u32 - 1)
-    }
-
-    fn push(&mut self, relation: Symbol, arguments: Vec<Term>, span: Span) {
-        self.literals
-            .push(Literal::Positive(atom(relation, arguments, span)));
-    }
-}
-
-fn atom(relation: Symbol, arguments: impl Into<Box<[Term]>>, span: Span) -> Atom {
-    Atom {
-        relation,
-        arguments: arguments.into(),
-        span,
-    }
-}
-
 /// A condition never holds.
 struct Never;
-
-/// Calls `visit` for each variable of a condition.
-fn for_each_variable(goal: &Goal, visit: &mut impl FnMut(u32)) {
-    fn inside(goals: &[Vec<Goal>], visit: &mut dyn FnMut(u32)) {
-        for goal in goals.iter().flatten() {
-            for_each_variable(goal, &mut |variable| visit(variable));
-        }
-    }
-    match goal {
-        Goal::View(atom) => atom.for_each_variable(visit),
-        Goal::Fact(term, _) => term.for_each_variable(visit),
-        Goal::Not(inner, _) => inside(inner, visit),
-        Goal::Same(left, right)
-        | Goal::Distinct(left, right, _)
-        | Goal::Compare(_, left, right, _) => {
-            left.for_each_variable(visit);
-            right.for_each_variable(visit);
-        }
-        Goal::Compute(_, inputs, result, _) => {
-            inputs.iter().for_each(|term| term.for_each_variable(visit));
-            result.for_each_variable(visit);
-        }
-        Goal::Count(template, inner, count, _) => {
-            template.for_each_variable(visit);
-            inside(inner, visit);
-            count.for_each_variable(visit);
-        }
-        Goal::Never => {}
-    }
-}
-
-/// Calls `visit` for each term of a condition.
-fn for_each_term(goal: &mut Goal, visit: &mut dyn FnMut(&mut Term)) {
-    let inside = |goals: &mut Vec<Vec<Goal>>, visit: &mut dyn FnMut(&mut Term)| {
-        let goals = goals.iter_mut().flatten();
-        goals.for_each(|goal| for_each_term(goal, visit));
-    };
-    match goal {
-        Goal::View(atom) => atom.arguments.iter_mut().for_each(visit),
-        Goal::Fact(term, _) => visit(term),
-        Goal::Not(inner, _) => inside(inner, visit),
-        Goal::Same(left, right)
-        | Goal::Distinct(left, right, _)
-        | Goal::Compare(_, left, right, _) => {
-            visit(left);
-            visit(right);
-        }
-        Goal::Compute(_, inputs, result, _) => {
-            inputs.iter_mut().for_each(&mut *visit);
-            visit(result);
-        }
-        Goal::Count(template, inner, count, _) => {
-            visit(template);
-            inside(inner, visit);
-            visit(count);
-        }
-        Goal::Never => {}
-    }
-}
-
-/// The arguments and conditions of a helper with variables of their own, and the names of these.
-fn alone(
-    mut head: Vec<Term>,
-    mut goals: Vec<Goal>,
-    names: &[Box<str>],
-) -> (Vec<Term>, Vec<Goal>, Vec<Box<str>>) {
-    let mut number_of: HashMap<u32, u32> = HashMap::new();
-    let mut own: Vec<Box<str>> = Vec::new();
-    let mut renumber = |term: &mut Term| {
-        term.for_each_leaf(&mut |leaf| {
-            if let Term::Variable(variable) = leaf {
-                *variable = *number_of.entry(*variable).or_insert_with(|| {
-                    own.push(names[*variable as usize].clone());
-                    own.len() as u32 - 1
-                });
-            }
-        });
-    };
-    head.iter_mut().for_each(&mut renumber);
-    for goal in &mut goals {
-        for_each_term(goal, &mut renumber);
-    }
-    (head, goals, own)
-}
-
-fn size_of(term: &Term) -> usize {
-    match term {
-        Term::Variable(_) | Term::Constant(_) => 1,
-        Term::Function(_, arguments) => 1 + arguments.iter().map(size_of).sum::<usize>(),
-    }
-}
-
-fn depth_of(term: &Term) -> usize {
-    match term {
-        Term::Variable(_) | Term::Constant(_) => 0,
-        Term::Function(_, arguments) => 1 + arguments.iter().map(depth_of).max().unwrap_or(0),
-    }
-}
 
 impl<'a> Compiler<'a> {
     fn new(sheet: &'a Sheet, symbols: Symbols) -> Self {
@@ -296,7 +141,7 @@ impl<'a> Compiler<'a> {
             sheet,
             symbols,
             clauses,
-            sensitive: HashMap::new(),
+            sensitive: sensitive::find(&sheet.clauses),
             versions: HashMap::new(),
             called: HashSet::new(),
             given: HashMap::new(),
@@ -313,7 +158,6 @@ impl<'a> Compiler<'a> {
             has_too_many: false,
             diagnostics: Vec::new(),
         };
-        compiler.find_sensitive();
         compiler.deleted = compiler.new_relation("deleted");
         compiler
     }
@@ -339,106 +183,6 @@ impl<'a> Compiler<'a> {
     fn warn(&mut self, code: &'static str, span: Span, message: &str, help: &str) {
         let warning = Diagnostic::warning(code, span, message).with_help(help);
         self.diagnostics.push(warning);
-    }
-
-    /// Finds the sensitive arguments of all relations, by iteration.
-    fn find_sensitive(&mut self) {
-        for &signature in self.clauses.keys() {
-            self.sensitive.insert(signature, vec![false; signature.1]);
-        }
-        let mut callers: HashMap<Signature, Vec<&Clause>> = HashMap::new();
-        for clause in &self.sheet.clauses {
-            let mut called = HashSet::new();
-            for goal in &clause.body {
-                if let Goal::View(atom) = goal
-                    && called.insert(atom.signature())
-                {
-                    callers.entry(atom.signature()).or_default().push(clause);
-                }
-            }
-        }
-        let is_rule = |clause: &&Clause| !clause.body.is_empty() || !clause.head.is_ground();
-        let mut open: VecDeque<&Clause> = self.sheet.clauses.iter().filter(is_rule).collect();
-        while let Some(clause) = open.pop_front() {
-            let needed = self.needed(clause);
-            let Some(places) = self.sensitive.get_mut(&clause.head.signature()) else {
-                continue;
-            };
-            let mut changed = false;
-            for (place, argument) in places.iter_mut().zip(&clause.head.arguments) {
-                let mut is_needed = false;
-                argument.for_each_variable(&mut |it| is_needed |= needed.contains(&it));
-                changed |= is_needed && !*place;
-                *place |= is_needed;
-            }
-            if changed && let Some(callers) = callers.get(&clause.head.signature()) {
-                open.extend(callers);
-            }
-        }
-    }
-
-    /// The variables of a clause that have to be bound, or not, before the body gives them a value.
-    fn needed(&self, clause: &Clause) -> HashSet<u32> {
-        let mut bound: HashSet<u32> = HashSet::new();
-        let mut needed: HashSet<u32> = HashSet::new();
-        let binds = |bound: &mut HashSet<u32>, term: &Term| {
-            term.for_each_variable(&mut |variable| {
-                bound.insert(variable);
-            });
-        };
-        for goal in &clause.body {
-            let mut need = |variable: u32| {
-                if !bound.contains(&variable) {
-                    needed.insert(variable);
-                }
-            };
-            match goal {
-                Goal::Fact(term, _) => binds(&mut bound, term),
-                Goal::View(atom) => {
-                    let places = self.sensitive.get(&atom.signature());
-                    for (index, argument) in atom.arguments.iter().enumerate() {
-                        if places.is_some_and(|places| places[index]) {
-                            argument.for_each_variable(&mut need);
-                        }
-                    }
-                    atom.arguments.iter().for_each(|it| binds(&mut bound, it));
-                }
-                Goal::Same(left, right) => {
-                    let is_bound = |term: &Term| {
-                        let mut is_bound = true;
-                        term.for_each_variable(&mut |it| is_bound &= bound.contains(&it));
-                        is_bound
-                    };
-                    match (is_bound(left), is_bound(right)) {
-                        (true, _) => binds(&mut bound, right),
-                        (_, true) => binds(&mut bound, left),
-                        (false, false) => for_each_variable(goal, &mut need),
-                    }
-                }
-                Goal::Compute(_, inputs, result, _) => {
-                    inputs
-                        .iter()
-                        .for_each(|term| term.for_each_variable(&mut need));
-                    binds(&mut bound, result);
-                }
-                Goal::Count(template, inner, count, span) => {
-                    let nothing = Term::Constant(keyword::TRUE);
-                    let asked = Goal::Count(template.clone(), inner.clone(), nothing, *span);
-                    for_each_variable(&asked, &mut need);
-                    binds(&mut bound, count);
-                }
-                Goal::Not(..) | Goal::Distinct(..) | Goal::Compare(..) => {
-                    for_each_variable(goal, &mut need);
-                }
-                Goal::Never => {}
-            }
-        }
-        clause.head.for_each_variable(&mut |variable| {
-            if !bound.contains(&variable) {
-                needed.insert(variable);
-            }
-        });
-        needed
     }
 
     /// The relation that answers calls which bind these arguments, if the relation has clauses.
@@ -638,7 +382,15 @@ impl<'a> Compiler<'a> {
                         frame.literals.push(literal);
                     }
                 }
-                Goal::Same(left, right) => self.solve(frame, &mut goals, left, right)?,
+                Goal::Same(left, right) => {
+                    let solved = frame.solve(&mut goals, left, right, &mut self.n_solved);
+                    if let Err(Unsolved::TooLarge) = solved {
+                        let message = "this rule is too large when its equalities are solved";
+                        let fault = Diagnostic::error("rule-too-large", frame.span, message);
+                        self.diagnostics.push(fault);
+                    }
+                    solved.map_err(|_| Never)?;
+                }
                 Goal::Distinct(left, right, span) => {
                     self.distinct(frame, left, right, span)?;
                 }
@@ -855,79 +607,6 @@ impl<'a> Compiler<'a> {
                 Err(Never)
             }
         }
-    }
-
-    /// Makes two terms one, from here on and in what was compiled before.
-    fn solve(
-        &mut self,
-        frame: &mut Frame,
-        goals: &mut VecDeque<Goal>,
-        left: Term,
-        right: Term,
-    ) -> Result<(), Never> {
-        let mut pairs = vec![(left, right)];
-        while let Some((left, right)) = pairs.pop() {
-            let (variable, term) = match (left, right) {
-                (left, right) if left == right => continue,
-                (Term::Variable(variable), term) if !frame.bound[variable as usize] => {
-                    (variable, term)
-                }
-                (term, Term::Variable(variable)) => (variable, term),
-                (Term::Variable(variable), term) => (variable, term),
-                (Term::Function(name, left), Term::Function(other, right))
-                    if name == other && left.len() == right.len() =>
-                {
-                    pairs.extend(left.into_iter().zip(right));
-                    continue;
-                }
-                _ => return Err(Never),
-            };
-            let mut is_inside = false;
-            term.for_each_variable(&mut |inner| is_inside |= inner == variable);
-            if is_inside {
-                return Err(Never);
-            }
-            if frame.bound[variable as usize] {
-                frame.bind(&term);
-            }
-            let (size, depth) = (size_of(&term), depth_of(&term));
-            let mut n_solved = self.n_solved;
-            let mut is_too_large = false;
-            let mut put = |target: &mut Term| {
-                let target_depth = depth_of(target);
-                n_solved = n_solved.saturating_add(size_of(target));
-                let mut has_it = false;
-                target.for_each_variable(&mut |inner| {
-                    has_it |= inner == variable;
-                    n_solved = n_solved.saturating_add(size * usize::from(inner == variable));
-                });
-                is_too_large |= n_solved > MAX_SOLVED || has_it && depth + target_depth > MAX_DEPTH;
-                if has_it && !is_too_large {
-                    target.for_each_leaf(&mut |leaf| {
-                        if *leaf == Term::Variable(variable) {
-                            *leaf = term.clone();
-                        }
-                    });
-                }
-            };
-            frame.head.iter_mut().for_each(&mut put);
-            let literals = frame.literals.iter_mut();
-            literals.flat_map(Literal::terms_mut).for_each(&mut put);
-            let goals = goals.iter_mut();
-            goals.for_each(|goal| for_each_term(goal, &mut put));
-            for (left, right) in &mut pairs {
-                put(left);
-                put(right);
-            }
-            self.n_solved = n_solved;
-            if is_too_large {
-                let message = "this rule is too large when its equalities are solved";
-                let fault = Diagnostic::error("rule-too-large", frame.span, message);
-                self.diagnostics.push(fault);
-                return Err(Never);
-            }
-        }
-        Ok(())
     }
 
     /// Adds the rule of a frame. Variables that no condition gives a value get a domain.

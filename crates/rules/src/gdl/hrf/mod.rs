@@ -18,8 +18,11 @@
 mod check;
 mod compile;
 mod format;
+mod frame;
+mod goals;
 pub mod names;
 mod numbers;
+mod sensitive;
 mod shapes;
 mod sheet;
 mod syntax;

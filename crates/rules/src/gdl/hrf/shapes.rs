@@ -18,7 +18,7 @@ use crate::ids::{Id, Symbol};
 /// Functions nested deeper are not followed.
 const MAX_SHAPE_DEPTH: usize = 8;
 /// Steps of the fixpoint, each about the look at one constant.
-const MAX_WORK: usize = 1 << 24;
+const MAX_WORK: usize = 1 << 23;
 /// Constants and functions of one shape, at most.
 pub const MAX_SIZE: usize = 1 << 16;
 
@@ -398,6 +398,8 @@ impl Fixpoint<'_> {
     }
 
     fn number(&mut self, number: f64) -> Symbol {
+        // Writing a number and looking it up takes as long as a look at some constants.
+        self.work += 8;
         let symbol = self.symbols.intern(&numbers::shown(number));
         self.numbers.insert(symbol, Some(number));
         symbol
@@ -427,11 +429,13 @@ impl Fixpoint<'_> {
         span: Span,
     ) -> Shape {
         let mut found = BTreeSet::new();
-        for (_, value) in self.computed(function, inputs, values) {
-            match value {
-                Some(value) => drop(found.insert(value.to_bits())),
-                None => self.shapes.cut = self.shapes.cut.or(Some(span)),
-            }
+        let mut is_cut = false;
+        self.computed(function, inputs, values, |_, value| match value {
+            Some(value) => drop(found.insert(value.to_bits())),
+            None => is_cut = true,
+        });
+        if is_cut {
+            self.shapes.cut = self.shapes.cut.or(Some(span));
         }
         let constants = found.into_iter();
         let constants = constants.map(|bits| self.number(f64::from_bits(bits)));
@@ -441,38 +445,36 @@ impl Fixpoint<'_> {
         }
     }
 
-    /// The inputs that can occur, with their result unless it lies beyond the range. What is no
-    /// number is left out.
+    /// Calls `visit` for the inputs that can occur, with their result unless it lies beyond the
+    /// range. What is no number is left out.
     fn computed(
         &mut self,
         function: Arithmetic,
         inputs: &[Term],
         values: &Values,
-    ) -> Vec<(Vec<Symbol>, Option<f64>)> {
+        mut visit: impl FnMut(&[Symbol], Option<f64>),
+    ) {
         let (low, high) = self.range;
-        let mut found = Vec::new();
         let lefts = inputs.first().map(|term| self.numbers_of(term, values));
         let rights = inputs.get(1).map(|term| self.numbers_of(term, values));
-        let rights = match rights {
-            Some(rights) => rights.into_iter().map(Some).collect(),
-            None => vec![None],
-        };
         for (left, left_value) in lefts.unwrap_or_default() {
+            let mut one = |row: &[Symbol], right_value: f64| {
+                if let Some(value) = function.value(left_value, right_value) {
+                    visit(row, (low..=high).contains(&value).then_some(value));
+                }
+            };
+            let Some(rights) = &rights else {
+                one(&[left], 0.0);
+                continue;
+            };
             self.work += rights.len();
             if self.work > MAX_WORK {
-                break;
+                return;
             }
-            for right in &rights {
-                let right_value = right.map_or(0.0, |(_, value)| value);
-                let Some(value) = function.value(left_value, right_value) else {
-                    continue;
-                };
-                let mut row = vec![left];
-                row.extend(right.map(|(symbol, _)| symbol));
-                found.push((row, (low..=high).contains(&value).then_some(value)));
+            for (right, right_value) in rights {
+                one(&[left, *right], *right_value);
             }
         }
-        found
     }
 
     /// The rows of arithmetic that a rule asks for.
@@ -496,9 +498,13 @@ impl Fixpoint<'_> {
                 (Some(Special::Compute(function)), [inputs @ .., result]) => {
                     let results = self.numbers_of(result, &values);
                     let results: HashSet<Symbol> = results.iter().map(|(it, _)| *it).collect();
-                    for (mut row, value) in self.computed(*function, inputs, &values) {
-                        let value = value.map(|value| self.number(value));
-                        if let Some(value) = value.filter(|value| results.contains(value)) {
+                    let mut found: Vec<(Vec<Symbol>, f64)> = Vec::new();
+                    self.computed(*function, inputs, &values, |row, value| {
+                        found.extend(value.map(|value| (row.to_vec(), value)));
+                    });
+                    for (mut row, value) in found {
+                        let value = self.number(value);
+                        if results.contains(&value) {
                             row.push(value);
                             rows.push(row);
                         }
