@@ -164,6 +164,102 @@ fn check_shows_places_and_its_status_says_whether_there_are_errors() {
     assert_eq!(run(&["check", "ticTacToe"]).status.code(), Some(0));
 }
 
+/// A game in HRF.
+const HRF: &str = "% Marks.\nrole(x) role(o)\ninit(cell(1,b)) init(cell(2,b))\ninit(control(x))
+legal(mark(N)):-cell(N,b)
+mark(N)::control(R)==>~cell(N,b)&cell(N,R)
+mark(N) :: control(x) ==> ~control(x) & control(o)
+mark(N) :: control(o) ==> ~control(o) & control(x)
+goal(R,100) :- cell(1,R) % first
+goal(R,0) :- ~cell(1,R)
+terminal :- ~cell(1,b) & ~cell(2,b)\n";
+
+#[test]
+fn files_in_hrf_are_checked_laid_out_and_played() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = file(folder.path(), "marks.hrf", HRF);
+    let path = path.to_str().unwrap();
+    let shown = text(&run(&["check", path]).stdout);
+    assert_eq!(shown, format!("{path}: no errors, no warnings\n"));
+    let laid_out = text(&run(&["format", path]).stdout);
+    assert!(
+        laid_out.contains("\nrole(x)\nrole(o)\ninit(cell(1,b))\n"),
+        "{laid_out}"
+    );
+    assert!(
+        laid_out.contains("\nmark(N) :: control(R) ==> ~cell(N,b) & cell(N,R)\n"),
+        "{laid_out}"
+    );
+    assert!(laid_out.contains(" % first\n"), "{laid_out}");
+    let counts = objects(&["perft", path, "--depth", "2"], 0);
+    assert_eq!(counts.last().unwrap()["nodes"], 2);
+    let played = objects(
+        &[
+            "match",
+            path,
+            "--player",
+            "random",
+            "--player",
+            "legal",
+            "--play-clock",
+            "1",
+        ],
+        0,
+    );
+    assert!(!played.is_empty());
+
+    let broken = HRF.replace("~cell(1,b) & ~cell(2,b)", "~cell(1,b) & = cell(2,b)");
+    let broken = file(folder.path(), "broken.hrf", &broken);
+    let broken = broken.to_str().unwrap();
+    let shown = text(&run(&["check", broken]).stdout);
+    assert!(shown.contains("error[unknown-character]"), "{shown}");
+    assert!(shown.contains(&format!("{broken}:11:26")), "{shown}");
+    let message = fails(&["stats", broken], 2);
+    let expected = format!("error: {broken}:11:26: error[unknown-character]: ");
+    assert!(message.starts_with(&expected), "{message}");
+    assert!(fails(&["format", broken], 1).contains("unknown-character"));
+}
+
+#[test]
+fn convert_writes_the_other_dialect_or_says_why_not() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = file(folder.path(), "marks.hrf", HRF);
+    let kif = text(&run(&["convert", path.to_str().unwrap()]).stdout);
+    assert!(
+        kif.contains("(<= (legal$ (mark ?N))\n  (true (cell ?N b)))\n"),
+        "{kif}"
+    );
+    let kif = file(folder.path(), "marks.kif", &kif);
+    let kif = kif.to_str().unwrap();
+    assert_eq!(run(&["check", kif]).status.code(), Some(0));
+    let hrf = text(&run(&["convert", kif]).stdout);
+    assert!(
+        hrf.contains("\nlegal(M) :- control(R) & lawful(R,M)\n"),
+        "{hrf}"
+    );
+    let hrf = file(folder.path(), "again.hrf", &hrf);
+    let nodes =
+        |path: &str| objects(&["perft", path, "--depth", "2"], 0).pop().unwrap()["nodes"].clone();
+    assert_eq!(nodes(kif), 2);
+    assert_eq!(nodes(hrf.to_str().unwrap()), 2);
+
+    let object = objects(&["convert", "ticTacToe", "--to", "kif"], 0).remove(0);
+    assert_eq!(object["dialect"], "kif");
+    assert!(object["text"].as_str().unwrap().contains("(role xplayer)"));
+    let message = fails(&["convert", "roshamboTen"], 1);
+    assert!(
+        message.contains("left and right move at the same time at the start"),
+        "{message}"
+    );
+    let object = objects(&["convert", "diceRace", "--to", "hrf"], 1).remove(0);
+    assert!(object["text"].is_null());
+    let reason = object["reasons"][0].as_str().unwrap();
+    assert!(
+        reason.contains("error[not-in-hrf]: the role `random`"),
+        "{reason}"
+    );
+}
+
 #[test]
 fn format_prints_one_layout_and_keeps_comments() {
     let folder = tempfile::tempdir().unwrap();

@@ -125,6 +125,11 @@ fn rulesheets() {
 }
 
 #[test]
+fn rulesheets_in_hrf() {
+    run("hrf", 4000);
+}
+
+#[test]
 fn messages() {
     run_on("message", 2000, |text, case| {
         let mut text = String::from_utf8_lossy(&text).into_owned();

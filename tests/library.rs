@@ -19,6 +19,7 @@ mod factors;
 mod fuzzed;
 mod glossary;
 mod ground_limits;
+mod hrf;
 mod layering;
 mod line_width;
 mod parser_limits;

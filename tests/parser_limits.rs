@@ -6,7 +6,7 @@
 use std::fmt::Write;
 use std::time::{Duration, Instant};
 
-use panza::gdl::{self, Rules};
+use panza::gdl::{self, Rules, hrf};
 
 fn shown(rules: &Rules) -> Vec<String> {
     let rules = rules
@@ -27,16 +27,41 @@ fn time_of(text: &str) -> Duration {
     start.elapsed()
 }
 
+/// The same for HRF.
+fn time_of_hrf(text: &str) -> Duration {
+    let start = Instant::now();
+    let (_, diagnostics) = hrf::load(text);
+    let _ = hrf::format(text);
+    for diagnostic in diagnostics.iter().take(2) {
+        diagnostic.one_line("text", text);
+    }
+    start.elapsed()
+}
+
 /// Holds reading to growth in proportion, give or take a factor of two.
 fn grows_with_its_text(name: &str, n: usize, text_of: impl Fn(usize) -> String) {
+    reading_grows(name, n, time_of, text_of);
+}
+
+fn reading_grows(
+    name: &str,
+    n: usize,
+    time_of: fn(&str) -> Duration,
+    text_of: impl Fn(usize) -> String,
+) {
     // Where the large text outgrows a cache that the small one fits in, both are tried four times
     // as large.
-    if let Err(first) = growth(n, &text_of) {
-        growth(4 * n, &text_of).unwrap_or_else(|second| panic!("{name}: {first}; {second}"));
+    if let Err(first) = growth(n, time_of, &text_of) {
+        growth(4 * n, time_of, &text_of)
+            .unwrap_or_else(|second| panic!("{name}: {first}; {second}"));
     }
 }
 
-fn growth(n: usize, text_of: impl Fn(usize) -> String) -> Result<(), String> {
+fn growth(
+    n: usize,
+    time_of: fn(&str) -> Duration,
+    text_of: impl Fn(usize) -> String,
+) -> Result<(), String> {
     const TRIES: usize = 4;
     // So short a time says nothing.
     const NOTHING: Duration = Duration::from_millis(8);
@@ -242,4 +267,94 @@ fn helpers_are_named_apart_from_the_sheet_s_own_relations() {
         names.contains(&"(<= (or$$0 ?x) (q ?x) (a0 ?x))".to_string()),
         "{names:?}"
     );
+}
+
+/// A whole game around a text.
+fn hrf_game(text: &str) -> String {
+    format!(
+        "role(a) init(control(a)) legal(go) :- p(X) go :: p(X) ==> q(X)
+         goal(a,1) terminal :- q(1)\n{text}"
+    )
+}
+
+#[test]
+fn reading_hrf_takes_time_in_proportion_to_the_text() {
+    type TextOf = fn(usize) -> String;
+    let texts: [(&str, TextOf); 10] = [
+        ("facts", |n| {
+            hrf_game(&(0..n).map(|i| format!("p({i})\n")).collect::<String>())
+        }),
+        ("rules before facts", |n| {
+            let facts: String = (0..n).map(|i| format!("p({i}) f{i}\n")).collect();
+            hrf_game(&format!("p(X) :- r(X)\n r(X) :- p(X)\n{facts}"))
+        }),
+        ("a chain of relations", |n| {
+            let rule = |i: usize| format!("p{i}(X) :- p{}(X) & ~s(X)\n", i + 1);
+            let rules: String = (0..n).map(rule).collect();
+            hrf_game(&format!("p(X) :- p0(X)\n{rules}p{n}(1)"))
+        }),
+        ("a chain of open arguments", |n| {
+            let rule = |i: usize| format!("p{i}(X) :- p{}(X)\n", i + 1);
+            let rules: String = (0..n).map(rule).collect();
+            hrf_game(&format!(
+                "p(X) :- s(X) & p0(X) s(1) p{n}(X) :- ~r(X) r(2)\n{rules}"
+            ))
+        }),
+        ("a long body", |n| {
+            let body: String = (0..n).map(|i| format!("r(X{i}) & ~s(Y{i}) & ")).collect();
+            hrf_game(&format!("p(X) :- {body} r(X)\nr(1)"))
+        }),
+        ("operations", |n| {
+            let operation = |i: usize| format!("go :: p({i}) ==> ~q({i}) & n{i} & q({i})\n");
+            hrf_game(&(0..n).map(operation).collect::<String>())
+        }),
+        ("faults", |n| hrf_game(&"p(=)\n".repeat(n))),
+        ("stray sentences", |n| hrf_game(&"~p(1) X &\n".repeat(n))),
+        ("warnings", |n| {
+            hrf_game(&"p(1) :- X & distinct(X,1)\n".repeat(n))
+        }),
+        ("negations of free variables", |n| {
+            let rule = |i: usize| format!("p({i}) :- ~q(X) & ~(r{i}(X) & q(X))\n");
+            hrf_game(&(0..n).map(rule).collect::<String>())
+        }),
+    ];
+    for (name, text_of) in texts {
+        reading_grows(name, 400, time_of_hrf, text_of);
+    }
+}
+
+#[test]
+fn hrf_that_would_grow_without_bound_is_a_fault() {
+    for text in [
+        // Versions of a relation.
+        "p(X) :- w(A,B,C,D,E,F,G,H,X)
+         w(A,B,C,D,E,F,G,H,X) :- w(B,C,D,E,F,G,H,A,X) & ~r(A) & ~r(B) & ~r(C) & ~r(D) & ~r(E)
+         w(A,B,C,D,E,F,G,H,X) :- r(H) & w(B,A,C,D,E,F,G,H,X) & ~r(F) & ~r(G) & ~r(X) r(1)",
+        // Terms that double.
+        &format!(
+            "p(X) :- {} r(Y)",
+            (0..60)
+                .map(|i| format!("same(X{i},f(X{},X{})) & ", i + 1, i + 1))
+                .collect::<String>()
+        ),
+        // Values that nest, and that count.
+        "p(f(X,X,X,X,X,X,X,X)) :- p(X) p(1)",
+        "p(N) :- p(M) & plus(M,1,N) p(1) p(N) :- p(M) & times(M,M,N)",
+        "p(N) :- p(M) & quotient(M,3,N) & times(N,7,K) p(1) p(N) :- p(M) & quotient(M,7,N)",
+        "p(N) :- p(M) & p(K) & times(M,K,N) p(1.5) p(1.3) p(0.7)",
+        "p(N) :- p(M) & p(K) & minus(M,K,N) p(1000000) p(1)",
+        "p(N) :- p(M) & countofall(f(X,Y,Z),p(X) & p(Y) & p(Z),N) p(1) p(2) p(3) p(4) p(5) p(6) p(7)",
+        // Conjunctions.
+        &format!("p(1) :- {} q(1)", "(q(1) | q(2)) & ".repeat(40)),
+        &format!(
+            "p(1) :- {}q(1){}",
+            "~(q(1) | q(2) & ".repeat(120),
+            ")".repeat(120)
+        ),
+    ] {
+        let start = Instant::now();
+        hrf::load(&hrf_game(text));
+        let time = start.elapsed();
+        assert!(time < Duration::from_secs(10), "{time:?} for {text}");
+    }
 }

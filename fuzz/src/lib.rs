@@ -49,6 +49,7 @@ pub struct Target {
 pub const TARGETS: &[Target] = &[
     target("message", message, seeds::messages),
     target("rules", rules, seeds::rules),
+    target("hrf", hrf, seeds::hrf),
     target("editor", editor, seeds::sessions),
     target("http", http, seeds::requests),
     target("logs", logs, seeds::logs),
@@ -119,6 +120,52 @@ pub fn rules(bytes: &[u8]) {
         let rules = rules.rules.iter().map(|rule| rules.show_rule(rule));
         rules.map(|rule| rule.to_string()).collect()
     };
+    assert_eq!(shown(&rules), shown(&again), "the rules stay the same");
+}
+
+/// A rulesheet in HRF: read, checked, rendered, laid out, written in KIF and in HRF again.
+pub fn hrf(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    let (rules, diagnostics) = gdl::hrf::load(&text);
+    for diagnostic in diagnostics.iter().take(DIAGNOSTICS) {
+        let found = text.get(diagnostic.span.range());
+        assert!(found.is_some(), "no such place: {diagnostic:?}");
+        diagnostic.render("text", &text, false);
+        diagnostic.one_line("text", &text);
+    }
+    let shown = |rules: &gdl::Rules| -> Vec<String> {
+        let rules = rules.rules.iter().map(|rule| rules.show_rule(rule));
+        rules.map(|rule| rule.to_string()).collect()
+    };
+    let (statements, faults) = gdl::sexpr::parse(&gdl::format::rulesheet(&rules));
+    let (again, _) = gdl::load_statements(&statements, faults);
+    assert_eq!(
+        shown(&rules),
+        shown(&again),
+        "the rules stay the same in KIF"
+    );
+    let wait = gdl::Term::Constant(gdl::keyword::ROLE);
+    let turns = gdl::hrf::Turns {
+        control: gdl::hrf::Control::Choice,
+        waits: vec![wait; rules.roles().len()],
+    };
+    if let Ok(written) = gdl::hrf::write(&rules, &turns) {
+        let laid_out = gdl::hrf::format(&written);
+        assert_eq!(
+            laid_out.as_ref(),
+            Ok(&written),
+            "what is written is laid out"
+        );
+    }
+    let Ok(once) = gdl::hrf::format(&text) else {
+        return;
+    };
+    assert_eq!(
+        gdl::hrf::format(&once).as_ref(),
+        Ok(&once),
+        "the layout stays the same"
+    );
+    let (again, _) = gdl::hrf::load(&once);
     assert_eq!(shown(&rules), shown(&again), "the rules stay the same");
 }
 

@@ -44,6 +44,17 @@ const WORDS: &[&str] = &[
     "(((2r",
     "Solution\n",
     "Comment:\n",
+    " :- ",
+    " :: ",
+    " ==> ",
+    " & ",
+    " | ",
+    "~",
+    "!",
+    "countofall(X,p(X),N)",
+    "plus(X,1,N)",
+    "same(X,f(Y))",
+    "~(",
 ];
 
 /// A number below `bound`, or 0.

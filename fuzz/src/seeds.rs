@@ -56,6 +56,27 @@ pub fn rules() -> Vec<Vec<u8>> {
     texts(games.chain(SNIPPETS.iter().copied()))
 }
 
+/// Rulesheets in HRF with all that the dialect has.
+pub fn hrf() -> Vec<Vec<u8>> {
+    texts([
+        "role(a)\nrole(b)\ninit(cell(1,b))\ninit(cell(2,b))\ninit(control(a))
+legal(mark(X)) :- cell(X,b)
+mark(X) :: control(R) & cell(X,b) ==> ~cell(X,b) & cell(X,R)
+mark(X) :: control(a) ==> ~control(a) & control(b)
+mark(X) :: control(b) ==> ~control(b) & control(a)
+goal(R,N) :- countofall(X,cell(X,R),M) & times(M,50,N)
+terminal :- ~open\nopen :- cell(X,b) % an end\n",
+        "role(a) init(control(a)) init(step(1)) legal(go) legal(M) :- other(M) other(f(1))
+go :: tick & far(2)\ntick :: step(M) & plus(M,1,N) ==> ~step(M) & step(N)\nfar(1) :: near
+goal(R,N) :- step(N) & less(N,9) goal(R,0) :- ~lost(R) | role(R) & same(R,a)
+terminal :- step(N) & ~(late(N) & distinct(N,3)) | mutex(a,b,c) & leq(1,2)
+late(X) :- ~early(X) & ~done(Y) & done(X) early(X) :- ~done(X) done(4)",
+        "p(f(X,Y)) :- q(X!Y![]) & r([a,b,X]) & same(f(X,Y),f(Y,X)) & minus(3,X,2,Y) & ~~s(X)",
+        "p &(R) ~q(R) f(X) := g(X) next(1) :- does(a,go) & true(1) random(-3) \"a b\" tick()",
+        "a :: b ==> c :- d % e\n. X :- Y\n_foo :- evaluate(plus(1,2),X)\n(p(1))",
+    ])
+}
+
 /// Messages of each kind.
 pub fn messages() -> Vec<Vec<u8>> {
     let start = |text: &str| format!("( START match.1 a ( {text} ) 10 5 )");

@@ -7,7 +7,7 @@ use panza_arena::game_source::Rulesheet;
 use panza_arena::outcome::Outcome;
 use panza_arena::output::{self, Output};
 use panza_rules::gdl::span::line_and_column;
-use panza_rules::gdl::{self, Diagnostic, Severity};
+use panza_rules::gdl::{Diagnostic, Severity};
 
 #[derive(Args, Debug)]
 pub struct CheckArguments {
@@ -46,7 +46,7 @@ pub fn run(arguments: &CheckArguments, output: Output) -> anyhow::Result<Outcome
     let sheets = arguments.games.iter().map(|game| Rulesheet::find(game));
     let sheets: Vec<Rulesheet> = sheets.collect::<anyhow::Result<_>>()?;
     for sheet in &sheets {
-        let (_, mut diagnostics) = gdl::load(&sheet.text);
+        let (_, mut diagnostics) = sheet.dialect().load(&sheet.text);
         // What is wrong with the parentheses may cause the rest.
         diagnostics.sort_by_key(|diagnostic| !diagnostic.code.ends_with("-parenthesis"));
         let all = diagnostics.iter();

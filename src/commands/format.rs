@@ -15,7 +15,6 @@ use super::check::{ShownDiagnostic, shown};
 use panza_arena::game_source::Rulesheet;
 use panza_arena::outcome::Outcome;
 use panza_arena::output::Output;
-use panza_rules::gdl::format::format;
 
 #[derive(Args, Debug)]
 pub struct FormatArguments {
@@ -48,7 +47,7 @@ pub fn run(arguments: &FormatArguments, output: Output) -> anyhow::Result<Outcom
             arguments.game
         ),
     };
-    let text = match format(&sheet.text) {
+    let text = match sheet.dialect().format(&sheet.text) {
         Ok(text) => text,
         Err(faults) => {
             for fault in &faults {

@@ -115,7 +115,7 @@ pub fn run(arguments: &MatchArguments, output: Output) -> anyhow::Result<Outcome
         game: &game,
         specs: &specs,
         chance,
-        rules_text: rules_on_one_line(&game.sheet.text),
+        rules_text: rules_on_one_line(&game.kif_text()),
         roles,
         players: &players,
         seed,

@@ -6,6 +6,7 @@
 mod analyse;
 mod bench;
 mod check;
+mod convert;
 mod format;
 mod games;
 mod lsp;
@@ -35,7 +36,8 @@ use panza_player::telemetry;
     name = "panza",
     version,
     about = "A General Game Playing player: serve it, test it, measure it",
-    after_help = "GAME is a path to a rulesheet, or the name of a game that `panza games` lists.\n\
+    after_help = "GAME is a path to a rulesheet, or the name of a game that `panza games` lists. Files that end in\n\
+        .hrf are in the dialect of Gamemaster, all others in KIF.\n\
         Exit status: 0 done, 1 done with a finding (rules have errors, a trace disagrees, a match has\n\
         no result), 2 unusable arguments or input, 130 interrupted.\n\n\
         Examples:\n  \
@@ -102,6 +104,16 @@ enum Command {
             Example:\n  panza format my-game.gdl --write"
     )]
     Format(format::FormatArguments),
+    /// Write a rulesheet in the other dialect: KIF as HRF, or HRF as KIF.
+    #[command(
+        after_help = "HRF is the dialect of Gamemaster, of files that end in .hrf; all other rules are KIF. Every game\n\
+            of HRF can be written in KIF, where roles that are not in control have the move noop$. In HRF\n\
+            one role moves in every state: games with moves at the same time are refused. How roles take\n\
+            turns is seen in random games.\n\
+            Status 1: the game cannot be written in this dialect.\n\n\
+            Examples:\n  panza convert my-game.hrf > my-game.kif\n  panza convert ticTacToe --to hrf"
+    )]
+    Convert(convert::ConvertArguments),
     /// Serve an editor that writes rulesheets, by the Language Server Protocol on standard input.
     #[command(
         after_help = "Editors start it: diagnostics as you type, layout, completion, hover, definitions, references,\n\
@@ -238,6 +250,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<Outcome> {
         Command::Study(arguments) => study::run(arguments, output),
         Command::Games(arguments) => games::run(arguments, output),
         Command::Check(arguments) => check::run(arguments, output),
+        Command::Convert(arguments) => convert::run(arguments, output),
         Command::Format(arguments) => format::run(arguments, output),
         Command::Lsp(arguments) => lsp::run(arguments),
         Command::Verify(arguments) => verify::run(arguments, output),

@@ -183,7 +183,7 @@ fn opening(arguments: &StudyArguments, subject: &Subject) -> String {
     let sheet = &subject.game.sheet;
     let asked = json!({
         "name": sheet.name,
-        "rules": sheet.text,
+        "rules": subject.game.kif_text(),
         "seconds": THINKING,
         "study": study,
     });

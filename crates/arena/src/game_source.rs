@@ -1,15 +1,17 @@
 //! Finds the game that the command line names, and loads its rules.
 //!
 //! A game is a path to a rulesheet or a name. A name is looked up in the folder `gdl-games` of the
-//! working directory and then among the copies inside the program.
+//! working directory and then among the copies inside the program. A file that ends in `.hrf` is
+//! read as HRF, any other as KIF.
 
+use std::borrow::Cow;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::bail;
 
 use super::arguments::read_limited;
-use panza_rules::gdl::{self, Diagnostic, Rules, Severity};
+use panza_rules::gdl::{self, Diagnostic, Dialect, Rules, Severity};
 
 /// The folder of rulesheets that are found by name.
 pub const FOLDER: &str = "gdl-games";
@@ -60,9 +62,11 @@ impl Rulesheet {
             bail!("no file `{argument}`");
         }
         let folder = directory.join(FOLDER);
-        let by_name = folder.join(format!("{argument}.gdl"));
-        if by_name.is_file() {
-            return Self::read(&by_name, &format!("{FOLDER}/{argument}.gdl"));
+        for ending in ["gdl", "hrf"] {
+            let by_name = folder.join(format!("{argument}.{ending}"));
+            if by_name.is_file() {
+                return Self::read(&by_name, &format!("{FOLDER}/{argument}.{ending}"));
+            }
         }
         if let Some((name, text)) = EMBEDDED.iter().find(|(name, _)| *name == argument) {
             return Ok(Self {
@@ -82,6 +86,11 @@ impl Rulesheet {
             ),
             near => bail!("no game `{argument}`; near names: {}", near.join(", ")),
         }
+    }
+
+    /// The dialect of its rules.
+    pub fn dialect(&self) -> Dialect {
+        Dialect::of_file(&self.origin)
     }
 
     fn read(path: &Path, shown: &str) -> anyhow::Result<Self> {
@@ -115,7 +124,7 @@ impl Game {
     /// # Errors
     /// The rules cannot be played; the message has line and column of the first error.
     pub fn from_sheet(sheet: Rulesheet) -> anyhow::Result<Self> {
-        let (rules, diagnostics) = gdl::load(&sheet.text);
+        let (rules, diagnostics) = sheet.dialect().load(&sheet.text);
         let is_error = |diagnostic: &&Diagnostic| diagnostic.severity == Severity::Error;
         let errors: Vec<&Diagnostic> = diagnostics.iter().filter(is_error).collect();
         // An error without a place, such as a missing role, follows from one with a place.
@@ -133,10 +142,18 @@ impl Game {
     /// Reads the rules that a player would play: rulesheets with errors are playable without the
     /// faulty statements.
     pub fn as_played(sheet: Rulesheet) -> anyhow::Result<Self> {
-        let (rules, diagnostics) = gdl::load(&sheet.text);
+        let (rules, diagnostics) = sheet.dialect().load(&sheet.text);
         match gdl::is_playable(&rules, &diagnostics) {
             true => Ok(Self { sheet, rules }),
             false => Self::from_sheet(sheet),
+        }
+    }
+
+    /// The rules in KIF, as messages carry them: the text of the rulesheet, or its translation.
+    pub fn kif_text(&self) -> Cow<'_, str> {
+        match self.sheet.dialect() {
+            Dialect::Kif => Cow::Borrowed(&self.sheet.text),
+            Dialect::Hrf => Cow::Owned(gdl::format::rulesheet(&self.rules)),
         }
     }
 
@@ -152,7 +169,8 @@ fn looks_like_path(argument: &str) -> bool {
     path.components().count() != 1
         || argument.ends_with(std::path::is_separator)
         || path.extension().is_some_and(|extension| {
-            extension.eq_ignore_ascii_case("gdl") || extension.eq_ignore_ascii_case("kif")
+            let mut endings = ["gdl", "kif", "hrf"].into_iter();
+            endings.any(|ending| extension.eq_ignore_ascii_case(ending))
         })
 }
 
@@ -168,7 +186,8 @@ fn known_names(folder: &Path) -> Vec<String> {
     if let Ok(entries) = fs::read_dir(folder) {
         let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
         names.extend(paths.filter_map(|path: PathBuf| {
-            let is_rulesheet = path.extension().is_some_and(|extension| extension == "gdl");
+            let ending = path.extension();
+            let is_rulesheet = ending.is_some_and(|ending| ending == "gdl" || ending == "hrf");
             is_rulesheet.then(|| path.file_stem()?.to_str().map(str::to_string))?
         }));
     }
@@ -253,6 +272,26 @@ mod tests {
         assert!(message("qqqqqqqqq").contains("games known by name (bidding"));
         assert_eq!(message("x/y"), "no file `x/y`");
         assert_eq!(message("x.kif"), "no file `x.kif`");
+        assert_eq!(message("x.hrf"), "no file `x.hrf`");
+    }
+
+    #[test]
+    fn the_ending_of_the_file_tells_the_dialect() {
+        let directory = tempfile::tempdir().unwrap();
+        fs::create_dir(directory.path().join(FOLDER)).unwrap();
+        let text = "role(a) init(control(a)) legal(go) go :: over goal(a,100) terminal :- over";
+        fs::write(directory.path().join(FOLDER).join("one.hrf"), text).unwrap();
+        let sheet = Rulesheet::find_beside("one", directory.path()).unwrap();
+        let game = Game::from_sheet(sheet).unwrap();
+        assert_eq!(game.role_names(), ["a"]);
+        let kif = game.kif_text();
+        assert!(kif.contains("(<= terminal\n  (true over))\n"), "{kif}");
+        let (again, faults) = gdl::load(&kif);
+        assert!(
+            faults.iter().all(|fault| fault.severity != Severity::Error),
+            "{faults:?}"
+        );
+        assert_eq!(gdl::format::rulesheet(&again), kif);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //!
 //! [`game_manager`] plays a match by the GGP protocol and judges it by the prover. [`tournament`]
 //! plays many. The rest is what every command needs: arguments, games by name, child processes,
-//! output, interruption.
+//! output, interruption, and how the roles of a game take turns.
 //!
 //! Invariants: with `--json` standard output has JSON objects only; a process that was started
 //! here is ended here.
@@ -27,3 +27,4 @@ pub mod replay;
 pub mod scores;
 pub mod tournament;
 pub mod trace;
+pub mod turns;

@@ -21,6 +21,7 @@ use panza_arena::game_source::{Game, Rulesheet};
 use panza_arena::outcome::Outcome;
 use panza_arena::output::{Output, progress_bar};
 use panza_machine::propnet::passes::PassSet;
+use panza_rules::gdl::Dialect;
 use tempfile::TempDir;
 
 use crate::page::{Page, Table, check_place, count, or_dash};
@@ -171,14 +172,17 @@ fn load_all(arguments: &[String]) -> anyhow::Result<Vec<Game>> {
     Ok(games)
 }
 
-/// A file with the rulesheet, by a path that is valid in any folder.
+/// A file with the rulesheet in KIF, by a path that is valid in any folder.
 pub(crate) fn rulesheet_file(sheet: &Rulesheet, folder: &TempDir) -> anyhow::Result<PathBuf> {
-    if let Some(file) = &sheet.file {
+    let dialect = sheet.dialect();
+    if let Some(file) = sheet.file.as_ref().filter(|_| dialect == Dialect::Kif) {
         let shown = file.display();
         return fs::canonicalize(file).with_context(|| format!("cannot find `{shown}` again"));
     }
     let file = folder.path().join(format!("{}.gdl", sheet.name));
-    fs::write(&file, &sheet.text).with_context(|| format!("cannot write `{}`", file.display()))?;
+    let game = Game::as_played(sheet.clone())?;
+    fs::write(&file, &*game.kif_text())
+        .with_context(|| format!("cannot write `{}`", file.display()))?;
     Ok(file)
 }
 

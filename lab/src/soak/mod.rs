@@ -62,8 +62,8 @@ pub(crate) struct SoakArguments {
     /// Go on with an interrupted run: rounds leave out the matches that it has played.
     #[arg(long, conflicts_with = "show")]
     resume: bool,
-    /// A folder of rulesheets (.gdl, .kif) to play beside the games that come with the program, and
-    /// instead of those with the same name.
+    /// A folder of rulesheets (.gdl, .kif, .hrf) to play beside the games that come with the
+    /// program, and instead of those with the same name.
     #[arg(long, value_name = "FOLDER")]
     games: Option<PathBuf>,
     /// Begin no match after this time. [default: 100, or no limit with --rounds]
@@ -294,7 +294,7 @@ impl Run<'_> {
         let plan = MatchPlan {
             id: match_id(&game.sheet.name, turn.number),
             rules: &game.rules,
-            rules_text: &rules_on_one_line(&game.sheet.text),
+            rules_text: &rules_on_one_line(&game.kif_text()),
             seats,
             clocks: Clocks {
                 start: factor * self.arguments.start_clock,

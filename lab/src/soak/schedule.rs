@@ -129,13 +129,13 @@ fn rulesheets(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
         let path = entry?.path();
         if path
             .extension()
-            .is_some_and(|extension| extension == "gdl" || extension == "kif")
+            .is_some_and(|ending| ["gdl", "kif", "hrf"].iter().any(|known| ending == *known))
         {
             paths.push(path);
         }
     }
     if paths.is_empty() {
-        bail!("no rulesheets (.gdl, .kif) in `{shown}`");
+        bail!("no rulesheets (.gdl, .kif, .hrf) in `{shown}`");
     }
     paths.sort();
     Ok(paths)

@@ -5,6 +5,7 @@ mod corpus;
 mod duel;
 mod fingerprints;
 mod forced;
+mod gamemaster;
 mod oracle;
 mod performance;
 #[path = "../../../tests/support/program.rs"]

@@ -237,7 +237,7 @@ impl<'a> Run<'a> {
         let match_plan = MatchPlan {
             id,
             rules: &event.game.rules,
-            rules_text: &rules_on_one_line(&event.game.sheet.text),
+            rules_text: &rules_on_one_line(&event.game.kif_text()),
             seats: players.iter().map(|player| player.seat.clone()).collect(),
             clocks: Clocks {
                 start: event.start_clock,

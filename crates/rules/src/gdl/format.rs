@@ -6,6 +6,7 @@
 //! idempotent and does not change the rules.
 
 use super::diagnostic::Diagnostic;
+use super::rules::Rules;
 use super::sexpr;
 use super::token::{TokenKind, tokens};
 
@@ -58,6 +59,13 @@ pub fn format(text: &str) -> Result<String, Vec<Diagnostic>> {
         layout.out.push('\n');
     }
     Ok(layout.out)
+}
+
+/// The rules as a rulesheet in canonical layout. Reading it gives the same rules.
+pub fn rulesheet(rules: &Rules) -> String {
+    let lines = rules.rules.iter().map(|rule| rules.show_rule(rule) + "\n");
+    let text: String = lines.collect();
+    format(&text).unwrap_or(text)
 }
 
 /// The text as a tree with its comments. Its parentheses match.

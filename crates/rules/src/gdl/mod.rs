@@ -12,8 +12,10 @@
 mod check;
 pub mod components;
 pub mod diagnostic;
+mod dialect;
 pub mod format;
 mod formula;
+pub mod hrf;
 pub mod language;
 pub mod lines;
 pub mod read;
@@ -29,6 +31,7 @@ mod usage;
 use std::collections::HashSet;
 
 pub use diagnostic::{Diagnostic, Edit, Severity};
+pub use dialect::Dialect;
 pub use rules::{Atom, Literal, Rule, Rules, Term};
 pub use sexpr::Sexpr;
 pub use span::Span;

@@ -537,7 +537,12 @@ impl Pending {
 }
 
 /// The rule with its remaining variables numbered from 0.
-fn renumbered(mut head: Atom, mut body: Vec<Literal>, names: &[Box<str>], span: Span) -> Rule {
+pub(super) fn renumbered(
+    mut head: Atom,
+    mut body: Vec<Literal>,
+    names: &[Box<str>],
+    span: Span,
+) -> Rule {
     let mut number_of: HashMap<u32, u32> = HashMap::new();
     let mut variables = Vec::new();
     let mut renumber = |leaf: &mut Term| {

@@ -52,7 +52,7 @@ pub mod keyword {
         (INPUT, 2),
     ];
 
-    pub(super) const WORDS: [&str; 11] = [
+    pub(in crate::gdl) const WORDS: [&str; 11] = [
         "role",
         "init",
         "true",
