@@ -11,7 +11,6 @@
 
 use super::tree::Tree;
 use super::worth::{Edge, MAX_LOGIT, Worth, logit_of};
-use crate::learning::evaluation::MAX_ROLES;
 use panza_machine::machine::random::Random;
 use panza_rules::ids::MoveId;
 
@@ -231,6 +230,7 @@ pub(super) fn any_of(moves: &[MoveId], random: &mut Random) -> MoveId {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::learning::evaluation::MAX_ROLES;
 
     /// An edge of one output.
     fn edge(mv: u32, logit: f32, is_exact: bool) -> Edge {
