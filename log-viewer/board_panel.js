@@ -183,9 +183,9 @@ export class BoardPanel {
   }
 
   /**
-   * Lists the moves that may be made and contain what is `wanted`; `unlisted` more are not known here. `nothing` is said
-   * where nobody is asked for a move, unless it is null. A focus in the list stays there: on the place where it was, or on the whole list
-   * while there are no moves.
+   * Lists the moves that may be made and contain what is `wanted`; `unlisted` more are not known
+   * here. `nothing` is said where nobody is asked for a move, unless it is null. A focus in the
+   * list stays there: on the place where it was, or on the whole list while there are no moves.
    */
   listMoves(place, { wanted, unlisted, nothing }) {
     const sought = wanted.trim().toLowerCase();

@@ -1,6 +1,7 @@
 //! Training that lasts: it goes on where it ended, a trained game is known under other names, and
 //! files of other machines are checked.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::{Command, Output};
 use std::sync::Arc;
@@ -17,7 +18,7 @@ use panza::ground::Budget;
 use panza::learning::evaluation::Evaluation;
 
 use panza::ids::RoleId;
-use panza::memory::{GameRecord, Kind, Store};
+use panza::memory::{Kind, Store};
 use panza::metagame::transfer::{export, import};
 use panza::metagame::{
     GameMemory, RoundPlan, StudyBudget, Training, find_prospects, notes, prior_study, study,
@@ -139,10 +140,18 @@ fn a_file_of_another_machine_is_checked() {
     let mut store = Store::open(&path, 10, Duration::from_secs(5)).unwrap();
     let record = store.read(&signature).unwrap().unwrap();
     let file = export(&signature, &record).unwrap();
-    let (found, imported) = import(&file).unwrap();
-    let kinds = |record: &GameRecord| record.notes.iter().map(|it| it.0).collect::<Vec<_>>();
-    assert_eq!(found, signature);
-    assert_eq!(kinds(&imported).len(), kinds(&record).len());
+    let imported = import(&file).unwrap();
+    let kinds = |notes: &[(Kind, Value)]| notes.iter().map(|it| it.0).collect::<BTreeSet<_>>();
+    assert_eq!(kinds(&imported.notes), kinds(&record.notes));
+    // It goes into another memory, and from there the same file comes.
+    let other = folder.path().join("other.db");
+    let (mut memory, history) = GameMemory::open(&other, 10, &imported.rules).unwrap();
+    assert_eq!(memory.signature(), signature);
+    assert!(history.is_none());
+    memory.write(&imported.notes).unwrap();
+    let (_, history) = GameMemory::open(&other, 10, &rules).unwrap();
+    let prior = prior_study(game.info(), &history.unwrap(), || None).unwrap();
+    assert_eq!(prior.trained.unwrap().generation, 3);
 
     let changed = |change: &dyn Fn(&mut Value)| {
         let mut value: Value = serde_json::from_str(&file).unwrap();
@@ -166,6 +175,18 @@ fn a_file_of_another_machine_is_checked() {
         (
             changed(&|it| it["notes"]["training"] = json!({ "progress": 1 })),
             "training does not fit",
+        ),
+        (
+            changed(&|it| it["notes"]["training"]["progress"]["games"] = json!(u64::MAX)),
+            "training does not fit",
+        ),
+        (
+            changed(&|it| it["notes"]["training"]["newest"]["games"] = json!(u64::MAX)),
+            "training does not fit",
+        ),
+        (
+            changed(&|it| it["notes"]["parameters"]["parameters"]["exploration"] = json!(1e9)),
+            "parameters does not fit",
         ),
         (
             changed(&|it| it["notes"]["parameters"] = json!("x".repeat(5 << 20))),

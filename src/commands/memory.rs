@@ -16,8 +16,10 @@ use panza_arena::game_source::{Game, known_games};
 use panza_arena::outcome::Outcome;
 use panza_arena::output::{Column, Output, counted, grouped, table};
 use panza_machine::structure::signature;
+use panza_player::config::MemorySettings;
 use panza_player::memory::{GameRecord, Kind, Store};
-use panza_player::metagame::transfer::{MOST_FILE_BYTES, export, import};
+use panza_player::metagame::GameMemory;
+use panza_player::metagame::transfer::{Imported, MOST_FILE_BYTES, export, import};
 
 /// How long another program may hold the file.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -75,8 +77,12 @@ struct Place {
 }
 
 impl Place {
+    fn settings(&self) -> anyhow::Result<MemorySettings> {
+        Ok(self.settings.load([])?.memory)
+    }
+
     fn open(&self) -> anyhow::Result<Store> {
-        let settings = self.settings.load([])?.memory;
+        let settings = self.settings()?;
         Ok(Store::open(&settings.path, settings.max_games, PATIENCE)?)
     }
 }
@@ -101,7 +107,7 @@ pub(super) fn run(arguments: &MemoryArguments, output: Output) -> anyhow::Result
         Action::List { memory } => list(&mut memory.open()?, output)?,
         Action::Show(game) => {
             let (signature, record) = read(game)?;
-            show(&signature, &record, output)?;
+            show(&signature, &record.notes, record.matches.len(), output)?;
         }
         Action::Export { game, out } => {
             let (signature, record) = read(game)?;
@@ -123,20 +129,21 @@ pub(super) fn run(arguments: &MemoryArguments, output: Output) -> anyhow::Result
         } => {
             let text = String::from_utf8(read_limited(file, MOST_FILE_BYTES)?)
                 .map_err(|_| anyhow!("`{}` is no text", file.display()))?;
-            let (signature, record) = import(&text)
+            let Imported { rules, notes } = import(&text)
                 .map_err(|why| anyhow!("`{}` is not imported: {why}", file.display()))?;
-            let mut store = memory.open()?;
-            let known = store.read(&signature)?;
-            if let Some(known) = known.filter(|_| !replace) {
-                let (here, there) = (trained_games(&known), trained_games(&record));
+            let settings = memory.settings()?;
+            let (mut game, known) = GameMemory::open(&settings.path, settings.max_games, &rules)?;
+            if let Some(known) = known.as_ref().filter(|_| !replace) {
+                let (here, there) = (trained_games(&known.notes), trained_games(&notes));
                 ensure!(
                     here <= there,
                     "the memory has training of {here} games, the file of {there}; \
                      use --replace to take it nevertheless"
                 );
             }
-            store.write(&signature, &record.text, &record.notes, None)?;
-            show(&signature, &record, output)?;
+            game.write(&notes)?;
+            let n_matches = known.map_or(0, |known| known.matches.len());
+            show(game.signature(), &notes, n_matches, output)?;
         }
         Action::Forget(game) => {
             let signature = game.signature()?;
@@ -172,32 +179,37 @@ fn write(path: &Path, text: &str) -> anyhow::Result<()> {
     fs::rename(&beside, path).with_context(cannot)
 }
 
-fn note(record: &GameRecord, kind: Kind) -> Option<&Value> {
-    let found = record.notes.iter().find(|(other, _)| *other == kind);
+fn note(notes: &[(Kind, Value)], kind: Kind) -> Option<&Value> {
+    let found = notes.iter().find(|(other, _)| *other == kind);
     found.map(|(_, value)| value)
 }
 
-fn trained_games(record: &GameRecord) -> u64 {
-    let note = note(record, Kind::Training);
+fn trained_games(notes: &[(Kind, Value)]) -> u64 {
+    let note = note(notes, Kind::Training);
     note.and_then(|note| note["progress"]["games"].as_u64())
         .unwrap_or(0)
 }
 
-fn show(signature: &str, record: &GameRecord, output: Output) -> anyhow::Result<()> {
-    let progress = note(record, Kind::Training).map(|note| &note["progress"]);
-    let kinds: Vec<&str> = record.notes.iter().map(|(kind, _)| kind.name()).collect();
-    let parameters = note(record, Kind::Parameters).map(|note| &note["parameters"]);
+fn show(
+    signature: &str,
+    notes: &[(Kind, Value)],
+    n_matches: usize,
+    output: Output,
+) -> anyhow::Result<()> {
+    let progress = note(notes, Kind::Training).map(|note| &note["progress"]);
+    let kinds: Vec<&str> = notes.iter().map(|(kind, _)| kind.name()).collect();
+    let parameters = note(notes, Kind::Parameters).map(|note| &note["parameters"]);
     output.object(&json!({
         "signature": signature,
         "notes": kinds,
-        "matches": record.matches.len(),
+        "matches": n_matches,
         "parameters": parameters,
         "training": progress,
     }))?;
     let mut lines = vec![
         format!("signature  {signature}"),
         format!("notes      {}", kinds.join(", ")),
-        format!("matches    {}", record.matches.len()),
+        format!("matches    {n_matches}"),
     ];
     if let Some(progress) = progress {
         lines.push(format!(

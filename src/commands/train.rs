@@ -33,10 +33,11 @@ pub struct TrainArguments {
     /// Hours of training in this run. [default: until Ctrl-C]
     #[arg(long, value_name = "H", value_parser = parse_hours, allow_negative_numbers = true)]
     hours: Option<f64>,
-    /// End once so many games of self-play were made, earlier runs included.
+    /// End after N games of self-play in total, those of earlier runs included.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     games: Option<u64>,
-    /// End once the best generation is so many Elo points above the search without an evaluation.
+    /// End when the best generation is at least E Elo points above the search without an
+    /// evaluation.
     #[arg(long, value_name = "E")]
     until_elo: Option<f64>,
     /// Seconds of a round: self-play, then games against the best generation. Training is kept

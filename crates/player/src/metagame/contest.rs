@@ -153,7 +153,23 @@ impl Contest<'_> {
     }
 }
 
-/// The position after so many random joint moves, or the last one before the end of the game.
+/// A random legal joint move in the state that is set; `None` where a role has no legal move.
+pub(super) fn random_joint_move(
+    reasoner: &mut dyn Reasoner,
+    n_roles: usize,
+    random: &mut Random,
+) -> Option<Vec<MoveId>> {
+    let roles = (0..n_roles).map(RoleId::from_index);
+    let moves = roles.map(|role| {
+        let legal = reasoner.legal_moves(role);
+        let n = u32::try_from(legal.len()).ok().filter(|&n| n > 0)?;
+        legal.get(random.below(n) as usize).copied()
+    });
+    moves.collect()
+}
+
+/// The position after `moves` random joint moves from the initial state. If the game ends sooner,
+/// the last position before its end.
 pub(super) fn random_opening(
     machine: &Arc<dyn Machine>,
     moves: usize,
@@ -164,15 +180,8 @@ pub(super) fn random_opening(
     let mut next = Vec::with_capacity(state.len());
     for _ in 0..moves {
         reasoner.set_state(&state);
-        let roles = (0..machine.info().n_roles()).map(RoleId::from_index);
-        let joint_move: Option<Vec<MoveId>> = roles
-            .map(|role| {
-                let legal = reasoner.legal_moves(role);
-                let n = u32::try_from(legal.len()).ok().filter(|&n| n > 0)?;
-                legal.get(random.below(n) as usize).copied()
-            })
-            .collect();
-        let Some(joint_move) = joint_move else {
+        let n_roles = machine.info().n_roles();
+        let Some(joint_move) = random_joint_move(&mut *reasoner, n_roles, random) else {
             break;
         };
         next.clear();

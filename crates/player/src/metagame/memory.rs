@@ -68,7 +68,8 @@ pub struct GameMemory {
 }
 
 impl GameMemory {
-    /// Opens the memory in this file, of so many games, at this game; also what it holds of it.
+    /// Opens the memory file at `path`, which keeps at most `max_games` games, for the game with
+    /// these rules. Also returns its history; `None` for a new game.
     ///
     /// # Errors
     /// The file cannot be used.

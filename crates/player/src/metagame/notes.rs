@@ -29,7 +29,9 @@ use panza_search::learning::evaluation::{
 };
 
 /// Facts above which evaluations are not stored: their rows would fill the file.
-const MAX_FACTS: usize = 2000;
+pub(super) const MAX_FACTS: usize = 2000;
+/// Training games above which a note is no note of a training.
+pub(super) const MAX_GAMES: usize = 1 << 40;
 
 /// The notes of a study, by kind. None of one that has only taken over what long training left.
 pub fn notes(info: &dyn GameInfo, study: &Study) -> Vec<(Kind, Value)> {
@@ -211,7 +213,9 @@ pub(super) fn read_evaluation(
         .flatten();
     Some(Known {
         evaluation,
-        games: usize::try_from(note["games"].as_u64()?).ok()?,
+        games: usize::try_from(note["games"].as_u64()?)
+            .ok()
+            .filter(|&games| games <= MAX_GAMES)?,
         sums,
     })
 }

@@ -21,7 +21,7 @@ use serde_json::{Value, json};
 use super::contest::{Contest, MoveBudget, random_opening};
 use super::history::{GameHistory, term, term_text};
 use super::move_order::move_order;
-use super::notes::{evaluation_note, notes, prior_study, read_evaluation};
+use super::notes::{MAX_FACTS, MAX_GAMES, evaluation_note, notes, prior_study, read_evaluation};
 use super::parameters::Parameters;
 use super::sprt::{Hypotheses, PairTally, Verdict, elo};
 use super::structure::{STEPS, Structure};
@@ -33,6 +33,7 @@ use panza_machine::machine::random::Random;
 use panza_machine::structure::prospects::Prospects;
 use panza_machine::structure::step_budget::StepBudget;
 use panza_machine::structure::tuples::Tuples;
+use panza_search::learning::evaluation::Evaluation;
 use panza_search::learning::{Deadline, Known, Learned, LearningBudget, learn};
 use panza_search::search::SearchConfig;
 use panza_sync::budget::Budget;
@@ -61,8 +62,12 @@ const TEST_OPENING: u32 = 6;
 /// Positions of the book, and what may be lacking to an even value there, in points.
 const MAX_OPENINGS: usize = 500;
 const EVEN: f32 = 25.0;
+/// Training steps of a game, at most.
+const MAX_LENGTH: u64 = 1 << 16;
 /// Tests that are kept.
 const MAX_TESTS: usize = 2000;
+/// Generations above which a note is no note of a training.
+const MAX_GENERATIONS: u32 = 1_000_000;
 /// Scores at which Elo differences are cut off.
 const MOST_SCORE: f64 = 0.99;
 
@@ -120,6 +125,20 @@ pub struct Progress {
     pub tests: Vec<Test>,
 }
 
+impl Progress {
+    /// The progress in a note of a training; `None` if it is damaged.
+    pub fn from_note(note: &Value) -> Option<Self> {
+        let progress = Self::deserialize(&note["progress"]).ok()?;
+        let is_sound = progress.games <= MAX_GAMES
+            && progress.generation <= MAX_GENERATIONS
+            && progress.tests.len() <= MAX_TESTS
+            && progress.samples <= MAX_GAMES as u64 * MAX_LENGTH
+            && progress.seconds.is_finite()
+            && progress.elo.is_finite();
+        is_sound.then_some(progress)
+    }
+}
+
 /// What a round came to.
 #[derive(Clone, Debug)]
 pub struct RoundReport {
@@ -136,7 +155,6 @@ pub struct RoundReport {
 }
 
 /// An evaluation with its settings.
-#[derive(Clone)]
 struct Player {
     known: Known,
     parameters: Parameters,
@@ -144,8 +162,10 @@ struct Player {
 
 /// A test in progress.
 struct Pending {
-    player: Player,
     learned: Learned,
+    /// The settings of both sides.
+    parameters: Parameters,
+    /// What the evaluation is good enough for.
     may: MayTry,
     tally: PairTally,
     /// Rounds of games begun, so that each has other random numbers.
@@ -178,8 +198,12 @@ impl<'a> Training<'a> {
         history: Option<&GameHistory>,
     ) -> Result<Self, &'static str> {
         let info = game.info();
-        if info.facts().is_none() {
-            return Err("it is played on the prover, which has no evaluation");
+        match info.facts() {
+            None => return Err("it is played on the prover, which has no evaluation"),
+            Some(facts) if facts.len() > MAX_FACTS => {
+                return Err("it has too many facts for its evaluation to be kept");
+            }
+            Some(_) => {}
         }
         let budget = Budget {
             until: Some(Instant::now() + STRUCTURE_TIME),
@@ -210,14 +234,15 @@ impl<'a> Training<'a> {
     /// Takes up what notes hold.
     fn recall(&mut self, history: &GameHistory) {
         let info = self.game.info();
-        let prior = prior_study(info, history, || find_prospects(self.game));
+        let prospects = || self.prospects.as_deref().cloned();
+        let prior = prior_study(info, history, prospects);
         let note = history.note(Kind::Training);
-        let progress = note.and_then(|note| Progress::deserialize(&note["progress"]).ok());
+        let progress = note.and_then(Progress::from_note);
         let (Some(prior), Some(note), Some(progress)) = (prior, note, progress) else {
             return;
         };
+        let newest = read_evaluation(info, &note["newest"], prospects);
         self.progress = progress;
-        let newest = read_evaluation(info, &note["newest"], || find_prospects(self.game));
         self.newest = Some(newest.unwrap_or_else(|| prior.known.clone()));
         self.best = prior.trained.map(|trained| Player {
             known: prior.known,
@@ -268,11 +293,7 @@ impl<'a> Training<'a> {
         let learned = learned.ok_or("it has too many roles")?;
         let play_seconds = begin.elapsed().as_secs_f64();
         let correlation = learned.validation.evaluation;
-        self.newest = Some(Known {
-            evaluation: learned.evaluation.clone(),
-            games: learned.games,
-            sums: Some(learned.sums.clone()),
-        });
+        self.newest = Some(known(&learned));
         self.progress.games = learned.games;
         self.progress.samples += learned.samples;
         self.add_openings(&learned);
@@ -336,15 +357,8 @@ impl<'a> Training<'a> {
             false => Parameters::for_tests(),
         };
         Pending {
-            player: Player {
-                known: Known {
-                    evaluation: learned.evaluation.clone(),
-                    games: learned.games,
-                    sums: Some(learned.sums.clone()),
-                },
-                parameters,
-            },
             learned,
+            parameters,
             may,
             tally: PairTally::default(),
             begun: 0,
@@ -355,17 +369,16 @@ impl<'a> Training<'a> {
     fn play_test(&mut self, end: Instant, plan: &RoundPlan<'_>) -> Option<bool> {
         let mut pending = self.pending.take()?;
         let config = self.structure.apply(self.config.clone());
-        let with = |player: &Player, parameters: Parameters| {
-            let evaluation = Arc::new(player.known.evaluation.clone());
-            parameters.apply(&config, Some(&evaluation))
+        let with = |evaluation: &Evaluation| {
+            let evaluation = Arc::new(evaluation.clone());
+            pending.parameters.apply(&config, Some(&evaluation))
         };
-        let parameters = pending.player.parameters;
         let contest = Contest {
             machine: &self.game.machine,
             configs: [
-                with(&pending.player, parameters),
+                with(&pending.learned.evaluation),
                 match &self.best {
-                    Some(best) => with(best, parameters),
+                    Some(best) => with(&best.known.evaluation),
                     None => config.clone(),
                 },
             ],
@@ -421,8 +434,8 @@ impl<'a> Training<'a> {
     /// Ends the test; a stronger evaluation is the next generation.
     fn end_test(&mut self, is_stronger: bool, plan: &RoundPlan<'_>) -> Option<Test> {
         let Pending {
-            mut player,
             learned,
+            mut parameters,
             may,
             tally,
             ..
@@ -437,13 +450,16 @@ impl<'a> Training<'a> {
             tuning::tune(
                 &self.game.machine,
                 &config,
-                &Arc::new(player.known.evaluation.clone()),
+                &Arc::new(learned.evaluation.clone()),
                 learned.mean_length,
                 may,
                 (until, plan.cancelled),
-                &mut player.parameters,
+                &mut parameters,
             );
-            self.best = Some(player);
+            self.best = Some(Player {
+                known: known(&learned),
+                parameters,
+            });
         }
         let test = Test {
             games: learned.games,
@@ -490,5 +506,14 @@ impl<'a> Training<'a> {
         let mut found = notes(info, &study);
         found.push((Kind::Training, training));
         Some(found)
+    }
+}
+
+/// What training goes on with.
+fn known(learned: &Learned) -> Known {
+    Known {
+        evaluation: learned.evaluation.clone(),
+        games: learned.games,
+        sums: Some(learned.sums.clone()),
     }
 }

@@ -14,14 +14,15 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::history::StoredNames;
-use super::notes::prior_study;
+use super::notes::read_evaluation;
+use super::parameters::Parameters;
 use super::plan_note::PlanNote;
 use super::study::find_prospects;
 use super::training::Progress;
 use crate::memory::{GameRecord, Kind, MOST_NOTE_BYTES};
 use panza_machine::build::{BuildBudget, build};
 use panza_machine::structure::signature;
-use panza_rules::gdl::{self, Severity};
+use panza_rules::gdl::{self, Rules, Severity};
 
 /// The version of the format.
 const VERSION: u32 = 1;
@@ -59,11 +60,20 @@ pub fn export(signature: &str, record: &GameRecord) -> serde_json::Result<String
     })
 }
 
-/// The signature and the record in a file.
+/// What a file holds.
+#[derive(Clone, Debug)]
+pub struct Imported {
+    /// The rules, in canonical names.
+    pub rules: Rules,
+    /// The notes in the names of these rules.
+    pub notes: Vec<(Kind, Value)>,
+}
+
+/// Reads a file and checks it.
 ///
 /// # Errors
 /// What is wrong with it.
-pub fn import(text: &str) -> Result<(String, GameRecord), String> {
+pub fn import(text: &str) -> Result<Imported, String> {
     let file: GameFile = serde_json::from_str(text)
         .map_err(|error| format!("it is no file of `panza memory export`: {error}"))?;
     if file.panza_memory != VERSION {
@@ -96,12 +106,11 @@ pub fn import(text: &str) -> Result<(String, GameRecord), String> {
         notes,
         matches: Vec::new(),
     };
-    check(&file.signature, &record)?;
-    Ok((file.signature, record))
+    check(&file.signature, record)
 }
 
 /// Whether the text is that of a game with this signature, and the notes fit the game.
-fn check(claimed: &str, record: &GameRecord) -> Result<(), String> {
+fn check(claimed: &str, record: GameRecord) -> Result<Imported, String> {
     let (rules, diagnostics) = gdl::load(&record.text);
     if let Some(fault) = diagnostics
         .iter()
@@ -115,27 +124,32 @@ fn check(claimed: &str, record: &GameRecord) -> Result<(), String> {
             "its rules have the signature {signature}; it says {claimed}"
         ));
     }
-    let names = StoredNames::new(&rules, signature, canonical, Some(record));
-    let history = names.history(record.clone());
+    let kinds: Vec<Kind> = record.notes.iter().map(|(kind, _)| *kind).collect();
+    let names = StoredNames::new(&rules, signature, canonical, Some(&record));
+    let history = names.history(record);
     let budget = BuildBudget {
         until: Instant::now() + BUILD_TIME,
         memory: BUILD_MEMORY,
         cancelled: std::sync::Arc::default(),
     };
     let game = build(&rules, &budget).map_err(|why| format!("its game cannot be built: {why}"))?;
-    for (kind, _) in &record.notes {
-        let note = history.note(*kind);
+    let is_evaluation =
+        |note: &Value| read_evaluation(game.info(), note, || find_prospects(&game)).is_some();
+    for kind in kinds {
+        let note = history.note(kind);
         let fits = note.is_some_and(|note| match kind {
-            Kind::Parameters => note["parameters"].is_object(),
-            Kind::Evaluation => {
-                prior_study(game.info(), &history, || find_prospects(&game)).is_some()
-            }
+            Kind::Parameters => Parameters::deserialize(&note["parameters"])
+                .is_ok_and(|parameters| parameters.are_sound()),
+            Kind::Evaluation => is_evaluation(note),
             Kind::Plan => PlanNote::from_json(note).is_some(),
-            Kind::Training => Progress::deserialize(&note["progress"]).is_ok(),
+            Kind::Training => Progress::from_note(note).is_some() && is_evaluation(&note["newest"]),
         });
         if !fits {
             return Err(format!("its note on {} does not fit the game", kind.name()));
         }
     }
-    Ok(())
+    Ok(Imported {
+        notes: history.notes,
+        rules,
+    })
 }

@@ -15,11 +15,11 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
-use super::contest::{Contest, MAX_MOVES, MoveBudget};
+use super::contest::{Contest, MAX_MOVES, MoveBudget, random_joint_move};
 use super::parameters::Parameters;
 use panza_machine::machine::Machine;
 use panza_machine::machine::random::Random;
-use panza_rules::ids::{Id, MoveId, RoleId};
+use panza_rules::ids::{Id, RoleId};
 use panza_search::learning::evaluation::Evaluation;
 use panza_search::search::SearchConfig;
 
@@ -171,18 +171,14 @@ fn choosers(machine: &Arc<dyn Machine>, seed: u64) -> f64 {
             if reasoner.is_terminal() {
                 break;
             }
-            let roles = (0..machine.info().n_roles()).map(RoleId::from_index);
-            let joint_move: Option<Vec<MoveId>> = roles
-                .map(|role| {
-                    let legal = reasoner.legal_moves(role);
-                    n_choices += usize::from(legal.len() > 1);
-                    let n = u32::try_from(legal.len()).ok().filter(|&n| n > 0)?;
-                    legal.get(random.below(n) as usize).copied()
-                })
-                .collect();
-            let Some(joint_move) = joint_move else {
+            let n_roles = machine.info().n_roles();
+            let roles = (0..n_roles).map(RoleId::from_index);
+            let choosing = roles.filter(|&role| reasoner.legal_moves(role).len() > 1);
+            let n_choosing = choosing.count();
+            let Some(joint_move) = random_joint_move(&mut *reasoner, n_roles, &mut random) else {
                 break;
             };
+            n_choices += n_choosing;
             n_moves += 1;
             let mut next = Vec::with_capacity(state.len());
             reasoner.next_state(&joint_move, &mut next);

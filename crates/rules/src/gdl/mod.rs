@@ -21,6 +21,7 @@ pub mod lines;
 pub mod read;
 mod recover;
 pub mod rules;
+mod scope;
 pub mod sexpr;
 pub mod span;
 pub mod symbols;

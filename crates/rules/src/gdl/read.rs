@@ -15,6 +15,7 @@ use super::formula::{
     size_of_atom, size_of_literal, variables_of,
 };
 use super::rules::{Atom, Literal, Rule, Rules, Term};
+use super::scope::Scope;
 use super::sexpr::{MAX_DEPTH, Sexpr};
 use super::span::Span;
 use crate::ids::Symbol;
@@ -89,24 +90,6 @@ struct Reader {
     helpers: usize,
     helper_prefix: String,
     copies: Copies,
-}
-
-#[derive(Default)]
-struct Scope {
-    names: Vec<Box<str>>,
-    numbers: HashMap<Box<str>, u32>,
-}
-
-impl Scope {
-    fn variable(&mut self, name: &str) -> u32 {
-        if let Some(&number) = self.numbers.get(name) {
-            return number;
-        }
-        let number = self.names.len() as u32;
-        self.names.push(name.into());
-        self.numbers.insert(name.into(), number);
-        number
-    }
 }
 
 impl Reader {

@@ -11,6 +11,9 @@
 //! A new evaluation is first trained both on facts alone and with the prospects of roles, and goes
 //! on with what predicts the next games better. Prospects that cost too much are left out.
 //!
+//! Moves may be searched first: each tree of a game grows by best-first minimax on the evaluation,
+//! the trees of all games in step. Games may begin in given positions.
+//!
 //! Several threads have games and weights of their own, which are averaged again and again.
 //!
 //! Invariants: with one thread the same machine, seed and number of games give the same weights;

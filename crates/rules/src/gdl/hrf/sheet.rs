@@ -4,10 +4,11 @@
 //! is looked up in the state. Conditions with `|` become several clauses. Terms have the names of
 //! KIF ([`super::names`]) and variables that are numbered by sentence.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use super::super::diagnostic::{Diagnostic, brief};
 use super::super::rules::{Atom, Term};
+use super::super::scope::Scope;
 use super::super::span::Span;
 use super::super::symbols::Symbols;
 use super::names::{CONS, applied_to_nothing, to_kif};
@@ -116,28 +117,6 @@ pub struct Sheet {
 /// A fault that is in the diagnostics.
 struct Reported;
 
-#[derive(Default)]
-struct Scope {
-    names: Vec<Box<str>>,
-    numbers: HashMap<Box<str>, u32>,
-}
-
-impl Scope {
-    fn variable(&mut self, name: &str) -> u32 {
-        let number = self.names.len() as u32;
-        if name == "_" {
-            self.names.push(format!("?_{number}").into());
-            return number;
-        }
-        if let Some(&number) = self.numbers.get(name) {
-            return number;
-        }
-        self.names.push(format!("?{name}").into());
-        self.numbers.insert(name.into(), number);
-        number
-    }
-}
-
 /// Reads the sentences of a sheet.
 pub fn read(sentences: &[Tree]) -> Sheet {
     let mut sheet = Sheet::default();
@@ -181,6 +160,14 @@ fn note_names(tree: &Tree, names: &mut HashSet<Box<str>>) {
         Tree::Operator(_, operands, _) => {
             operands.iter().for_each(|tree| note_names(tree, names));
         }
+    }
+}
+
+/// The number of a variable; each `_` is one of its own.
+fn number_of(variable: &str, scope: &mut Scope) -> u32 {
+    match variable {
+        "_" => scope.fresh("?_"),
+        name => scope.variable(&format!("?{name}")),
     }
 }
 
@@ -315,7 +302,7 @@ impl Sheet {
 
     fn term(&mut self, tree: &Tree, scope: &mut Scope) -> Result<Term, Reported> {
         match tree {
-            Tree::Variable(name, _) => Ok(Term::Variable(scope.variable(name))),
+            Tree::Variable(name, _) => Ok(Term::Variable(number_of(name, scope))),
             Tree::Name(name, _) => Ok(Term::Constant(self.symbols.intern(&to_kif(name)))),
             Tree::Apply(name, arguments, _) if arguments.is_empty() => {
                 let name = applied_to_nothing(name);
