@@ -52,7 +52,7 @@ fn every_request_is_answered_and_in_flight_returns_to_zero() {
 
 #[test]
 fn threads_play_as_well_as_one() {
-    assert_eq!(self_play(&tic_tac_toe(), 5_000, &threaded(2)), [50, 50]);
+    assert_eq!(self_play(&tic_tac_toe(), 20_000, &threaded(2)), [50, 50]);
     let mut search = Search::new(Game::new(Nim::new(2, &[2, 3, 4])), RoleId(0), threaded(2));
     assert_eq!(search.run(iterations(1_000_000)), StopReason::Proven);
     assert_eq!(search.best_move(), Some(mv(0, Nim::mv(2, 3))));
@@ -140,9 +140,9 @@ fn the_stop_flag_and_the_deadline_end_a_run_with_threads() {
     assert_eq!(search.run(limit), StopReason::Flag);
     check_settled(&mut search);
 
-    // The one rollout thread has four requests of 10 ms each, and the deadline is over after the
+    // The one rollout thread has four requests of 100 ms each, and the deadline is over after the
     // first.
-    let playout = Duration::from_millis(10);
+    let playout = Duration::from_millis(100);
     let mut search = Search::new(slow(Endless, playout), RoleId(0), threaded(1));
     let limit = Limit {
         until: Some(Instant::now() + playout),
