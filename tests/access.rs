@@ -151,6 +151,108 @@ fn pages_of_other_origins_send_no_messages() {
     check_ggp(&post(server.address, &named));
 }
 
+/// A message of Gamemaster, with these headers.
+fn relay(address: SocketAddr, headers: &str, body: &str) -> Answer {
+    let length = body.len();
+    let head =
+        format!("POST /gamemaster/message HTTP/1.1\r\n{headers}Content-Length: {length}\r\n");
+    send(address, &format!("{head}\r\n{body}"))
+}
+
+const PING: &str = r#"{"player":"panza","number":1,"content":"ping()"}"#;
+
+#[test]
+fn messages_of_gamemaster_need_the_key_or_our_own_page() {
+    let secret = format!("server.pages_secret={SECRET}");
+    let (server, _root) = logging_server(&[&secret]);
+    let address = server.address;
+    let host = "Host: 127.0.0.1:9147\r\n";
+    let site = "Origin: http://gamemaster.stanford.edu\r\n";
+    let key = format!("Authorization: Bearer {SECRET}\r\n");
+    let page = "panza-page: 1\r\n";
+    for (headers, expected) in [
+        (format!("{host}{site}{key}"), "200"),
+        (
+            format!("{host}Origin: https://gamemaster.stanford.edu\r\n{key}"),
+            "200",
+        ),
+        // Our own page.
+        (
+            format!("{host}Origin: http://127.0.0.1:9147\r\n{page}"),
+            "200",
+        ),
+        (format!("{host}{site}"), "403"),
+        (
+            format!("{host}{site}Authorization: Bearer {SECRET}x\r\n"),
+            "403",
+        ),
+        (format!("{host}Origin: http://evil.example\r\n{key}"), "403"),
+        (format!("{host}Origin: null\r\n{key}"), "403"),
+        (format!("Host: evil.example\r\n{site}{key}"), "403"),
+        (
+            format!("{host}{site}X-Forwarded-For: 192.0.2.1\r\n{key}"),
+            "403",
+        ),
+    ] {
+        let answer = relay(address, &headers, PING);
+        assert_eq!(answer.code(), expected, "{headers}: {}", answer.body);
+    }
+    let answer = relay(address, &format!("{host}{site}{key}"), PING);
+    assert_eq!(
+        answer.body,
+        r#"{"reply":"ready","match":null,"thoughts":null}"#
+    );
+    let allowed = answer.header("access-control-allow-origin");
+    assert_eq!(allowed, Some("http://gamemaster.stanford.edu"));
+    // Nothing else takes messages of that origin.
+    assert_eq!(post(address, &format!("{host}{site}{key}")).code(), "403");
+}
+
+#[test]
+fn gamemaster_may_ask_whether_it_may_send() {
+    let (server, _root) = logging_server(&[]);
+    let options = |origin: &str| {
+        let head = format!("Host: 127.0.0.1:9147\r\nOrigin: {origin}\r\n");
+        let target = "OPTIONS /gamemaster/message HTTP/1.1";
+        send(server.address, &format!("{target}\r\n{head}\r\n"))
+    };
+    let answer = options("http://gamemaster.stanford.edu");
+    let headers = answer.header("access-control-allow-headers").unwrap();
+    assert_eq!(headers, "Content-Type, Authorization");
+    assert_eq!(
+        answer.header("access-control-allow-private-network"),
+        Some("true")
+    );
+    let answer = options("http://evil.example");
+    let headers = answer.header("access-control-allow-headers").unwrap();
+    assert_eq!(headers, "Content-Type");
+    assert_eq!(answer.header("access-control-allow-private-network"), None);
+}
+
+#[test]
+fn faulty_messages_of_gamemaster_say_what_was_expected() {
+    let (server, _root) = logging_server(&[]);
+    let headers = "Host: 127.0.0.1:9147\r\npanza-page: 1\r\n";
+    let deep = format!("start(x,ruleset(p({}),10,10)", "(".repeat(100_000));
+    let wide = format!("start(x,ruleset({}),1e400,-1)", "p,".repeat(100_000));
+    for (content, expected) in [
+        ("", "expected ping()"),
+        ("play(mark(1,1))", "not known"),
+        ("start(x,ruleset(role(x)),10,10)", "ruleset:"),
+        (&deep, "expected ping()"),
+        (&wide, "the seconds of a clock"),
+    ] {
+        let body = serde_json::json!({ "player": "p", "number": 1, "content": content });
+        let answer = relay(server.address, headers, &body.to_string());
+        assert_eq!(answer.code(), "400", "{}", answer.body);
+        assert!(answer.body.contains(expected), "{}", answer.body);
+        server.assert_available();
+    }
+    for body in ["", "{", r#"{"player":"p","number":-1,"content":"ping()"}"#] {
+        assert_eq!(relay(server.address, headers, body).code(), "400", "{body}");
+    }
+}
+
 #[test]
 fn a_get_asks_for_nothing_but_info() {
     let (server, _root) = logging_server(&[]);

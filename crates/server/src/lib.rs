@@ -2,7 +2,7 @@
 //!
 //! [`server`] reads messages and serves pages, [`table`] has the games that people play in a
 //! browser, [`preview`] a look at rules that are being written, [`games`] the rulesheets that come
-//! with the program.
+//! with the program, [`gamemaster`] the messages of Gamemaster.
 //!
 //! Invariants: nothing that a client sends panics, delays a match or allocates without a bound.
 //!
@@ -11,6 +11,7 @@
 #![forbid(unsafe_code)]
 
 pub mod games;
+pub mod gamemaster;
 pub mod preview;
 pub mod table;
 pub mod server;

@@ -87,6 +87,7 @@ pub const KEYS: &[Key] = keys! {
     server.pages_secret, "none", Kind::Secret;
     server.host_names, "none", Kind::HostNames;
     server.origins, "none", Kind::Origins;
+    server.gamemaster_origins, "none", Kind::Origins;
     server.max_message_bytes, "bytes", integer(65_536, 1_073_741_824);
     server.read_timeout_seconds, "seconds", number(0.1, 600.0);
     server.max_clock_seconds, "seconds", number(1.0, 604_800.0);

@@ -72,6 +72,8 @@ pub struct ServerSettings {
     pub host_names: HostNames,
     /// The origins of pages that may send messages and show the log viewer in a frame.
     pub origins: Origins,
+    /// The origins of Gamemaster's pages, of which one that shows the key may pass its messages on.
+    pub gamemaster_origins: Origins,
     /// The longest request body that is read, in bytes.
     pub max_message_bytes: usize,
     /// How long a client may take to send a whole request.

@@ -2,7 +2,7 @@
 //!
 //! A page in a browser sends requests with the browser's address, which may be this machine. So
 //! messages of pages are taken only from the player's own pages and from the origins of the
-//! settings.
+//! settings; those of Gamemaster come through a door of their own.
 //!
 //! A hostile page in a browser can give a name of its own the address of this machine, and is then
 //! of the same origin as the player (DNS rebinding). Its requests bear that name as their Host. So
@@ -16,6 +16,7 @@ use std::net::{IpAddr, Ipv6Addr};
 use hyper::Request;
 use hyper::header::{self, HeaderName, HeaderValue};
 
+use super::relay::{Door, PATH};
 use super::request::{Came, is_message_target, parameter};
 use panza_player::config::{HostNames, Networks, Origins, Secret, ServerSettings};
 
@@ -43,6 +44,7 @@ pub(super) struct Access {
     host_names: HostNames,
     origins: Origins,
     secret: Secret,
+    door: Door,
 }
 
 impl Access {
@@ -52,6 +54,7 @@ impl Access {
             host_names: settings.host_names.clone(),
             origins: settings.origins.clone(),
             secret: settings.pages_secret.clone(),
+            door: Door::new(settings),
         }
     }
 
@@ -65,7 +68,8 @@ impl Access {
         }
         let is_post = request.method().as_str().eq_ignore_ascii_case("POST");
         let is_message = is_post || is_message_target(request);
-        if is_post && self.is_foreign(request) {
+        let is_relayed = request.uri().path() == PATH && self.door.origin(request).is_some();
+        if is_post && !is_relayed && self.is_foreign(request) {
             return Some(FOREIGN_ORIGIN);
         }
         if is_message && is_browser(request) && !self.knows_host(request) {
@@ -93,6 +97,11 @@ impl Access {
                 .is_some_and(|(address, host)| address.as_bytes().eq_ignore_ascii_case(host));
             !is_own && !self.origins.contain(origin)
         })
+    }
+
+    /// The door for the page that plays in Gamemaster.
+    pub fn door(&self) -> &Door {
+        &self.door
     }
 
     /// The origins of pages that may show the viewer in a frame, beside our own.

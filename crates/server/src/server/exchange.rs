@@ -18,9 +18,12 @@ use super::body::{Bodies, Body, SHORT, Unread, read_on};
 use super::connections::Progress;
 use super::message::{self, Head, Word};
 use super::pages::{Asked, Page, Pages, unframed};
+use super::relay::{self, Relay, Relayed, Thoughts};
 use super::request::{Came, asks_to_keep_alive, is_message_target, manager, target};
+use crate::gamemaster::{Gamemaster, Passed, Said};
 use panza_player::config::Settings;
 use panza_player::player::{Answer, Manager, Message, Player, Reply, Status};
+use panza_player::telemetry::Part;
 use panza_sync::allocator;
 
 /// Bytes of a message in the log.
@@ -31,6 +34,10 @@ const LONGEST_MOVES: usize = 1 << 20;
 const LONGEST_FROM_PAGE: usize = 2 << 20;
 /// Long messages that are parsed at the same time.
 const LONG_PARSES: usize = 1;
+/// Most time that a message of Gamemaster can have waited in its page.
+const LONGEST_WAY: Duration = Duration::from_secs(60);
+/// Bytes at the end of a series in which its last line is looked for.
+const SERIES_TAIL: usize = 16 * 1024;
 
 /// Pages made at the same time: cheap ones, and those that read and pack a whole match.
 const LIGHT_PAGES: usize = 8;
@@ -38,6 +45,7 @@ const HEAVY_PAGES: usize = 1;
 
 pub(super) struct Exchange {
     player: Player,
+    gamemaster: Arc<Gamemaster>,
     access: Access,
     pages: Pages,
     has_pages: bool,
@@ -58,6 +66,8 @@ struct Outcome {
     given: Option<Instant>,
     /// Sent instead of the text.
     page: Option<Box<Page>>,
+    /// The origin of the page of Gamemaster that asks.
+    origin: Option<HeaderValue>,
 }
 
 impl Outcome {
@@ -68,6 +78,7 @@ impl Outcome {
             text: text.into(),
             given: None,
             page: None,
+            origin: None,
         }
     }
 
@@ -90,10 +101,12 @@ impl Outcome {
 
 impl Exchange {
     pub fn new(player: Player, settings: &Settings) -> Self {
-        let pages = Pages::new(player.clone(), settings);
+        let access = Access::new(&settings.server);
+        let pages = Pages::new(player.clone(), settings, access.clone());
         Self {
-            access: Access::new(&settings.server),
+            access,
             pages,
+            gamemaster: Arc::default(),
             has_pages: settings.server.game_port_pages,
             player,
             light_pages: Arc::new(Semaphore::new(LIGHT_PAGES)),
@@ -125,7 +138,10 @@ impl Exchange {
         let received = progress.began().unwrap_or_else(Instant::now);
         let keeps_alive = asks_to_keep_alive(&request);
         let method = request.method().clone();
+        let is_relayed = !came.at_log_service && request.uri().path() == relay::PATH;
+        let origin = self.access.door().origin(&request).filter(|_| is_relayed);
         let outcome = self.outcome(request, came, progress, received).await;
+        let outcome = Outcome { origin, ..outcome };
         // No clock runs for a page, so its connection may be closed for another.
         if keeps_alive || outcome.page.is_some() {
             progress.rest();
@@ -157,9 +173,19 @@ impl Exchange {
         let manager = manager(&request, peer);
         let has_pages = self.has_pages || came.at_log_service;
         let is_for_pages = has_pages && method == "POST" && Pages::takes_posts(&asked);
+        let is_relayed =
+            self.has_pages && !came.at_log_service && method == "POST" && asked.path == relay::PATH;
+        if is_relayed {
+            let is_here = asked.is_from_here && !asked.names_unknown_host;
+            let door = self.access.door();
+            if let Some(why) = door.refusal(&request, is_here, asked.is_own_page) {
+                read_on(request.into_body(), SHORT);
+                return Outcome::fault(StatusCode::FORBIDDEN, why);
+            }
+        }
         // The body is always read, so that a client that writes before it reads sees the answer.
         let deadline = received + self.read_timeout;
-        let allow = |first: &[u8]| match is_for_pages {
+        let allow = |first: &[u8]| match is_for_pages || is_relayed {
             true => Ok(LONGEST_FROM_PAGE),
             false => self.allow_long(first, peer),
         };
@@ -171,6 +197,7 @@ impl Exchange {
         progress.answer();
         match method.as_str() {
             "OPTIONS" => Outcome::ggp(""),
+            "POST" if is_relayed => self.relayed(body, received).await,
             "POST" if is_for_pages => self.show(asked, Some(body.bytes)).await,
             "POST" if came.at_log_service => {
                 let text =
@@ -346,20 +373,97 @@ impl Exchange {
         }
     }
 
-    /// Passes a message to the player and waits for the answer.
-    async fn answer(&self, mut message: Message, manager: Manager, peer: SocketAddr) -> Outcome {
+    /// Passes a message of Gamemaster on, and writes the answer in its dialect.
+    async fn relayed(&self, body: Body, received: Instant) -> Outcome {
+        let gamemaster = Arc::clone(&self.gamemaster);
+        let read = tokio::task::spawn_blocking(move || {
+            let relayed = Relayed::read(&body.bytes)?;
+            tracing::debug!(
+                player = relayed.player,
+                number = relayed.number,
+                "received {}",
+                escaped(relayed.content.as_bytes())
+            );
+            let waited = Duration::from_millis(relayed.waited).min(LONGEST_WAY);
+            gamemaster.read(Said {
+                player: &relayed.player,
+                number: relayed.number,
+                content: &relayed.content,
+                received: received.checked_sub(waited).unwrap_or(received),
+            })
+        });
+        let passed = match read.await {
+            Ok(Ok(passed)) => passed,
+            Ok(Err(fault)) => return Outcome::fault(StatusCode::BAD_REQUEST, fault),
+            Err(error) => {
+                tracing::error!("a message of Gamemaster could not be read: {error}");
+                let text = "reading this message failed";
+                return Outcome::fault(StatusCode::INTERNAL_SERVER_ERROR, text);
+            }
+        };
+        let match_id = self.gamemaster.match_id();
+        let (reply, given) = match passed {
+            Passed::Answered(reply) => (Ok(reply), None),
+            Passed::Messages(messages) => {
+                let mut last = None;
+                for message in messages {
+                    last = self.ask(message).await;
+                }
+                let (answer, given) = last.unwrap_or((Answer::Busy, Instant::now()));
+                (self.gamemaster.answer(&answer), Some(given))
+            }
+        };
+        match reply {
+            Ok(reply) => Outcome {
+                given,
+                ..Outcome::page(Page::json(&self.relay(reply, match_id).await))
+            },
+            Err(why) => Outcome::fault(StatusCode::CONFLICT, why),
+        }
+    }
+
+    /// A reply, with what the log of the match says by now.
+    async fn relay(&self, reply: Option<String>, match_id: Option<String>) -> Relay {
+        let archive = self.player.archive();
+        let read = tokio::task::spawn_blocking(move || {
+            let entry = archive.find(&match_id?)?;
+            let length = archive.slice(&entry.folder, Part::Series, u64::MAX, 0);
+            let from = length.map_or(0, |(_, length)| length.saturating_sub(SERIES_TAIL as u64));
+            let tail = archive.slice(&entry.folder, Part::Series, from, SERIES_TAIL);
+            let thoughts = tail.ok().and_then(|(tail, _)| Thoughts::of_series(&tail));
+            Some((entry.folder.clone(), thoughts))
+        });
+        let found = read.await.ok().flatten();
+        let (folder, thoughts) = found.map_or((None, None), |(folder, it)| (Some(folder), it));
+        Relay {
+            reply,
+            folder,
+            thoughts,
+        }
+    }
+
+    /// Passes a message to the player and waits for the answer. Only a defect of the player loses
+    /// it.
+    async fn ask(&self, message: Message) -> Option<(Answer, Instant)> {
         let (sender, receiver) = oneshot::channel();
         let reply: Reply = Box::new(move |answer| {
             // The client may have hung up.
             let _ = sender.send((answer, Instant::now()));
         });
+        self.player.handle(message, reply);
+        let answer = receiver.await.ok();
+        if answer.is_none() {
+            tracing::error!("the player gave no answer");
+        }
+        answer
+    }
+
+    /// Passes a message of a game manager to the player, and answers it.
+    async fn answer(&self, mut message: Message, manager: Manager, peer: SocketAddr) -> Outcome {
         if let Message::Start(start) = &mut message {
             start.manager = manager;
         }
-        self.player.handle(message, reply);
-        let Ok((answer, given)) = receiver.await else {
-            // Only a defect of the player loses a reply.
-            tracing::error!(%peer, "the player gave no answer");
+        let Some((answer, given)) = self.ask(message).await else {
             return Outcome::ggp("busy");
         };
         let outcome = match answer {
@@ -393,46 +497,71 @@ impl Exchange {
     }
 
     fn response(&self, outcome: Outcome, keeps_alive: bool) -> Response<Sent> {
-        if let Some(page) = outcome.page {
-            return page_response(*page, keeps_alive);
-        }
-        let content_type = if outcome.is_ggp {
-            "text/acl"
-        } else {
-            "text/plain; charset=utf-8"
+        let given = outcome.given.map(|given| (given, self.player.clone()));
+        let origin = outcome.origin.clone();
+        let mut response = match outcome.page {
+            Some(page) => page_response(*page, given, keeps_alive),
+            None => message_response(outcome, given, keeps_alive),
         };
-        let body = Sent {
-            bytes: Bytes::from(outcome.text),
-            given: outcome.given.map(|given| (given, self.player.clone())),
-        };
-        let length = HeaderValue::from(body.bytes.len());
-        let mut response = Response::new(body);
-        *response.status_mut() = outcome.status;
-        let headers = response.headers_mut();
-        let mut set = |name: HeaderName, value: &'static str| {
-            headers.insert(name, HeaderValue::from_static(value));
-        };
-        set(header::CONTENT_TYPE, content_type);
-        set(header::ACCESS_CONTROL_ALLOW_ORIGIN, "*");
-        set(header::ACCESS_CONTROL_ALLOW_METHODS, "POST, GET, OPTIONS");
-        set(header::ACCESS_CONTROL_ALLOW_HEADERS, "Content-Type");
-        set(header::ACCESS_CONTROL_MAX_AGE, "86400");
-        if outcome.status == StatusCode::METHOD_NOT_ALLOWED {
-            set(header::ALLOW, "POST, GET, OPTIONS");
+        if let Some(origin) = origin {
+            let headers = response.headers_mut();
+            headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
+            headers.insert(header::VARY, HeaderValue::from_static("Origin"));
+            let names = HeaderValue::from_static("Content-Type, Authorization");
+            headers.insert(header::ACCESS_CONTROL_ALLOW_HEADERS, names);
+            // Browsers ask for this before a page of the network may reach this machine.
+            let name = HeaderName::from_static("access-control-allow-private-network");
+            headers.insert(name, HeaderValue::from_static("true"));
         }
-        if !keeps_alive {
-            set(header::CONNECTION, "close");
-        }
-        headers.insert(header::CONTENT_LENGTH, length);
         response
     }
 }
 
-fn page_response(page: Page, keeps_alive: bool) -> Response<Sent> {
+fn message_response(
+    outcome: Outcome,
+    given: Option<(Instant, Player)>,
+    keeps_alive: bool,
+) -> Response<Sent> {
+    let content_type = if outcome.is_ggp {
+        "text/acl"
+    } else {
+        "text/plain; charset=utf-8"
+    };
+    let body = Sent {
+        bytes: Bytes::from(outcome.text),
+        given,
+    };
+    let length = HeaderValue::from(body.bytes.len());
+    let mut response = Response::new(body);
+    *response.status_mut() = outcome.status;
+    let headers = response.headers_mut();
+    let mut set = |name: HeaderName, value: &'static str| {
+        headers.insert(name, HeaderValue::from_static(value));
+    };
+    set(header::CONTENT_TYPE, content_type);
+    set(header::ACCESS_CONTROL_ALLOW_ORIGIN, "*");
+    set(header::ACCESS_CONTROL_ALLOW_METHODS, "POST, GET, OPTIONS");
+    set(header::ACCESS_CONTROL_ALLOW_HEADERS, "Content-Type");
+    set(header::ACCESS_CONTROL_MAX_AGE, "86400");
+    if outcome.status == StatusCode::METHOD_NOT_ALLOWED {
+        set(header::ALLOW, "POST, GET, OPTIONS");
+    }
+    if !keeps_alive {
+        set(header::CONNECTION, "close");
+    }
+    headers.insert(header::CONTENT_LENGTH, length);
+    response
+}
+
+fn page_response(
+    page: Page,
+    given: Option<(Instant, Player)>,
+    keeps_alive: bool,
+) -> Response<Sent> {
     let length = HeaderValue::from(page.body.len());
     let mut response = Response::new(Sent {
         bytes: page.body,
-        given: None,
+        given,
     });
     *response.status_mut() = page.status;
     let headers = response.headers_mut();

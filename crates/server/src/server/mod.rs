@@ -23,6 +23,7 @@ mod exchange;
 mod first_line;
 pub mod message;
 mod pages;
+mod relay;
 mod request;
 
 use std::future::Future;

@@ -10,6 +10,7 @@
 //! - `/api/matches/FOLDER/tiltyard`: the same in the form of match databases
 //! - `/play`, `/study`, `/edit`: pages to play on, to study games on and to write rulesheets; what
 //!   they ask is in `tables` and `sheets`
+//! - `/gamemaster`, `/api/gamemaster`: the page that plays in Gamemaster; see `relay`
 //! - `/api/unpack`, by POST: unpacks the log in an object of a match database, for `/viewer`
 //! - `/metrics`, `/healthz`: figures for Prometheus, liveness
 //! - `/MATCH-ID`, on the log service's port: as `/tiltyard`
@@ -116,7 +117,7 @@ impl Page {
         }
     }
 
-    fn json(value: &impl Serialize) -> Self {
+    pub fn json(value: &impl Serialize) -> Self {
         match serde_json::to_vec(value) {
             Ok(bytes) => Self::new(StatusCode::OK, "application/json", bytes),
             Err(error) => Self::failed(&error),
@@ -145,7 +146,7 @@ pub(super) struct Pages {
 }
 
 impl Pages {
-    pub fn new(player: Player, settings: &Settings) -> Self {
+    pub fn new(player: Player, settings: &Settings, access: Access) -> Self {
         let tables = Tables::new(settings, GameBuilders::standard(), player.clone());
         Self {
             archive: player.archive(),
@@ -153,7 +154,7 @@ impl Pages {
             tables,
             name: settings.server.name.as_str().into(),
             pages_for: settings.server.pages_for,
-            access: Access::new(&settings.server),
+            access,
         }
     }
 
@@ -210,6 +211,12 @@ impl Pages {
             ["play"] if self.may_play(asked) => assets::page("play.html", asked),
             ["edit"] if self.may_play(asked) => assets::page("edit.html", asked),
             ["study"] if self.may_play(asked) => assets::page("study.html", asked),
+            ["gamemaster"] if self.may_play(asked) => assets::page("gamemaster.html", asked),
+            ["api", "gamemaster"] if self.may_play(asked) => {
+                let door = self.access.door();
+                let origins: Vec<&str> = door.origins().collect();
+                Page::json(&json!({ "key": door.key(), "origins": origins }))
+            }
             ["api", "games"] if self.may_play(asked) => tables::games(),
             ["api", "games", name] if self.may_play(asked) => sheets::text(name),
             ["api", "tables", table] if self.may_play(asked) => tables::show(&self.tables, table),
@@ -527,7 +534,7 @@ mod tests {
             };
             pages.answer(&asked).status.as_u16()
         };
-        let pages = Pages::new(player.clone(), &settings);
+        let pages = Pages::new(player.clone(), &settings, Access::new(&settings.server));
         for path in ["/", "/matches/live", "/api/matches/ended/log", "/metrics"] {
             let seen = if path == "/metrics" { 200 } else { 404 };
             assert_eq!(status(&pages, path, false, true), 200, "{path}");
@@ -561,7 +568,7 @@ mod tests {
             }
         }
         settings.server.pages_for = PagesFor::All;
-        let pages = Pages::new(player, &settings);
+        let pages = Pages::new(player, &settings, Access::new(&settings.server));
         assert_eq!(status(&pages, "/matches/live", false, false), 200);
         drop(live);
     }

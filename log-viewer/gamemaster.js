@@ -1,0 +1,365 @@
+// The page that plays in Gamemaster. Gamemaster's players are pages that share its origin: a message to a player is
+// written to `localStorage` under the player's identifier, and a reply under the manager's. This page passes each
+// message to Panza, and writes Panza's answer as the reply. Where Panza cannot be reached it plays a legal move of its
+// own, and says so. Saved as one file it works at Gamemaster's origin; opened on Panza's own it shows how to save it.
+//
+// It imports nothing, so that it can be saved with all it needs.
+
+/** Part of each clock that is left to Gamemaster, in milliseconds. */
+const MARGIN = 300;
+/** The longest wait for an answer that has no clock, and the pause before Panza is tried again. */
+const WITHOUT_CLOCK = 5_000;
+const PAUSE = 500;
+/** Messages and turns that are shown at most. */
+const MOST_LINES = 200;
+const MOST_TURNS = 1_000;
+/** Files that a saved page holds, beside its own script and style. */
+const WORKERS = ["gamemaster_clock.js", "gamemaster_rules.js"];
+
+const at = (id) => document.getElementById(id);
+/** The address of Panza, which a saved page holds. */
+const address = document.documentElement.dataset.panza ?? location.origin;
+const isSaved = document.documentElement.dataset.panza !== undefined;
+
+/** A worker from a file of the player, or of the saved page. */
+function worker(name) {
+  const kept = at(name);
+  if (kept === null) return new Worker(`/assets/${name}`);
+  return new Worker(URL.createObjectURL(new Blob([kept.textContent], { type: "text/javascript" })));
+}
+
+/** What stands between the outer commas of `word(...)`: `[word, ...arguments]`, or null. */
+function applied(text) {
+  const found = /^\s*(\w+)\s*\(([\s\S]*)\)\s*$/u.exec(text);
+  if (found === null) return null;
+  const parts = [];
+  let [depth, start, isQuoted] = [0, 0, false];
+  const inner = found[2];
+  for (let index = 0; index < inner.length; index += 1) {
+    const character = inner[index];
+    if (character === '"') isQuoted = !isQuoted;
+    else if (isQuoted) continue;
+    else if ("([".includes(character)) depth += 1;
+    else if (")]".includes(character)) depth -= 1;
+    else if (character === "," && depth === 0) {
+      parts.push(inner.slice(start, index).trim());
+      start = index + 1;
+    }
+    if (depth < 0) return null;
+  }
+  if (depth !== 0 || isQuoted) return null;
+  const last = inner.slice(start).trim();
+  if (last !== "" || parts.length > 0) parts.push(last);
+  return [found[1], ...parts];
+}
+
+/** The message to this page in what was written, `{ number, sender, content }`, or null. */
+function toUs(written) {
+  const envelope = applied(written ?? "");
+  if (envelope === null || envelope[0] !== "message" || envelope.length !== 5) return null;
+  const [, number, sender, receiver, content] = envelope;
+  const isOurs = sender === at("manager").value && receiver === at("player").value;
+  return isOurs && /^\d{1,15}$/u.test(number) ? { number: Number(number), sender, content } : null;
+}
+
+// What Panza answers.
+
+let bridge = null;
+let nextAsk = 0;
+/** Questions that wait for an answer from the window of Panza. */
+const waiting = new Map();
+
+class Refused extends Error {}
+
+/** Asks Panza by a request of this page: the answer's status and text. */
+async function askByRequest(body) {
+  const headers = { "Content-Type": "application/json" };
+  if (isSaved) headers.Authorization = `Bearer ${at("key").value.trim()}`;
+  else headers["panza-page"] = "1";
+  const answer = await fetch(`${address}/gamemaster/message`, { method: "POST", headers, body: JSON.stringify(body) });
+  return { status: answer.status, text: await answer.text() };
+}
+
+/** The same through a window of Panza, where the browser lets no page of the network reach this machine. */
+function askByWindow(body) {
+  if (bridge.closed) return Promise.reject(new Error("Panza's window is closed"));
+  const id = (nextAsk += 1);
+  return new Promise((done) => {
+    waiting.set(id, done);
+    bridge.postMessage({ id, key: at("key").value.trim(), body }, address);
+  });
+}
+
+/** Passes a message on; throws `Refused` with the reason where Panza has one, and another error where it is not reached. */
+async function ask(body) {
+  const { status, text } = await (bridge === null ? askByRequest(body) : askByWindow(body));
+  if (status !== 200) throw new Refused(text.trim());
+  return JSON.parse(text);
+}
+
+// The match.
+
+const clock = worker("gamemaster_clock.js");
+const timers = new Map();
+let nextTimer = 0;
+
+/** Resolves after so many milliseconds, in a page of the background too. */
+function after(milliseconds) {
+  const id = (nextTimer += 1);
+  return new Promise((done) => {
+    timers.set(id, done);
+    clock.postMessage({ id, after: milliseconds });
+  });
+}
+
+clock.addEventListener("message", ({ data: { id } }) => {
+  timers.get(id)?.();
+  timers.delete(id);
+});
+
+let rules = null;
+let playClock = 0;
+/** The last legal move of our own that was found: a promise. */
+let ownMove = Promise.resolve(null);
+
+/** Asks the worker with the rules; a worker that is still busy with the last question answers later. */
+function askRules(question) {
+  const asked = rules;
+  return new Promise((done) => {
+    asked.addEventListener("message", ({ data }) => done(data.move), { once: true });
+    asked.postMessage(question);
+  });
+}
+
+function beginRules(role, ruleset) {
+  rules?.terminate();
+  rules = worker("gamemaster_rules.js");
+  const sentences = applied(ruleset)?.slice(1) ?? [];
+  ownMove = askRules({ do: "start", role, rules: sentences.join("\n") });
+}
+
+function reply(message, text) {
+  const line = `message(${message.number},${at("player").value},${message.sender},${text})`;
+  localStorage.setItem(message.sender, line);
+  note(line);
+}
+
+function say(text) {
+  at("says").textContent = text;
+}
+
+function complain(why) {
+  at("problem").textContent = why;
+  at("bridge").hidden = !isSaved || bridge !== null;
+}
+
+function note(line) {
+  const lines = at("messages").textContent.split("\n").slice(1 - MOST_LINES);
+  at("messages").textContent = [...lines, line].join("\n");
+}
+
+/** Adds a row to the list of turns. */
+function show(message, what, last, answer, took, from) {
+  const row = document.createElement("tr");
+  const seconds = took === null ? "" : `${(took / 1000).toFixed(2)} s`;
+  for (const text of [message.number, last, answer, seconds, from]) row.insertCell().textContent = text;
+  row.dataset.what = what;
+  at("turns").append(row);
+  while (at("turns").rows.length > MOST_TURNS) at("turns").deleteRow(0);
+}
+
+function showThoughts(found) {
+  const thoughts = at("thoughts");
+  thoughts.replaceChildren();
+  if (found.thoughts !== null) {
+    const { move, value, iterations_per_second: rate } = found.thoughts;
+    const figures = `Panza would play ${move}, worth ${value.toFixed(1)}, at ${Math.round(rate)} iterations a second. `;
+    thoughts.append(figures);
+  }
+  if (found.match !== null) {
+    const link = document.createElement("a");
+    link.href = `${address}/matches/${encodeURIComponent(found.match)}`;
+    link.target = "_blank";
+    link.rel = "noopener";
+    link.textContent = "See what Panza thinks";
+    thoughts.append(link);
+  }
+}
+
+/** Asks Panza until it answers or the time is over: `{ found }`, or `{ why }` where it does not play. */
+async function answerOfPanza(message, began, due) {
+  for (;;) {
+    const waited = Math.round(performance.now() - began);
+    const body = { player: at("player").value, number: message.number, content: message.content, waited };
+    try {
+      return { found: await ask(body) };
+    } catch (error) {
+      if (error instanceof Refused) return { why: error.message };
+      const left = due - performance.now();
+      if (left < 2 * PAUSE) return { why: `Panza cannot be reached at ${address}` };
+      complain(`Panza cannot be reached at ${address}; it is tried again`);
+      await after(PAUSE);
+    }
+  }
+}
+
+/** The answer of Panza, or by the end of the clock the reason why there is none. */
+async function answerInTime(message, began, clockLength) {
+  const due = began + clockLength - MARGIN;
+  const late = after(Math.max(0, due - performance.now())).then(() => ({ why: "Panza did not answer in time" }));
+  return Promise.race([answerOfPanza(message, began, due), late]);
+}
+
+async function start(message, [role, ruleset, startClock, newPlayClock], began) {
+  playClock = 1000 * Number(newPlayClock);
+  at("turns").replaceChildren();
+  at("thoughts").replaceChildren();
+  at("match").textContent = `Role ${role}, ${startClock} s to start and ${newPlayClock} s a move.`;
+  say("getting ready");
+  beginRules(role, ruleset);
+  const { found, why } = await answerInTime(message, began, 1000 * Number(startClock));
+  complain(why === undefined ? "" : `${why}. Moves are this page's own, until Panza answers.`);
+  reply(message, "ready");
+  say("ready");
+  show(message, "start", "", "ready", performance.now() - began, why === undefined ? "Panza" : "this page");
+  if (found !== undefined) showThoughts(found);
+}
+
+async function play(message, [last], began) {
+  say("thinking");
+  if (rules !== null) ownMove = askRules({ do: "play", move: last });
+  const ours = ownMove;
+  const { found, why } = await answerInTime(message, began, playClock);
+  const took = () => performance.now() - began;
+  if (found !== undefined) {
+    complain("");
+    if (found.reply !== null) reply(message, found.reply);
+    show(message, "play", last, found.reply ?? "", found.reply === null ? null : took(), found.reply === null ? "" : "Panza");
+    showThoughts(found);
+  } else {
+    complain(why);
+    // A worker that has found nothing by the end of the clock finds nothing in time.
+    const left = Math.max(0, playClock - MARGIN - took());
+    const move = await Promise.race([ours, after(left).then(() => null)]);
+    if (move !== null) reply(message, move);
+    show(message, "play", last, move ?? "", move === null ? null : took(), move === null ? "" : "this page");
+  }
+  say("waiting");
+}
+
+/** Tells Panza of the end of a match, which nobody waits for. */
+async function tell(message, began) {
+  say("the match is over");
+  rules?.terminate();
+  rules = null;
+  ownMove = Promise.resolve(null);
+  const { why } = await answerInTime(message, began, WITHOUT_CLOCK);
+  if (why !== undefined) complain(why);
+}
+
+function handle(written, began) {
+  const message = toUs(written);
+  if (message === null) return;
+  note(written.length > 500 ? `${written.slice(0, 500)} ...` : written);
+  const [word, ...parts] = applied(message.content) ?? [];
+  if (word === "ping") reply(message, "ready");
+  else if (word === "start" && parts.length === 4) start(message, parts, began);
+  else if (word === "play" && parts.length === 1) play(message, parts, began);
+  else if (word === "stop" || word === "abort") tell(message, began);
+}
+
+addEventListener("storage", ({ key, newValue, storageArea }) => {
+  if (storageArea === localStorage && key === at("player").value) handle(newValue, performance.now());
+});
+
+// The setup.
+
+/** This page as one file, with the player's address. */
+async function saved() {
+  const get = async (path) => (await fetch(path)).text();
+  const [page, style, script] = await Promise.all(["/gamemaster", "/assets/style.css", "/assets/gamemaster.js"].map(get));
+  const workers = await Promise.all(WORKERS.map(async (name) => [name, await get(`/assets/${name}`)]));
+  const texts = workers.map(([name, text]) => `<script type="text/plain" id="${name}">\n${text}<\/script>\n`).join("");
+  return page
+    .replace('<html lang="en">', () => `<html lang="en" data-panza="${location.origin}">`)
+    .replace(/<link rel="stylesheet"[^>]*>/u, () => `<style>\n${style}</style>`)
+    .replace(/<script type="module"[^>]*><\/script>/u, () => `${texts}<script type="module">\n${script}<\/script>`)
+    .replaceAll('href="/', () => `href="${location.origin}/`);
+}
+
+at("save").addEventListener("click", async () => {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(new Blob([await saved()], { type: "text/html" }));
+  link.download = "panza.html";
+  link.click();
+  URL.revokeObjectURL(link.href);
+});
+
+at("copy").addEventListener("click", () => navigator.clipboard?.writeText(at("shown-key").textContent));
+
+at("options").addEventListener("submit", (event) => event.preventDefault());
+
+/** Whether Panza is there and takes the key. */
+async function look() {
+  const body = { player: at("player").value || "panza", number: 0, content: "ping()", waited: 0 };
+  try {
+    await ask(body);
+    complain("");
+    say("Panza is there");
+  } catch (error) {
+    complain(error instanceof Refused ? error.message : `Panza cannot be reached at ${address}`);
+    say("without Panza");
+  }
+}
+
+at("bridge").addEventListener("click", () => {
+  bridge = window.open(`${address}/gamemaster?bridge`, "panza-bridge", "width=480,height=320");
+  if (bridge === null) complain("the browser has not let this page open a window");
+});
+
+/** As the window of a saved page: passes its questions on, with its key. */
+async function serveBridge() {
+  document.body.replaceChildren(at("main"));
+  at("main").textContent = "Panza answers the page in Gamemaster through this window. Leave it open.";
+  const { origins } = await (await fetch("/api/gamemaster")).json();
+  addEventListener("message", async ({ origin, source, data }) => {
+    if (!origins.includes(origin) || source !== opener || typeof data?.id !== "number") return;
+    const headers = { "Content-Type": "application/json", Authorization: `Bearer ${data.key}` };
+    const body = JSON.stringify(data.body);
+    const answer = await fetch("/gamemaster/message", { method: "POST", headers, body });
+    source.postMessage({ id: data.id, status: answer.status, text: await answer.text() }, origin);
+  });
+  for (const origin of origins) opener.postMessage({ panza: "bridge" }, origin);
+}
+
+addEventListener("message", ({ origin, source, data }) => {
+  if (origin !== address || source !== bridge) return;
+  if (data?.panza === "bridge") look();
+  waiting.get(data?.id)?.(data);
+  waiting.delete(data?.id);
+});
+
+async function setUp() {
+  if (isSaved) {
+    at("pages").hidden = true;
+    at("key").value = sessionStorage.getItem("panza-key") ?? at("key").value;
+    at("key").addEventListener("change", () => {
+      // Other pages of Gamemaster see what is in `localStorage`; this is for this tab.
+      sessionStorage.setItem("panza-key", at("key").value.trim());
+      look();
+    });
+    if (at("key").value === "") {
+      complain("Give this page the key that Panza's own page shows.");
+      return;
+    }
+  } else {
+    at("key-field").hidden = true;
+    at("setup").hidden = false;
+    const { key } = await (await fetch("/api/gamemaster")).json();
+    at("shown-key").textContent = key ?? "none: the system gave no random numbers";
+  }
+  await look();
+}
+
+if (!isSaved && new URLSearchParams(location.search).has("bridge") && opener !== null) serveBridge();
+else setUp();

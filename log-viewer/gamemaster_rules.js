@@ -1,0 +1,353 @@
+// Rules of Gamemaster for the page that plays there, as a worker: it follows a match and knows one legal move, for when
+// the player cannot be reached. Rules are proven from left to right, depth first, as Gamemaster does it; all answers are
+// bounded by a number of steps. Docs of the dialect: `docs/hrf.md`.
+//
+// Messages: `{ do: "start", role, rules }`, `{ do: "play", move }` with the last move or "[]"; each is answered by
+// `{ move }`, a legal move as text, or null where another role is in control or none was found.
+
+/** Steps of a proof for one answer; they take some seconds. */
+const MOST_STEPS = 20_000_000;
+/** Depth of effects that are actions. */
+const MOST_EFFECTS = 100;
+/** Depth of parentheses and operators in a text. */
+const MOST_NESTING = 500;
+
+/** Operators between two terms with the strength that binds them; `~` stands before one. */
+const STRENGTHS = { "::": 1, ":-": 2, ":=": 3, "==>": 4, "|": 5, "&": 6, "!": 8 };
+const NOT_STRENGTH = 7;
+
+// Terms: a name is a string, a variable `{ variable }`, everything else `{ name, parts }`.
+
+function tokens(text) {
+  const found = text.matchAll(/%[^\n]*|\s+|"[^"]*"|==>|::|:-|:=|_|[*+](?=[^\s])|-(?![\d])|[\w./*+-]+|[^\s]/gu);
+  const kept = [];
+  for (const [token] of found) if (!/^(%|\s)/u.test(token) && token !== ".") kept.push(token);
+  return kept;
+}
+
+/** Reads the sentences of a text; throws at what is none. */
+function readAll(text) {
+  const all = tokens(text);
+  let at = 0;
+  let unnamed = 0;
+  const expect = (token) => {
+    if (all[at++] !== token) throw new Error(`expected ${token} before ${all[at] ?? "the end"}`);
+  };
+  const list = (end, depth) => {
+    const parts = [];
+    while (all[at] !== end) {
+      if (parts.length > 0) expect(",");
+      parts.push(expression(0, depth));
+    }
+    at += 1;
+    return parts;
+  };
+  const primary = (depth) => {
+    const token = all[at++];
+    if (token === "~") return { name: "not", parts: [expression(NOT_STRENGTH, depth)] };
+    if (token === "_") return { variable: `_${(unnamed += 1)}` };
+    if (token === "(") {
+      const inner = expression(0, depth);
+      expect(")");
+      return inner;
+    }
+    if (token === "[") return list("]", depth).reduceRight((rest, part) => ({ name: "!", parts: [part, rest] }), "nil");
+    if (token === undefined || !/^[\w./*+"-]/u.test(token)) throw new Error(`found ${token ?? "the end"}`);
+    if (all[at] === "(") {
+      at += 1;
+      return { name: token, parts: list(")", depth) };
+    }
+    return token[0] !== token[0].toLowerCase() ? { variable: token } : token;
+  };
+  const expression = (least, depth) => {
+    if (depth > MOST_NESTING) throw new Error("nested too deeply");
+    let left = primary(depth + 1);
+    while (STRENGTHS[all[at]] > least) {
+      const name = all[at++];
+      // Lists bind to the right.
+      const right = expression(name === "!" ? STRENGTHS[name] - 1 : STRENGTHS[name], depth + 1);
+      left = { name, parts: [left, right] };
+    }
+    return left;
+  };
+  const sentences = [];
+  while (at < all.length) sentences.push(expression(0, 0));
+  return sentences;
+}
+
+function write(term) {
+  if (typeof term === "string") return term === "nil" ? "[]" : term;
+  if (term.variable !== undefined) return term.variable;
+  return `${term.name}(${term.parts.map(write).join(",")})`;
+}
+
+const nameOf = (term) => (typeof term === "string" ? term : term.name);
+const isVariable = (term) => term.variable !== undefined;
+
+/** What a term is bound to by now. */
+function bound(term) {
+  while (typeof term !== "string" && term.variable !== undefined && term.value !== undefined) term = term.value;
+  return term;
+}
+
+/** A copy in which all variables are bound ones or new. */
+function copied(term, variables) {
+  if (typeof term === "string") return term;
+  if (isVariable(term)) {
+    const kept = variables.get(term.variable) ?? { variable: term.variable, value: undefined };
+    variables.set(term.variable, kept);
+    return kept;
+  }
+  return { name: term.name, parts: term.parts.map((part) => copied(part, variables)) };
+}
+
+/** A copy with the values of bound variables. */
+function settled(term) {
+  const known = bound(term);
+  if (typeof known === "string" || isVariable(known)) return known;
+  return { name: known.name, parts: known.parts.map(settled) };
+}
+
+function number(term) {
+  const known = bound(term);
+  return typeof known === "string" && /^-?\d+(\.\d+)?$/u.test(known) ? Number(known) : undefined;
+}
+
+/** Relations on numbers, which hold or not. */
+const COMPARED = { leq: (a, b) => a <= b, less: (a, b) => a < b };
+/** Relations on numbers whose last argument is the result. */
+const COMPUTED = {
+  plus: (values) => values.reduce((sum, value) => sum + value, 0),
+  times: (values) => values.reduce((product, value) => product * value, 1),
+  minus: ([first, ...others]) => others.reduce((rest, value) => rest - value, first),
+  quotient: ([first, ...others]) => others.reduce((rest, value) => rest / value, first),
+  remainder: ([first, second]) => first % second,
+  min: (values) => Math.min(...values),
+  max: (values) => Math.max(...values),
+  abs: ([value]) => Math.abs(value),
+};
+
+class Game {
+  constructor(text) {
+    this.rules = new Map();
+    this.operations = new Map();
+    for (const sentence of readAll(text)) this.#add(sentence);
+    this.trail = [];
+    this.state = new Map();
+    this.#reset();
+    this.#take(this.#initial());
+  }
+
+  /** The first value of `X` for which a goal holds, as text; null where there is none. */
+  first(goal) {
+    this.#reset();
+    const variables = new Map();
+    const asked = copied(readAll(goal)[0], variables);
+    let answer = null;
+    this.#prove(asked, () => {
+      answer = write(settled(variables.get("X")));
+      return true;
+    });
+    this.#undo(0);
+    return answer;
+  }
+
+  /** Goes on by a move. */
+  play(move) {
+    this.#reset();
+    const added = new Map();
+    const deleted = new Set();
+    this.#effects(readAll(move)[0], added, deleted, 0);
+    const kept = [...this.state.values()].flat().filter((fact) => !deleted.has(write(fact)) && !added.has(write(fact)));
+    this.#take([...kept, ...added.values()]);
+  }
+
+  #reset() {
+    this.steps = 0;
+    this.#undo(0);
+  }
+
+  #add(sentence) {
+    const put = (map, head, rule) => {
+      const name = nameOf(head);
+      map.set(name, [...(map.get(name) ?? []), rule]);
+    };
+    const isOperator = (name) => sentence.name === name && sentence.parts.length === 2;
+    if (isOperator(":-")) {
+      const [head, body] = sentence.parts;
+      put(this.rules, head, { head, body });
+    } else if (isOperator("::")) {
+      const [head, effect] = sentence.parts;
+      const [body, effects] = effect.name === "==>" ? effect.parts : ["true", effect];
+      put(this.operations, head, { head, body, effects });
+      // A name with operations is a view without facts.
+      if (!this.rules.has(nameOf(head))) this.rules.set(nameOf(head), []);
+    } else {
+      put(this.rules, sentence, { head: sentence, body: "true" });
+    }
+  }
+
+  #take(facts) {
+    this.state = new Map();
+    const seen = new Set();
+    for (const fact of facts) {
+      const text = write(fact);
+      if (seen.has(text)) continue;
+      seen.add(text);
+      const name = nameOf(fact);
+      if (!this.state.has(name)) this.state.set(name, []);
+      this.state.get(name).push(fact);
+    }
+  }
+
+  #initial() {
+    const fact = { variable: "X" };
+    const found = [];
+    this.#prove({ name: "init", parts: [fact] }, () => {
+      found.push(settled(fact));
+      return false;
+    });
+    return found;
+  }
+
+  #effects(action, added, deleted, depth) {
+    if (depth > MOST_EFFECTS) throw new Error("effects without end");
+    const operations = this.operations.get(nameOf(action));
+    if (operations === undefined) {
+      added.set(write(action), action);
+      return;
+    }
+    const found = [];
+    for (const { head, body, effects } of operations) {
+      const variables = new Map();
+      const start = this.trail.length;
+      if (this.#unify(copied(head, variables), action)) {
+        const condition = copied(body, variables);
+        const effect = copied(effects, variables);
+        this.#prove(condition, () => {
+          found.push(settled(effect));
+          return false;
+        });
+      }
+      this.#undo(start);
+    }
+    for (const effect of found) this.#effect(effect, added, deleted, depth);
+  }
+
+  #effect(effect, added, deleted, depth) {
+    const name = nameOf(effect);
+    if (name === "&") for (const part of effect.parts) this.#effect(part, added, deleted, depth);
+    else if (name === "not") deleted.add(write(effect.parts[0]));
+    else if (effect !== "true") this.#effects(effect, added, deleted, depth + 1);
+  }
+
+  #undo(length) {
+    while (this.trail.length > length) this.trail.pop().value = undefined;
+  }
+
+  #unify(left, right) {
+    const one = bound(left);
+    const other = bound(right);
+    if (one === other) return true;
+    const bind = (variable, value) => {
+      variable.value = value;
+      this.trail.push(variable);
+      return true;
+    };
+    if (typeof one !== "string" && isVariable(one)) return bind(one, other);
+    if (typeof other !== "string" && isVariable(other)) return bind(other, one);
+    if (typeof one === "string" || typeof other === "string") return false;
+    if (one.name !== other.name || one.parts.length !== other.parts.length) return false;
+    return one.parts.every((part, index) => this.#unify(part, other.parts[index]));
+  }
+
+  /** Calls `then` for each proof until it returns true; returns whether it did. Bindings are undone where it did not. */
+  #prove(goal, then) {
+    if ((this.steps += 1) > MOST_STEPS) throw new Error("too many steps");
+    const start = this.trail.length;
+    const asked = bound(goal);
+    const name = nameOf(asked);
+    const parts = asked.parts ?? [];
+    const attempt = (holds) => {
+      if (holds && then()) return true;
+      this.#undo(start);
+      return false;
+    };
+    if (name === "&" || name === "and") return this.#together(parts, 0, then);
+    if (name === "|" || name === "or") return parts.some((part) => this.#prove(part, then));
+    if (name === "not") {
+      const holds = this.#prove(parts[0], () => true);
+      this.#undo(start);
+      return attempt(!holds);
+    }
+    if (asked === "true") return then();
+    if (name === "same" && parts.length === 2) return attempt(this.#unify(parts[0], parts[1]));
+    if ((name === "distinct" || name === "mutex") && parts.length >= 2) {
+      const differ = parts.every((part, index) =>
+        parts.slice(index + 1).every((other) => {
+          const before = this.trail.length;
+          const equal = this.#unify(part, other);
+          this.#undo(before);
+          return !equal;
+        }),
+      );
+      return attempt(differ);
+    }
+    if (COMPARED[name] !== undefined && parts.length === 2) {
+      const [left, right] = parts.map(number);
+      return attempt(left !== undefined && right !== undefined && COMPARED[name](left, right));
+    }
+    if (COMPUTED[name] !== undefined && parts.length >= 2) {
+      const values = parts.slice(0, -1).map(number);
+      if (values.includes(undefined)) return false;
+      return attempt(this.#unify(parts.at(-1), String(COMPUTED[name](values))));
+    }
+    if (name === "countofall" && parts.length === 3) {
+      const found = new Set();
+      this.#prove(parts[1], () => {
+        found.add(write(settled(parts[0])));
+        return false;
+      });
+      this.#undo(start);
+      return attempt(this.#unify(parts[2], String(found.size)));
+    }
+    const rules = this.rules.get(name);
+    if (rules === undefined) {
+      return (this.state.get(name) ?? []).some((fact) => attempt(this.#unify(fact, asked)));
+    }
+    return rules.some(({ head, body }) => {
+      const variables = new Map();
+      if (this.#unify(copied(head, variables), asked) && this.#prove(copied(body, variables), then)) return true;
+      this.#undo(start);
+      return false;
+    });
+  }
+
+  #together(parts, index, then) {
+    if (index === parts.length) return then();
+    return this.#prove(parts[index], () => this.#together(parts, index + 1, then));
+  }
+}
+
+let game = null;
+let own = null;
+
+function take(asked) {
+  if (asked.do === "start") {
+    own = asked.role;
+    game = new Game(asked.rules);
+  } else if (asked.move !== "[]" && asked.move !== "nil") {
+    game?.play(asked.move);
+  }
+  return game !== null && game.first("control(X)") === own ? game.first("legal(X)") : null;
+}
+
+addEventListener("message", ({ data }) => {
+  try {
+    postMessage({ move: take(data) });
+  } catch {
+    // Rules that cannot be read or take too long: no move is known.
+    game = null;
+    postMessage({ move: null });
+  }
+});

@@ -1,0 +1,109 @@
+// A manager of matches as Gamemaster's: pages of one origin in one browser, which write messages into each other's
+// `localStorage`. It knows rules by the page's own reader, and holds the clocks itself.
+
+import { readFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import { createContext, Script } from "node:vm";
+
+const RULES = new URL("../gamemaster_rules.js", import.meta.url);
+/** Pause between a move and the next message, in milliseconds; Gamemaster's is a second. */
+const PAUSE = 100;
+
+/** The rules of a text, as the page's worker reads them: a `Game`. */
+export async function rulesOf(text) {
+  const script = await readFile(RULES, "utf8");
+  const context = createContext({ addEventListener() {}, postMessage() {}, asked: text });
+  return new Script(`${script}\nnew Game(asked)`).runInContext(context);
+}
+
+/** Serves texts as pages of one origin: `{ origin, stop() }`. */
+export async function servePages(pages) {
+  const server = createServer((request, answer) => {
+    const page = pages[request.url] ?? "";
+    answer.writeHead(pages[request.url] === undefined ? 404 : 200, { "Content-Type": "text/html" });
+    answer.end(page);
+  });
+  await new Promise((done) => server.listen(0, "127.0.0.1", done));
+  const stop = () => new Promise((done) => server.close(done));
+  return { origin: `http://127.0.0.1:${server.address().port}`, stop };
+}
+
+/** The page of a player that always plays the first legal move of a list of moves that were not made. */
+export function listPlayer(name, moves) {
+  return `<!doctype html><title>${name}</title><script>
+    const left = ${JSON.stringify(moves)};
+    let role = null;
+    addEventListener("storage", ({ key, newValue }) => {
+      if (key !== ${JSON.stringify(name)}) return;
+      const [, number, word, content] = /^message\\((\\d+),manager,[^,]+,(\\w+)\\(([\\s\\S]*)\\)\\)$/.exec(newValue);
+      const reply = (text) => { localStorage.manager = "message(" + number + ",${name},manager," + text + ")"; };
+      if (word === "start" || word === "ping") reply("ready");
+      if (word !== "play") return;
+      const at = left.indexOf(content);
+      if (at >= 0) left.splice(at, 1);
+      reply(left[0]);
+    });
+  </script>`;
+}
+
+/**
+ * Plays a match between pages that are open: `players` are their identifiers in the order of the roles. Answers
+ * `{ rewards, turns }`, each turn with role, move, and milliseconds from the message to the reply, null where none came.
+ * `afterTurn` is called with the number of turns made.
+ */
+export async function playMatch(context, origin, { text, roles, players, startClock, playClock, afterTurn = () => {} }) {
+  const page = await context.newPage();
+  let take = () => {};
+  await page.exposeFunction("took", (written) => take(written));
+  await page.goto(`${origin}/manager`);
+  await page.evaluate(() => {
+    addEventListener("storage", ({ key, newValue }) => {
+      if (key === "manager") window.took(newValue);
+    });
+  });
+  let number = 0;
+  /** Sends a message to each player and waits until `isEnough` says so of the replies, or the clock has run out. */
+  const round = async (contents, clock, isEnough) => {
+    number += 1;
+    const began = performance.now();
+    const replies = new Map();
+    const ended = new Promise((done) => {
+      const timer = setTimeout(done, 1000 * clock);
+      take = (written) => {
+        const found = /^message\((\d+),([^,]+),manager,([\s\S]*)\)$/u.exec(written);
+        if (found === null || Number(found[1]) !== number) return;
+        replies.set(found[2], { text: found[3], took: performance.now() - began });
+        if (isEnough(replies)) {
+          clearTimeout(timer);
+          done();
+        }
+      };
+    });
+    const messages = contents.map((content, index) => [players[index], `message(${number},manager,${players[index]},${content})`]);
+    await page.evaluate((all) => all.forEach(([key, value]) => localStorage.setItem(key, value)), messages);
+    if (clock > 0) await ended;
+    return replies;
+  };
+  const game = await rulesOf(text);
+  const sentences = text.split("\n").filter((line) => line.trim() !== "" && !line.startsWith("%"));
+  const ruleset = `ruleset(${sentences.join(",")})`;
+  const starts = roles.map((role) => `start(${role},${ruleset},${startClock},${playClock})`);
+  await round(starts, startClock, (replies) => replies.size === players.length);
+  const turns = [];
+  let last = "[]";
+  while (game.first("terminal & same(X,yes)") === null) {
+    const mover = game.first("control(X)");
+    const player = players[roles.indexOf(mover)];
+    const replies = await round(roles.map(() => `play(${last})`), playClock, (all) => all.has(player));
+    const reply = replies.get(player);
+    const isLegal = reply !== undefined && game.first(`legal(${reply.text}) & same(X,yes)`) !== null;
+    last = isLegal ? reply.text : game.first("legal(X)");
+    turns.push({ role: mover, move: reply?.text ?? null, isLegal, took: reply?.took ?? null });
+    game.play(last);
+    await afterTurn(turns.length);
+    await new Promise((done) => setTimeout(done, PAUSE));
+  }
+  await round(roles.map(() => `stop(${last})`), 0, () => true);
+  await page.close();
+  return { rewards: roles.map((role) => Number(game.first(`goal(${role},X)`) ?? 0)), turns };
+}

@@ -1,0 +1,204 @@
+// The page that plays in Gamemaster: its reader of rules, and matches of the saved page at another origin.
+
+import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
+import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { gunzipSync } from "node:zlib";
+
+import { listPlayer, playMatch, rulesOf, servePages } from "./gamemaster.mjs";
+import { closeBrowser, openBrowser, withPage } from "./page.mjs";
+import { serve } from "./server.mjs";
+
+/** Three squares in a row of five win; x begins. */
+const ROW = `role(x)
+role(o)
+square(1)
+square(2)
+square(3)
+square(4)
+square(5)
+next(1,2)
+next(2,3)
+next(3,4)
+next(4,5)
+init(cell(N,b)) :- square(N)
+init(control(x))
+legal(mark(N)) :- cell(N,b)
+mark(N) :: control(R) ==> ~cell(N,b) & cell(N,R)
+mark(N) :: control(x) ==> ~control(x) & control(o)
+mark(N) :: control(o) ==> ~control(o) & control(x)
+line(R) :- role(R) & next(A,B) & next(B,C) & cell(A,R) & cell(B,R) & cell(C,R)
+goal(R,100) :- line(R)
+goal(R,0) :- line(O) & distinct(O,R)
+goal(R,50) :- ~line(x) & ~line(o)
+open :- cell(N,b)
+terminal :- line(R)
+terminal :- ~open`;
+
+/** The least time between a reply and the end of the clock, in milliseconds. */
+const LEFT = 300;
+
+/** Test data of the dialect; see its README. */
+const SHARED = process.env.PANZA_GAMEMASTER ?? fileURLToPath(new URL("../../../shared/gamemaster", import.meta.url));
+/** Steps of a recorded playout that are followed. */
+const MOST_STEPS = 12;
+/** Games whose rules take too long from left to right, as for Gamemaster itself. */
+const COSTLY = ["badconnectfour", "badqueens", "badqueens6x6", "badtictactoe"];
+
+let folder;
+before(async () => {
+  folder = await mkdtemp(join(tmpdir(), "panza-gamemaster-"));
+  await openBrowser();
+});
+after(async () => {
+  await closeBrowser();
+  await rm(folder, { recursive: true, force: true });
+});
+
+test("rules are followed as recorded", { skip: !existsSync(SHARED) && "no recorded playouts" }, async () => {
+  const names = (await readdir(join(SHARED, "traces"))).filter((name) => !name.includes(".manager."));
+  let states = 0;
+  for (const file of names) {
+    const name = file.replace(".jsonl.gz", "");
+    if (COSTLY.includes(name)) continue;
+    const game = await rulesOf(await readFile(join(SHARED, "games", `${name}.hrf`), "utf8"));
+    const lines = gunzipSync(await readFile(join(SHARED, "traces", file))).toString().trim().split("\n");
+    for (const state of lines.map((line) => JSON.parse(line)).slice(0, MOST_STEPS)) {
+      if (state.playout !== 0) break;
+      const facts = [...game.state.values()].flat().length;
+      assert.equal(facts, state.facts.length, `${name}, step ${state.step}: facts`);
+      assert.equal(game.first("control(X)"), state.control, `${name}, step ${state.step}: control`);
+      assert.equal(game.first("legal(X)"), state.firstlegal ?? null, `${name}, step ${state.step}: legal`);
+      const isTerminal = game.first("terminal & same(X,yes)") !== null;
+      if (state.terminal !== undefined) assert.equal(isTerminal, state.terminal, `${name}, step ${state.step}: end`);
+      states += 1;
+      if (state.moves.length === 0) break;
+      game.play(state.moves[0]);
+    }
+  }
+  assert.ok(states > 300, `${states} states`);
+});
+
+test("what is no rulesheet is refused", async () => {
+  for (const text of ["role(", "p :- <", "p(X", "a )", `${"(".repeat(1000)}a`]) {
+    await assert.rejects(rulesOf(text), text.slice(0, 20));
+  }
+});
+
+/** Saves the page as one file, and gives it a key. */
+async function savedPage(address) {
+  let text;
+  let key;
+  await withPage({ acceptDownloads: true }, async (page) => {
+    await page.goto(`${address}/gamemaster`);
+    await page.getByText("Panza is there").waitFor();
+    key = await page.locator("#shown-key").textContent();
+    const [download] = await Promise.all([page.waitForEvent("download"), page.getByText("Save the page").click()]);
+    assert.equal(download.suggestedFilename(), "panza.html");
+    text = await readFile(await download.path(), "utf8");
+  });
+  assert.ok(!text.includes(key), "the key is not in the file");
+  return { text, key };
+}
+
+/** Starts the player and a server of pages at another origin, and opens the saved page with the key. */
+async function withSavedPage(act) {
+  // The origin has to be known to the player, whose page has to be known to the origin.
+  const pages = { "/manager": "<!doctype html><title>manager</title>" };
+  const site = await servePages(pages);
+  const server = await serve(folder, 0, [`server.gamemaster_origins=${site.origin}`, "player.margin_seconds=0.2"]);
+  let isUp = true;
+  const stop = async () => {
+    if (isUp) await server.stop();
+    isUp = false;
+  };
+  try {
+    const { text, key } = await savedPage(server.address);
+    pages["/panza.html"] = text;
+    await withPage({ mayFail: true }, async (page) => {
+      const context = page.context();
+      const open = async (path) => {
+        const other = await context.newPage();
+        await other.goto(`${site.origin}/${path}`);
+        return other;
+      };
+      // As the timers of pages in the background, which a browser without windows does not slow down.
+      await page.addInitScript(() => {
+        for (const name of ["setTimeout", "setInterval"]) {
+          const own = window[name];
+          window[name] = (act_, time = 0, ...more) => own(act_, Math.max(time, 1000), ...more);
+        }
+      });
+      await page.goto(`${site.origin}/panza.html`);
+      await page.getByText("Give this page the key").waitFor();
+      await page.getByLabel("Key").fill("wrong");
+      await page.getByLabel("Key").blur();
+      await page.getByText("the key is missing or wrong").waitFor();
+      await page.getByLabel("Key").fill(key);
+      await page.getByLabel("Key").blur();
+      await page.getByText("Panza is there").waitFor();
+      await act({ page, context, origin: site.origin, pages, open, stop });
+    });
+  } finally {
+    await stop();
+    await site.stop();
+  }
+}
+
+const MOVES = [3, 2, 4, 1, 5].map((number) => `mark(${number})`);
+
+test("the saved page plays whole matches at another origin", { timeout: 240_000 }, async () => {
+  await withSavedPage(async ({ page, context, origin, pages, open }) => {
+    for (const players of [["panza", "second"], ["first", "panza"]]) {
+      const other = players.find((name) => name !== "panza");
+      pages[`/${other}`] = listPlayer(other, MOVES);
+      await open(other);
+      const roles = ["x", "o"];
+      const { rewards, turns } = await playMatch(context, origin, {
+        text: ROW,
+        roles,
+        players,
+        startClock: 3,
+        playClock: 3,
+      });
+      const own = roles[players.indexOf("panza")];
+      for (const { role, isLegal, move, took } of turns.filter((turn) => turn.role === own)) {
+        assert.ok(isLegal, `${role} answered ${move}`);
+        assert.ok(took <= 3000 - LEFT, `${move} after ${took} ms`);
+      }
+      // Both can draw.
+      assert.ok(rewards[players.indexOf("panza")] >= 50, `${rewards}`);
+      const answers = await page.locator("#turns tr[data-what=play] td:nth-child(5)").allTextContents();
+      assert.deepEqual([...new Set(answers)].sort(), ["", "Panza"]);
+      await page.getByRole("link", { name: "See what Panza thinks" }).waitFor();
+    }
+    assert.equal(await page.locator("#problem").textContent(), "");
+  });
+});
+
+test("without Panza the page plays legal moves of its own and says so", { timeout: 240_000 }, async () => {
+  await withSavedPage(async ({ page, context, origin, pages, open, stop }) => {
+    pages["/other"] = listPlayer("other", MOVES);
+    await open("other");
+    const { turns } = await playMatch(context, origin, {
+      text: ROW,
+      roles: ["x", "o"],
+      players: ["panza", "other"],
+      startClock: 3,
+      playClock: 3,
+      afterTurn: (count) => (count === 1 ? stop() : undefined),
+    });
+    for (const { isLegal, move, took } of turns.filter((turn) => turn.role === "x")) {
+      assert.ok(isLegal, `answered ${move}`);
+      assert.ok(took <= 3000 - LEFT, `${move} after ${took} ms`);
+    }
+    const answers = await page.locator("#turns tr[data-what=play] td:nth-child(5)").allTextContents();
+    assert.equal(answers[0], "Panza");
+    assert.ok(answers.includes("this page"), `${answers}`);
+    await page.getByText("Panza cannot be reached").waitFor();
+  });
+});
