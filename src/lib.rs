@@ -19,7 +19,7 @@
 //! | `panza_machine` | [`propnet`] a game as a network of gates; [`machine`] engines that run it; [`structure`] what is found in a network; [`build`] rules to a game |
 //! | `panza_search` | [`search`] Monte Carlo search with proofs; [`planner`] plans for games of one player; [`learning`] evaluations; [`statistics`] random games |
 //! | `panza_player` | [`config`] settings; [`telemetry`] logs and figures; [`memory`] records between matches; [`metagame`] the study of a game; [`player`] one match |
-//! | `panza_server` | [`games`] rulesheets inside the program; [`table`] games between people and Panza; [`preview`] a look at rules; [`server`] the GGP protocol, and pages |
+//! | `panza_server` | [`gamemaster`] the messages of Gamemaster; [`games`] rulesheets inside the program; [`table`] games between people and Panza; [`preview`] a look at rules; [`server`] the GGP protocol, and pages |
 //! | `panza_sokoban` | [`sokoban`] levels, solutions, solvers |
 //! | `panza_lsp` | [`lsp`] the language server for rulesheets |
 //! | `panza_arena` | [`arena`] the game manager, tournaments |
@@ -69,7 +69,7 @@ pub use panza_machine::{build, machine, propnet, structure};
 pub use panza_player::{config, memory, metagame, player, telemetry};
 pub use panza_rules::{gdl, ground, ids, prover};
 pub use panza_search::{learning, planner, search, statistics};
-pub use panza_server::{games, preview, server, table};
+pub use panza_server::{gamemaster, games, preview, server, table};
 pub use panza_sokoban as sokoban;
 pub use panza_sync::{self as sync, budget};
 

@@ -130,6 +130,11 @@ fn rulesheets_in_hrf() {
 }
 
 #[test]
+fn messages_of_gamemaster() {
+    run("gamemaster", 2000);
+}
+
+#[test]
 fn messages() {
     run_on("message", 2000, |text, case| {
         let mut text = String::from_utf8_lossy(&text).into_owned();

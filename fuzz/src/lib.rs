@@ -18,6 +18,7 @@ use std::time::{Duration, Instant};
 use panza::arena::tournament::{plan::Schedule, results, tally};
 use panza::build::{self, BuildBudget};
 use panza::config::Settings;
+use panza::gamemaster::{Gamemaster, Passed, Said};
 use panza::gdl;
 use panza::gdl::language::Sheet;
 use panza::ids::RoleId;
@@ -27,7 +28,7 @@ use panza::memory::{Kind, Store};
 use panza::metagame::{GameHistory, PlanNote, prior_study};
 use panza::planner;
 use panza::player::GameBuilders;
-use panza::player::Message;
+use panza::player::{Answer, Message};
 use panza::server::message::{self, Head};
 use panza::sokoban::board::Board;
 use panza::sokoban::rulesheet::rulesheet;
@@ -50,6 +51,7 @@ pub const TARGETS: &[Target] = &[
     target("message", message, seeds::messages),
     target("rules", rules, seeds::rules),
     target("hrf", hrf, seeds::hrf),
+    target("gamemaster", gamemaster, seeds::dialogues),
     target("editor", editor, seeds::sessions),
     target("http", http, seeds::requests),
     target("logs", logs, seeds::logs),
@@ -167,6 +169,26 @@ pub fn hrf(bytes: &[u8]) {
     );
     let (again, _) = gdl::hrf::load(&once);
     assert_eq!(shown(&rules), shown(&again), "the rules stay the same");
+}
+
+/// Messages of Gamemaster, one a line, and the answers of a player that answers with the same text.
+pub fn gamemaster(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    let door = Gamemaster::default();
+    for (number, content) in (1..).zip(text.lines().take(DIAGNOSTICS)) {
+        let said = Said {
+            player: "fuzzed",
+            number,
+            content,
+            received: Instant::now(),
+        };
+        match door.read(said) {
+            Ok(Passed::Messages(messages)) => assert!(!messages.is_empty()),
+            Ok(Passed::Answered(_)) => {}
+            Err(why) => assert!(!why.is_empty()),
+        }
+        let _ = door.answer(&Answer::Move(content.to_string()));
+    }
 }
 
 /// What an editor asks of a rulesheet, at some of its places.

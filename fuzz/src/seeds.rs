@@ -77,6 +77,21 @@ late(X) :- ~early(X) & ~done(Y) & done(X) early(X) :- ~done(X) done(4)",
     ])
 }
 
+/// Messages of Gamemaster in a match, one a line.
+pub fn dialogues() -> Vec<Vec<u8>> {
+    let rules = "role(a),role(b),init(cell(1,b)),init(cell(2,b)),init(control(a)),\
+        legal(mark(X)) :- cell(X,b),mark(X) :: control(R) ==> ~cell(X,b) & cell(X,R),\
+        mark(X) :: control(a) ==> ~control(a) & control(b),\
+        mark(X) :: control(b) ==> ~control(b) & control(a),\
+        goal(R,100) :- cell(1,R),terminal :- ~open,open :- cell(X,b)";
+    let start = format!("start(a,ruleset({rules}),10,10)");
+    texts([
+        format!("ping()\n{start}\nplay([])\nplay(mark(1))\nplay(mark(2))\nstop(mark(2))"),
+        format!("{start}\nplay(nil)\nplay(f(\"a,b\",[1,2],X))\nplay(-3)\nabort()\nplay([])"),
+        "start(r,ruleset(role(r)),Infinity,1e9)\n(mark 1)\n($)\nnoop$\n\"a$zz.".to_string(),
+    ])
+}
+
 /// Messages of each kind.
 pub fn messages() -> Vec<Vec<u8>> {
     let start = |text: &str| format!("( START match.1 a ( {text} ) 10 5 )");

@@ -10,6 +10,7 @@ mod children;
 pub mod corpus;
 pub mod duel;
 pub mod fingerprint;
+pub mod gamemaster;
 mod hostile;
 mod messages;
 mod nets;
@@ -56,6 +57,10 @@ enum Command {
             cargo lab corpus ../shared/corpus --game chess --game hex --seconds 120 --json"
     )]
     Corpus(corpus::CorpusArguments),
+    /// Compare the rulesheets of Gamemaster with their recorded playouts, and measure them.
+    #[command(after_help = "Status 1: a sheet differs from its playouts.\n\n\
+            Example:\n  cargo lab gamemaster ../shared/gamemaster --out docs/gamemaster-games.md")]
+    Gamemaster(gamemaster::GamemasterArguments),
     /// Analyse many games, each in a process of its own, and write a page with a row for each.
     #[command(after_help = "Status 1: a game failed.\n\n\
             Example:\n  cargo lab analysis --corpus ../shared/corpus --seconds 2 --out docs/analysis.md")]
@@ -183,6 +188,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<Outcome> {
     }
     match &arguments.command {
         Command::Corpus(arguments) => corpus::run(arguments, output),
+        Command::Gamemaster(arguments) => gamemaster::run(arguments, output),
         Command::Analysis(arguments) => analysis::run(arguments, output),
         Command::Oracle(arguments) => oracle::run(arguments, output),
         Command::Performance(arguments) => performance::run(arguments, output),

@@ -119,7 +119,8 @@ pub fn run(built: &Built, n_threads: usize, seed: u64, until: Until) -> anyhow::
     }))
 }
 
-fn play(machine: &Arc<dyn Machine>, seed: u64, until: Until) -> Figures {
+/// Plays on this thread.
+pub fn play(machine: &Arc<dyn Machine>, seed: u64, until: Until) -> Figures {
     let playouts = Arc::clone(machine).playouts(&mut Random::new(seed), MAX_STEPS);
     let state = machine.initial_state();
     playouts
