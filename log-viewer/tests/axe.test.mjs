@@ -46,6 +46,7 @@ const PAGES = [
   ["/play", chooseGame],
   ["/study", games],
   ["/study", study],
+  ["/gamemaster", async (page) => page.getByText("Panza is there").waitFor()],
   ["/edit", async (page) => page.waitForSelector(".cm-content")],
 ];
 
