@@ -94,6 +94,11 @@ export function unpack(packed) {
   return post("/api/unpack", packed);
 }
 
+/** The trained games in the player's memory. */
+export async function askTraining() {
+  return (await ask("/api/training")).json();
+}
+
 /** The games inside the program. */
 export async function askGames() {
   return (await (await ask("/api/games")).json()).games;

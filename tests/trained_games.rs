@@ -9,6 +9,8 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use crate::PROGRAM;
+use crate::support::client::send;
+use crate::support::logging_server;
 use crate::support::renamed::Disguise;
 use panza::arena::game_source::EMBEDDED;
 use panza::build::{self, BuildBudget, BuiltGame};
@@ -206,13 +208,37 @@ fn panza(arguments: &[&str], memory: &Path) -> Output {
         .unwrap()
 }
 
+/// The server names the trained games and draws their curves; nothing is made where there is no
+/// memory.
+fn curves_are_served(memory: &Path, signature: &str, drawn: &str) {
+    let asked = |memory: &Path, path: &str| {
+        let setting = format!("memory.path={}", memory.display());
+        let (server, _root) = logging_server(&["memory.enabled=true", &setting]);
+        let request = format!("GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n");
+        send(server.address, &request)
+    };
+    let games: Value = serde_json::from_str(&asked(memory, "/api/training").body).unwrap();
+    assert_eq!(games["games"][0]["name"], GAME);
+    assert_eq!(games["games"][0]["signature"], signature);
+    let picture = asked(memory, &format!("/api/training/{signature}.svg"));
+    assert_eq!(picture.header("content-type"), Some("image/svg+xml"));
+    assert_eq!(picture.body, drawn);
+    assert_eq!(asked(memory, "/api/training/nothing.svg").code(), "404");
+    let missing = memory.with_file_name("missing.db");
+    assert_eq!(asked(&missing, "/api/training").body, r#"{"games":[]}"#);
+    assert!(!missing.exists());
+}
+
 #[test]
 fn the_commands_train_export_import_and_forget() {
     let folder = tempfile::tempdir().unwrap();
     let (here, there) = (folder.path().join("a.db"), folder.path().join("b.db"));
     let file = folder.path().join("game.json");
     let file = file.to_str().unwrap();
+    let curve = folder.path().join("curve.svg");
+    let svg = ["--svg", curve.to_str().unwrap()];
     let train = ["train", GAME, "--games", "50", "--round", "1", "--json"];
+    let train = [&train[..], &svg].concat();
     for is_resumed in [false, true] {
         let output = panza(&train, &here);
         let text = String::from_utf8(output.stdout).unwrap();
@@ -235,6 +261,12 @@ fn the_commands_train_export_import_and_forget() {
     let listed = ok(&["memory", "list", "--json"], &here);
     let listed: Value = serde_json::from_str(listed.trim()).unwrap();
     assert_eq!(listed["name"], GAME);
+    let drawn = std::fs::read_to_string(&curve).unwrap();
+    assert!(drawn.starts_with("<svg ") && drawn.contains("ticTacToe: training"));
+    std::fs::remove_file(&curve).unwrap();
+    ok(&["memory", "show", GAME, svg[0], svg[1]], &here);
+    assert_eq!(std::fs::read_to_string(&curve).unwrap(), drawn);
+    curves_are_served(&here, listed["signature"].as_str().unwrap(), &drawn);
     ok(&["memory", "export", GAME, "--out", file], &here);
     ok(&["memory", "import", file], &there);
     let shown = ok(&["memory", "show", GAME, "--json"], &there);

@@ -47,6 +47,7 @@ const PAGES = [
   ["/study", games],
   ["/study", study],
   ["/gamemaster", async (page) => page.getByText("Panza is there").waitFor()],
+  ["/training", async (page) => page.getByText("No game is trained yet").waitFor()],
   ["/edit", async (page) => page.waitForSelector(".cm-content")],
 ];
 

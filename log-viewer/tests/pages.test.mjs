@@ -26,7 +26,7 @@ function imports(name, found = new Set()) {
 test("everything that a page asks for is there", () => {
   for (const page of pages) {
     for (const [, address] of read(page).matchAll(/(?:src|href)="([^"]+)"/g)) {
-      if (address.startsWith("data:") || ["/", "/edit", "/gamemaster", "/play", "/study", "/viewer"].includes(address) || address.startsWith("#")) continue;
+      if (address.startsWith("data:") || ["/", "/edit", "/gamemaster", "/play", "/study", "/training", "/viewer"].includes(address) || address.startsWith("#")) continue;
       const name = /^\/assets\/([\w.]+)$/.exec(address)?.[1];
       assert.ok(name === "plotly.min.js" || [...names, ...libraries].includes(name), `${page}: ${address}`);
     }
@@ -77,7 +77,7 @@ test("every module begins by saying what it holds", () => {
 
 test("every module is of use to a page", () => {
   const workers = ["gamemaster_clock.js", "gamemaster_rules.js"];
-  const entries = ["match.js", "list.js", "play.js", "study.js", "edit.js", "gamemaster.js", ...workers];
+  const entries = ["match.js", "list.js", "play.js", "study.js", "edit.js", "gamemaster.js", "training.js", ...workers];
   const used = new Set([...entries, ...entries.flatMap((name) => [...imports(name)])]);
   assert.deepEqual(
     scripts.filter((name) => !used.has(name)),

@@ -3,23 +3,22 @@
 //! Invariant: a file that cannot be imported changes nothing.
 
 use std::collections::HashMap;
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
-use anyhow::{Context, anyhow, bail, ensure};
+use anyhow::{Context, anyhow, ensure};
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
 use panza_arena::arguments::{SettingsChoice, read_limited};
 use panza_arena::game_source::{Game, known_games};
 use panza_arena::outcome::Outcome;
-use panza_arena::output::{Column, Output, counted, grouped, table};
+use panza_arena::output::{Column, Output, counted, grouped, table, write_whole};
 use panza_machine::structure::signature;
 use panza_player::config::MemorySettings;
 use panza_player::memory::{GameRecord, Kind, Store};
-use panza_player::metagame::GameMemory;
 use panza_player::metagame::transfer::{Imported, MOST_FILE_BYTES, export, import};
+use panza_player::metagame::{GameMemory, Progress, curve};
 
 /// How long another program may hold the file.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -38,7 +37,13 @@ enum Action {
         memory: Place,
     },
     /// Show what is known of a game.
-    Show(OfGame),
+    Show {
+        #[command(flatten)]
+        game: OfGame,
+        /// Draw the learning curve of its training into this file, as SVG.
+        #[arg(long, value_name = "FILE")]
+        svg: Option<PathBuf>,
+    },
     /// Write what is known of a game to a file.
     Export {
         #[command(flatten)]
@@ -105,8 +110,14 @@ fn signature_of(game: &Game) -> String {
 pub(super) fn run(arguments: &MemoryArguments, output: Output) -> anyhow::Result<Outcome> {
     match &arguments.action {
         Action::List { memory } => list(&mut memory.open()?, output)?,
-        Action::Show(game) => {
+        Action::Show { game, svg } => {
             let (signature, record) = read(game)?;
+            if let Some(path) = svg {
+                let progress = note(&record.notes, Kind::Training).and_then(Progress::from_note);
+                let progress = progress
+                    .ok_or_else(|| anyhow!("{} was not trained; see `panza train`", game.game))?;
+                write_whole(path, &curve(&game.game, &progress))?;
+            }
             show(&signature, &record.notes, record.matches.len(), output)?;
         }
         Action::Export { game, out } => {
@@ -114,7 +125,7 @@ pub(super) fn run(arguments: &MemoryArguments, output: Output) -> anyhow::Result
             let path = out.clone();
             let path = path.unwrap_or_else(|| PathBuf::from(format!("{signature}.json")));
             let text = export(&signature, &record)?;
-            write(&path, &text)?;
+            write_whole(&path, &text)?;
             output.object(&json!({ "file": path, "signature": signature, "bytes": text.len() }))?;
             output.line(format_args!(
                 "{} bytes in {}",
@@ -164,19 +175,6 @@ fn read(game: &OfGame) -> anyhow::Result<(String, GameRecord)> {
     let record = game.memory.open()?.read(&signature)?;
     let record = record.with_context(|| unknown(&signature))?;
     Ok((signature, record))
-}
-
-/// Writes a file in one step, so that no half of it is ever there.
-fn write(path: &Path, text: &str) -> anyhow::Result<()> {
-    let mut beside = path.to_path_buf().into_os_string();
-    beside.push(".part");
-    let beside = PathBuf::from(beside);
-    let cannot = || format!("cannot write `{}`", path.display());
-    if path.is_dir() {
-        bail!("`{}` is a folder; expected a file", path.display());
-    }
-    fs::write(&beside, text).with_context(cannot)?;
-    fs::rename(&beside, path).with_context(cannot)
 }
 
 fn note(notes: &[(Kind, Value)], kind: Kind) -> Option<&Value> {

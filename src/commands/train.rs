@@ -1,6 +1,7 @@
 //! `panza train`: trains an evaluation of a game by self-play, for as long as one likes, and keeps
 //! it for matches.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::available_parallelism;
@@ -15,8 +16,8 @@ use panza_arena::arguments::{SettingsChoice, parse_seconds};
 use panza_arena::game_source::Game;
 use panza_arena::interrupt;
 use panza_arena::outcome::Outcome;
-use panza_arena::output::{Output, grouped, show_seconds, spinner};
-use panza_player::metagame::{GameMemory, Progress, RoundPlan, RoundReport, Training};
+use panza_arena::output::{Output, grouped, show_seconds, spinner, write_whole};
+use panza_player::metagame::{GameMemory, Progress, RoundPlan, RoundReport, Training, curve};
 use panza_player::player::search_config;
 
 /// The time limit for building the game.
@@ -50,6 +51,9 @@ pub struct TrainArguments {
     /// Positions expanded for each move of self-play; 1 evaluates the moves alone.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=4096))]
     families: u32,
+    /// Draw the learning curve into this file, as SVG, after each round.
+    #[arg(long, value_name = "FILE")]
+    svg: Option<PathBuf>,
     /// Seed of the random numbers.
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
@@ -123,6 +127,9 @@ pub(super) fn run(arguments: &TrainArguments, output: Output) -> anyhow::Result<
             memory.write(&notes)?;
         }
         let now = training.progress();
+        if let Some(path) = &arguments.svg {
+            write_whole(path, &curve(name, now))?;
+        }
         output.object(&object(now, &report, left))?;
         progress.suspend(|| output.line(line(now, &report)))?;
         if stop.load(Ordering::Relaxed) {

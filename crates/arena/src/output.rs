@@ -4,9 +4,12 @@
 //! by line; all other messages go to standard error.
 
 use std::fmt;
+use std::fs;
 use std::io::{self, IsTerminal, Write};
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use anyhow::{Context, bail};
 use indicatif::{HumanCount, ProgressBar, ProgressState, ProgressStyle};
 use serde::Serialize;
 
@@ -65,6 +68,22 @@ impl Output {
     pub fn has_coloured_complaints(self) -> bool {
         !self.json && io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none()
     }
+}
+
+/// Writes a file in one step, so that no half of it is ever there.
+///
+/// # Errors
+/// The file, or the one beside it that is written first, cannot be written.
+pub fn write_whole(path: &Path, text: &str) -> anyhow::Result<()> {
+    let mut beside = path.to_path_buf().into_os_string();
+    beside.push(".part");
+    let beside = PathBuf::from(beside);
+    let cannot = || format!("cannot write `{}`", path.display());
+    if path.is_dir() {
+        bail!("`{}` is a folder; expected a file", path.display());
+    }
+    fs::write(&beside, text).with_context(cannot)?;
+    fs::rename(&beside, path).with_context(cannot)
 }
 
 /// One write for a whole line, so that lines of several threads never mix.

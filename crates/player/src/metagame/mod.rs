@@ -23,8 +23,10 @@ mod memory;
 mod notes;
 mod plan_note;
 mod training;
+mod curve;
 pub mod transfer;
 
+pub use curve::curve;
 pub use history::{GameHistory, term};
 pub use memory::{GameMemory, MatchMemory, MemoryService, RememberedMatch};
 pub use move_order::{MoveOrder, move_order};

@@ -18,22 +18,26 @@ pub enum Content<'a> {
     /// Asks whether the player is there.
     Ping,
     /// Begins a match.
-    Start {
-        /// The player's role.
-        role: &'a str,
-        /// The sentences of the rules.
-        sentences: Vec<&'a str>,
-        /// The time before the first move.
-        start_clock: Duration,
-        /// The time for each move.
-        play_clock: Duration,
-    },
+    Start(Start<'a>),
     /// Tells the last move, `[]` before the first.
     Play(&'a str),
     /// Tells the last move, and that the match is over.
     Stop(&'a str),
     /// Ends the match.
     Abort,
+}
+
+/// What begins a match.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Start<'a> {
+    /// The player's role.
+    pub role: &'a str,
+    /// The sentences of the rules.
+    pub sentences: Vec<&'a str>,
+    /// The time before the first move.
+    pub start_clock: Duration,
+    /// The time for each move.
+    pub play_clock: Duration,
 }
 
 impl<'a> Content<'a> {
@@ -55,12 +59,12 @@ impl<'a> Content<'a> {
                 let Some(("ruleset", sentences)) = applied(ruleset) else {
                     return Err(format!("found {}, expected ruleset(...)", shown(ruleset)));
                 };
-                Ok(Content::Start {
+                Ok(Content::Start(Start {
                     role,
                     sentences,
                     start_clock: clock(start_clock)?,
                     play_clock: clock(play_clock)?,
-                })
+                }))
             }
             _ => Err(unknown()),
         }
@@ -128,12 +132,12 @@ mod tests {
             ("stop(mark(1,2))", Content::Stop("mark(1,2)")),
             (
                 "start(x,ruleset(role(x),p(a,b) :- q(a) & r(b), t),10,Infinity)",
-                Content::Start {
+                Content::Start(Start {
                     role: "x",
                     sentences: vec!["role(x)", "p(a,b) :- q(a) & r(b)", "t"],
                     start_clock: Duration::from_secs(10),
                     play_clock: LONGEST_CLOCK,
-                },
+                }),
             ),
         ] {
             assert_eq!(Content::read(text), Ok(expected), "{text}");

@@ -27,7 +27,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use course::Course;
-use message::Content;
+use message::{Content, Start};
 use panza_player::player::{
     Answer, Manager, Message, PlayRequest, SentMoves, StartRequest, StartRules,
 };
@@ -89,41 +89,32 @@ impl Gamemaster {
     pub fn read(&self, said: Said) -> Result<Passed, String> {
         let mut session = self.session.lock().unwrap_or_else(PoisonError::into_inner);
         let content = Content::read(said.content)?;
-        if let Content::Start { .. } = content {
-            return begin(&mut session, &content, said);
-        }
-        if let Content::Ping = content {
-            return Ok(Passed::Answered(Some("ready".into())));
-        }
-        let known = session.as_mut().filter(|known| known.player == said.player);
-        let Some(known) = known else {
-            return match content {
-                Content::Play(_) => {
-                    Err("this match is not known; Panza may have started anew".into())
-                }
-                _ => Ok(Passed::Answered(None)),
-            };
+        let mut ours = session
+            .as_mut()
+            .filter(|session| session.player == said.player);
+        let message = match (content, &mut ours) {
+            (Content::Ping, _) => return Ok(Passed::Answered(Some("ready".into()))),
+            (Content::Start(start), _) => return begin(&mut session, &start, said),
+            (Content::Play(_), None) => {
+                return Err("this match is not known; Panza may have started anew".into());
+            }
+            (Content::Stop(_) | Content::Abort, None) => return Ok(Passed::Answered(None)),
+            (Content::Play(text), Some(ours)) => Message::Play(PlayRequest {
+                moves: ours.moves(said.number, text)?,
+                match_id: ours.match_id.clone(),
+                received: said.received,
+            }),
+            (Content::Stop(text), Some(ours)) => Message::Stop {
+                moves: ours.moves(said.number, text)?,
+                match_id: ours.match_id.clone(),
+            },
+            (Content::Abort, Some(ours)) => Message::Abort {
+                match_id: ours.match_id.clone(),
+            },
         };
-        let match_id = known.match_id.clone();
-        let message = match content {
-            Content::Play(text) => {
-                let moves = known.moves(said.number, text)?;
-                Message::Play(PlayRequest {
-                    match_id,
-                    moves,
-                    received: said.received,
-                })
-            }
-            Content::Stop(text) => {
-                let moves = known.moves(said.number, text)?;
-                *session = None;
-                Message::Stop { match_id, moves }
-            }
-            Content::Ping | Content::Start { .. } | Content::Abort => {
-                *session = None;
-                Message::Abort { match_id }
-            }
-        };
+        if !matches!(message, Message::Play(_)) {
+            *session = None;
+        }
         Ok(Passed::Messages(vec![message]))
     }
 
@@ -183,20 +174,11 @@ impl Session {
 }
 
 /// Begins a match in place of the one before.
-fn begin(session: &mut Option<Session>, content: &Content, said: Said) -> Result<Passed, String> {
-    let Content::Start {
-        role,
-        sentences,
-        start_clock,
-        play_clock,
-    } = content
-    else {
-        return Err("expected start(...)".into());
-    };
-    let role = names::term_to_kif(role)
-        .ok_or_else(|| format!("found {}, expected the name of a role", shown(role)))?;
+fn begin(session: &mut Option<Session>, start: &Start, said: Said) -> Result<Passed, String> {
+    let role = names::term_to_kif(start.role)
+        .ok_or_else(|| format!("found {}, expected the name of a role", shown(start.role)))?;
     // A sentence a line, so that a fault names the number of the sentence.
-    let rules = read_rules(&sentences.join("\n"))?;
+    let rules = read_rules(&start.sentences.join("\n"))?;
     let course = Course::new(&rules.rules);
     let known = session.take();
     // The same START again is answered as the first one.
@@ -218,19 +200,18 @@ fn begin(session: &mut Option<Session>, content: &Content, said: Said) -> Result
             match_id: known.match_id.clone(),
         });
     }
-    let start = StartRequest {
+    messages.push(Message::Start(StartRequest {
         match_id: match_id.clone(),
         role: role.to_string(),
         rules,
-        start_clock: start_clock.saturating_sub(MARGIN),
-        play_clock: play_clock.saturating_sub(MARGIN),
+        start_clock: start.start_clock.saturating_sub(MARGIN),
+        play_clock: start.play_clock.saturating_sub(MARGIN),
         received: said.received,
         manager: Manager {
             host: Some("Gamemaster".into()),
             ..Manager::default()
         },
-    };
-    messages.push(Message::Start(start));
+    }));
     *session = Some(Session {
         match_id,
         player: said.player.to_string(),

@@ -10,6 +10,7 @@
 //! - `/api/matches/FOLDER/tiltyard`: the same in the form of match databases
 //! - `/play`, `/study`, `/edit`: pages to play on, to study games on and to write rulesheets; what
 //!   they ask is in `tables` and `sheets`
+//! - `/training`: the learning curves of trained games; what it asks is in `trained`
 //! - `/gamemaster`, `/api/gamemaster`: the page that plays in Gamemaster; see `relay`
 //! - `/api/unpack`, by POST: unpacks the log in an object of a match database, for `/viewer`
 //! - `/metrics`, `/healthz`: figures for Prometheus, liveness
@@ -32,6 +33,7 @@ mod metrics;
 mod sheets;
 mod tables;
 mod tiltyard;
+mod trained;
 mod unpack;
 
 use std::borrow::Cow;
@@ -47,7 +49,7 @@ use serde_json::json;
 use super::access::{Access, PARAMETER, Shown, UNKNOWN_HOST};
 use super::request::parameter;
 use crate::table::Tables;
-use panza_player::config::{PagesFor, Settings};
+use panza_player::config::{MemorySettings, PagesFor, Settings};
 use panza_player::player::{GameBuilders, Player, Status};
 use panza_player::telemetry::{Archive, COMMIT, Entry, Part, health};
 
@@ -143,6 +145,7 @@ pub(super) struct Pages {
     name: Arc<str>,
     pages_for: PagesFor,
     access: Access,
+    memory: MemorySettings,
 }
 
 impl Pages {
@@ -155,6 +158,7 @@ impl Pages {
             name: settings.server.name.as_str().into(),
             pages_for: settings.server.pages_for,
             access,
+            memory: settings.memory.clone(),
         }
     }
 
@@ -212,6 +216,12 @@ impl Pages {
             ["edit"] if self.may_play(asked) => assets::page("edit.html", asked),
             ["study"] if self.may_play(asked) => assets::page("study.html", asked),
             ["gamemaster"] if self.may_play(asked) => assets::page("gamemaster.html", asked),
+            ["training"] if self.may_play(asked) => assets::page("training.html", asked),
+            ["api", "training"] if self.may_play(asked) => trained::games(&self.memory),
+            ["api", "training", file] if self.may_play(asked) => {
+                let page = trained::curve_of(&self.memory, file);
+                page.unwrap_or_else(|| self.nothing(asked))
+            }
             ["api", "gamemaster"] if self.may_play(asked) => {
                 let door = self.access.door();
                 let origins: Vec<&str> = door.origins().collect();
