@@ -37,6 +37,9 @@ use panza_rules::gdl::{Severity, format, is_playable, sexpr};
 /// The part of each clock that is left to the page and to Gamemaster.
 pub const MARGIN: Duration = Duration::from_millis(300);
 
+/// Errors of rules that are logged.
+const MAX_ERRORS: usize = 20;
+
 /// A message of Gamemaster.
 #[derive(Clone, Copy, Debug)]
 pub struct Said<'a> {
@@ -222,17 +225,20 @@ fn begin(session: &mut Option<Session>, start: &Start, said: Said) -> Result<Pas
     Ok(Passed::Messages(messages))
 }
 
-/// The rules that a text in HRF writes.
+/// The rules that a text in HRF writes. Faulty sentences are left out, if a game is left: the
+/// manager plays on whatever happens here.
 fn read_rules(text: &str) -> Result<StartRules, String> {
     let (rules, diagnostics) = hrf::load(text);
+    let mut errors = diagnostics
+        .iter()
+        .filter(|fault| fault.severity == Severity::Error)
+        .map(|fault| fault.one_line("ruleset", text));
     if !is_playable(&rules, &diagnostics) {
-        let error = diagnostics
-            .iter()
-            .find(|fault| fault.severity == Severity::Error);
-        return Err(error.map_or_else(
-            || "the rules are no game".to_string(),
-            |fault| fault.one_line("ruleset", text),
-        ));
+        let first = errors.next();
+        return Err(first.unwrap_or_else(|| "the rules are no game".to_string()));
+    }
+    for error in errors.take(MAX_ERRORS) {
+        tracing::warn!("{error}");
     }
     let (statements, _) = sexpr::parse(&format::rulesheet(&rules));
     Ok(StartRules::new(rules, &statements))

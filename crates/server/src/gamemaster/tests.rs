@@ -115,11 +115,18 @@ fn faults_are_told_and_change_nothing() {
         received: Instant::now(),
     };
     assert!(gamemaster.read(stranger).is_err());
-    let faulty = format!("start(x,ruleset({RULES},legal(mark(3)) & p),10,10)");
-    let fault = say(&gamemaster, 9, &faulty).unwrap_err();
+    let faulty = "start(x,ruleset(legal(a)),10,10)";
+    let fault = say(&gamemaster, 9, faulty).unwrap_err();
     assert!(
         fault.starts_with("ruleset:") && fault.contains("error"),
         "{fault}"
     );
     assert!(gamemaster.match_id().is_some());
+}
+
+#[test]
+fn a_faulty_sentence_is_left_out() {
+    let gamemaster = Gamemaster::default();
+    let start = format!("start(x,ruleset({RULES},legal(mark(3)) :- <),10,10)");
+    assert_eq!(say(&gamemaster, 1, &start).unwrap().len(), 1);
 }
