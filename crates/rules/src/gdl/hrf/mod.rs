@@ -33,6 +33,7 @@ mod token;
 mod write;
 
 pub use format::format;
+pub use token::is_name_character;
 pub use write::{Control, Turns, write};
 
 use super::diagnostic::Diagnostic;

@@ -4,12 +4,13 @@
 //! |---|---|
 //! | `GET /api/games/NAME` | the rulesheet of a game inside the program |
 //! | `POST /api/check` with `{"text"}` | `{"diagnostics", "more"}`, each diagnostic with its places and its fix |
-//! | `POST /api/format` with `{"text"}` | `{"text"}`, null where the parentheses do not match |
+//! | `POST /api/format` with `{"text"}` | `{"text"}`, null for a text that cannot be read |
 //! | `POST /api/complete` with `{"text", "at"}` | `{"from", "to", "proposals"}`: what may be written there |
 //! | `POST /api/explain` with `{"text", "at"}` | what the name there means, or null |
 //! | `POST /api/preview` with `{"text"}` | a [`Preview`](crate::preview::Preview), or `{"busy"}` |
 //!
-//! Offsets count UTF-16 code units from the start of the text, as browsers do; lines and columns
+//! Layout and preview take `"dialect"` too, `"kif"` or `"hrf"`. Without it the name of the file, in
+//! `"file"`, and the text say what it is. Offsets count UTF-16 code units from the start of the text, as browsers do; lines and columns
 //! count from 1. Who may play may ask.
 //!
 //! Never uses: files; how a game is played.
@@ -18,12 +19,12 @@ use hyper::StatusCode;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::{Page, unreadable};
+use super::{Named, Page, dialect, unreadable};
 use crate::games::EMBEDDED;
 use crate::preview::{PreviewError, preview};
-use panza_rules::gdl::Edit;
 use panza_rules::gdl::language::{Kind, Sheet};
 use panza_rules::gdl::lines::utf16_offsets;
+use panza_rules::gdl::{Dialect, Edit};
 
 /// Limits on what is listed.
 const MAX_DIAGNOSTICS: usize = 300;
@@ -33,9 +34,19 @@ const MAX_PROPOSALS: usize = 200;
 #[derive(Deserialize)]
 struct Asked {
     text: String,
+    /// The name of its file.
+    file: Option<String>,
+    /// Its dialect, where that does not follow from the file or the text.
+    dialect: Option<Named>,
     /// Where the cursor is.
     #[serde(default)]
     at: usize,
+}
+
+impl Asked {
+    fn dialect(&self) -> Dialect {
+        dialect(self.dialect, self.file.as_deref(), &self.text)
+    }
 }
 
 #[derive(Serialize)]
@@ -119,13 +130,16 @@ pub(super) fn ask(what: &str, body: &[u8], is_busy: impl Fn() -> bool) -> Option
     let answer = match what {
         "check" => |asked: Asked, _: &dyn Fn() -> bool| check(asked.text),
         "format" => |asked: Asked, _: &dyn Fn() -> bool| {
-            let laid_out = panza_rules::gdl::format::format(&asked.text).ok();
+            let laid_out = asked.dialect().format(&asked.text).ok();
             Page::json(&json!({ "text": laid_out }))
         },
         "complete" => |asked: Asked, _: &dyn Fn() -> bool| complete(asked),
         "explain" => |asked: Asked, _: &dyn Fn() -> bool| explain(asked),
-        "preview" => |asked: Asked, is_busy: &dyn Fn() -> bool| match preview(&asked.text, is_busy)
-        {
+        "preview" => |asked: Asked, is_busy: &dyn Fn() -> bool| match preview(
+            asked.dialect(),
+            &asked.text,
+            is_busy,
+        ) {
             Ok(seen) => Page::json(&seen),
             Err(PreviewError::Busy) => Page::json(&json!({ "busy": true })),
             Err(error) => Page::text(StatusCode::UNPROCESSABLE_ENTITY, format!("{error}\n")),
