@@ -4,7 +4,7 @@
 
 import { cellName, pick, stateOf, targets } from "./choices.js";
 import { drawBoards } from "./drawing.js";
-import { spoken } from "./expressions.js";
+import { isIdle, spoken } from "./expressions.js";
 import { count, counted } from "./format.js";
 import { element, fill } from "./page.js";
 
@@ -227,7 +227,6 @@ export function turnedRound(shape) {
 
 /** A joint move as people say it: the moves that are more than waiting. */
 export function spokenJoint(joint) {
-  const texts = joint.map(spoken);
-  const said = texts.filter((text) => !["noop", "wait", "pass"].includes(text));
-  return (said.length === 0 ? texts : said).join(" · ");
+  const said = joint.filter((move) => !isIdle(move));
+  return (said.length === 0 ? joint : said).map(spoken).join(" · ");
 }

@@ -18,6 +18,7 @@ export async function offerGames(choose) {
   };
   byId("find").addEventListener("input", show);
   byId("own-file").addEventListener("change", (event) => readFile(event.target.files[0]));
+  byId("own-rules").addEventListener("input", () => delete byId("own-rules").dataset.file);
   games = await askGames();
   show();
 }
@@ -36,5 +37,12 @@ function card(game, choose) {
 async function readFile(file) {
   if (file === undefined) return;
   byId("own-rules").value = await file.text();
+  byId("own-rules").dataset.file = file.name;
   byId("own-name").value = file.name.replace(/\.[a-z]+$/i, "");
+}
+
+/** The rulesheet in those fields, with the name of its file as long as it is as it was there. */
+export function ownRules() {
+  const { value: rules, dataset } = byId("own-rules");
+  return { rules, name: byId("own-name").value, file: dataset.file };
 }

@@ -48,6 +48,10 @@ const FIRST = `; A game of your own. This one counts: its only player adds one u
 
 const own = {
   editor: null,
+  /** The name of the file that was opened, which may tell the dialect. */
+  file: "",
+  /** The dialect that was found, `kif` or `hrf`. */
+  dialect: "kif",
   /** Counts changes of the text, so that an answer about an earlier one is known. */
   version: 0,
   /** The text that the diagnostics are about, and they. */
@@ -68,19 +72,35 @@ function later(name, pause, act) {
 function stored() {
   try {
     const kept = JSON.parse(localStorage.getItem(STORED));
-    if (typeof kept?.text === "string" && typeof kept?.name === "string") return kept;
+    const texts = [kept?.text, kept?.name, kept?.file ?? "", kept?.dialect ?? ""];
+    if (texts.every((text) => typeof text === "string")) return { file: "", dialect: "", ...kept };
   } catch {
     // What is not readable was not written here.
   }
-  return { name: "game", text: FIRST };
+  return { name: "game", text: FIRST, file: "", dialect: "" };
 }
 
 function store() {
   try {
-    localStorage.setItem(STORED, JSON.stringify({ name: byId("name").value, text: own.editor.text }));
+    localStorage.setItem(STORED, JSON.stringify({ name: byId("name").value, ...sheet(), file: own.file }));
   } catch {
     say("This browser keeps no copy of the text: save it as a file.");
   }
+}
+
+/** The text as the server takes it: with the dialect that was chosen, or what tells it. */
+function sheet() {
+  const chosen = byId("dialect").value;
+  return { text: own.editor.text, ...(chosen === "" ? { file: own.file } : { dialect: chosen }) };
+}
+
+const DIALECTS = { kif: "KIF", hrf: "HRF" };
+
+/** Shows the dialect that was found. */
+function showDialect(found) {
+  own.dialect = found;
+  own.editor.speak(found);
+  setText(byId("dialect").options[0], `${DIALECTS[found]} (found)`);
 }
 
 function say(text) {
@@ -102,11 +122,12 @@ async function check() {
   }
   own.isChecking = true;
   const { version } = own;
-  const { text } = own.editor;
+  const asked = sheet();
   try {
-    const { diagnostics, more } = await checkRules(text);
+    const { dialect, diagnostics, more } = await checkRules(asked);
     if (version !== own.version) return;
-    own.checked = text;
+    own.checked = asked.text;
+    showDialect(dialect);
     own.diagnostics = list(diagnostics);
     own.editor.mark(own.diagnostics, mend);
     showProblems(more);
@@ -157,12 +178,14 @@ function mend(found) {
   own.editor.focus();
 }
 
+const UNREAD = { kif: "The parentheses do not match", hrf: "A sentence cannot be read" };
+
 async function tidy() {
   const { version } = own;
   try {
-    const text = await layOutRules(own.editor.text);
+    const text = await layOutRules(sheet());
     if (version !== own.version) return;
-    if (text === null) say("The parentheses do not match, so the text is left as it is.");
+    if (text === null) say(`${UNREAD[own.dialect]}, so the text is left as it is.`);
     else {
       own.editor.replace(text);
       say("Laid out.");
@@ -182,7 +205,7 @@ async function look() {
   later("patience", PREVIEW_PAUSE, () => setText(byId("preview-says"), "Trying the game out …"));
   const { version } = own;
   try {
-    const seen = await askPreview(own.editor.text);
+    const seen = await askPreview(sheet());
     if (version !== own.version) return;
     if (seen.busy) {
       setText(byId("preview-says"), "Panza plays a match; games are tried out after it.");
@@ -257,8 +280,10 @@ function told({ roles, playouts, is_slow: isSlow }) {
 }
 
 /** Puts another text into the editor; undoing brings back the one before. */
-function take(name, text, what) {
+function take(name, file, text, what) {
   byId("name").value = name;
+  own.file = file;
+  byId("dialect").value = "";
   own.editor.replace(text);
   say(`${what} The text before comes back with Ctrl-Z.`);
   own.editor.focus();
@@ -267,7 +292,7 @@ function take(name, text, what) {
 async function startFrom(game) {
   if (game === "") return;
   try {
-    take(game, await askRules(game), `This is a copy of ${game}.`);
+    take(game, "", await askRules(game), `This is a copy of ${game}.`);
   } catch (problem) {
     say(problem.message);
   }
@@ -278,21 +303,23 @@ async function openFile(event) {
   const [file] = event.target.files;
   event.target.value = "";
   if (file === undefined) return;
-  take(file.name.replace(/\.[a-z]+$/i, ""), await file.text(), `${file.name} is open.`);
+  take(file.name.replace(/\.[a-z]+$/i, ""), file.name, await file.text(), `${file.name} is open.`);
 }
 
 function save() {
   const name = byId("name").value.trim().replace(/[^\w.-]+/g, "_") || "game";
   const address = URL.createObjectURL(new Blob([own.editor.text], { type: "text/plain" }));
-  const link = element("a", { href: address, download: `${name}.gdl` });
+  const file = `${name}.${own.dialect === "hrf" ? "hrf" : "gdl"}`;
+  const link = element("a", { href: address, download: file });
   link.click();
   setTimeout(() => URL.revokeObjectURL(address), 1000);
-  say(`Saved as ${name}.gdl.`);
+  say(`Saved as ${file}.`);
 }
 
 async function play() {
   store();
-  const setting = { rules: own.editor.text, name: byId("name").value, people: "first", seconds: 1 };
+  const { text: rules, ...told } = sheet();
+  const setting = { rules, ...told, name: byId("name").value, people: "first", seconds: 1 };
   try {
     const table = await openTable(setting);
     // There the game can be played again.
@@ -317,9 +344,12 @@ function key(event) {
 
 async function start() {
   byId("wordmark").replaceWith(wordmark());
-  const { name, text } = stored();
+  const { name, text, file, dialect } = stored();
   byId("name").value = name;
-  own.editor = new RulesEditor(byId("editor"), text, changed);
+  own.file = file;
+  byId("dialect").value = dialect;
+  own.editor = new RulesEditor(byId("editor"), text, { changed, sheet });
+  byId("dialect").addEventListener("change", changed);
   window.addEventListener("keydown", key, true);
   byId("name").addEventListener("input", () => later("store", PAUSE, store));
   byId("start").addEventListener("change", (event) => startFrom(event.target.value));

@@ -1,8 +1,9 @@
-// The text field in which rules are written: CodeMirror with the colours of GDL, diagnostics with
-// their fixes, proposals and explanations. What is right and wrong is asked of the server; here is
+// The text field in which rules are written: CodeMirror with the colours of both dialects of GDL,
+// KIF and HRF, diagnostics with their fixes, proposals and explanations. What is right and wrong is asked of the server; here is
 // only how it looks.
 
 import {
+  Compartment,
   EditorState,
   EditorView,
   HighlightStyle,
@@ -67,6 +68,38 @@ const gdl = StreamLanguage.define({
   languageData: { commentTokens: { line: ";" }, closeBrackets: { brackets: ["("] } },
 });
 
+const HRF_WORDS = new Set(
+  (
+    "role init control legal goal terminal base action true not and or same distinct mutex leq less plus minus times " +
+    "quotient remainder min max abs countofall evaluate member"
+  ).split(" "),
+);
+const HRF_NAME = /^[\p{L}\p{N}_./*+-]+/u;
+
+const hrf = StreamLanguage.define({
+  name: "hrf",
+  token(stream) {
+    if (stream.eatSpace()) return null;
+    if (stream.peek() === "%") {
+      stream.skipToEnd();
+      return "comment";
+    }
+    if (stream.match(/^"[^"]*("|$)/)) return "string";
+    if (stream.match(/^(==>|:=|:-|::|[!#~&|])/)) return "operator";
+    if (stream.match(/^[()[\],]/)) return "paren";
+    if (stream.match(/^-?\d+(\.\d+)?(?![\p{L}\p{N}_./*+-])/u)) return "number";
+    if (!stream.match(HRF_NAME)) {
+      stream.next();
+      return null;
+    }
+    const word = stream.current();
+    if (HRF_WORDS.has(word)) return "keyword";
+    if (/^[\p{Lu}_]/u.test(word)) return "variableName";
+    return stream.match(/^\s*\(/, false) ? "typeName" : "atom";
+  },
+  languageData: { commentTokens: { line: "%" }, closeBrackets: { brackets: ["(", "["] } },
+});
+
 const colours = HighlightStyle.define([
   { tag: tags.keyword, color: "var(--accent)", fontWeight: "600" },
   { tag: tags.typeName, color: "var(--ink)", fontWeight: "600" },
@@ -75,6 +108,8 @@ const colours = HighlightStyle.define([
   { tag: tags.atom, color: "var(--good)" },
   { tag: tags.comment, color: "var(--quiet)", fontStyle: "italic" },
   { tag: tags.paren, color: "var(--quiet)" },
+  { tag: tags.operator, color: "var(--accent)" },
+  { tag: tags.string, color: "var(--good)" },
 ]);
 
 const looks = EditorView.theme({
@@ -110,8 +145,8 @@ const looks = EditorView.theme({
   ".cm-diagnosticAction": { backgroundColor: "var(--accent)", color: "var(--on-accent)" },
 });
 
-/** The columns by which a line is indented: two for each list that is open before it. */
-const indentation = indentService.of((context, at) => {
+/** The columns by which a line of KIF is indented: two for each list that is open before it. */
+const gdlIndentation = indentService.of((context, at) => {
   const { doc } = context.state;
   const { number } = doc.lineAt(at);
   let open = 0;
@@ -125,11 +160,25 @@ const indentation = indentService.of((context, at) => {
   return 2 * open;
 });
 
-async function proposals(context) {
-  const word = context.matchBefore(/[^\s();]+/);
+/** The same for HRF: two where a sentence goes on. */
+const hrfIndentation = indentService.of((context, at) => {
+  const { doc } = context.state;
+  const { number } = doc.lineAt(at);
+  const above = number > 1 ? doc.line(number - 1).text.replace(/%.*/, "").trimEnd() : "";
+  return /(==>|:-|::|[&|,(])$/.test(above) ? 2 : 0;
+});
+
+/** By dialect: its colours and indentation, and what a name is made of. */
+const DIALECTS = {
+  kif: { language: [gdl, gdlIndentation], word: /[^\s();]+/, isName: /^[^\s();]*$/ },
+  hrf: { language: [hrf, hrfIndentation], word: /[\p{L}\p{N}_./*+-]+/u, isName: /^[\p{L}\p{N}_./*+-]*$/u },
+};
+
+async function proposals(context, { sheet, dialect }) {
+  const { word, isName } = DIALECTS[dialect];
   const before = context.state.sliceDoc(Math.max(0, context.pos - 1), context.pos);
-  if (!context.explicit && word === null && before !== "(") return null;
-  const found = await askProposals(context.state.doc.toString(), context.pos).catch(() => null);
+  if (!context.explicit && context.matchBefore(word) === null && before !== "(") return null;
+  const found = await askProposals({ ...sheet(), text: context.state.doc.toString() }, context.pos).catch(() => null);
   if (found === null || context.aborted) return null;
   const types = { relation: "function", function: "class" };
   return {
@@ -143,12 +192,12 @@ async function proposals(context) {
       // CodeMirror knows no escaped dollar.
       apply: snippet(fields.replaceAll("\\$", "$")),
     })),
-    validFor: /^[^\s();]*$/,
+    validFor: isName,
   };
 }
 
-const meanings = hoverTooltip(async (view, at) => {
-  const found = await askMeaning(view.state.doc.toString(), at).catch(() => null);
+async function meaning(view, at, sheet) {
+  const found = await askMeaning({ ...sheet(), text: view.state.doc.toString() }, at).catch(() => null);
   if (found === null || found.to > view.state.doc.length) return null;
   const shown = () =>
     element(
@@ -159,11 +208,13 @@ const meanings = hoverTooltip(async (view, at) => {
       found.meaning !== "" && element("p", null, found.meaning),
     );
   return { pos: found.from, end: found.to, above: true, create: () => ({ dom: shown() }) };
-});
+}
 
-/** A text field for rules inside an element. `changed` is called with each change. */
+/** A text field for rules inside an element. `changed` is called with each change, `sheet` gives the text as the server takes it. */
 export class RulesEditor {
-  constructor(parent, text, changed) {
+  constructor(parent, text, { changed, sheet }) {
+    this.dialect = "kif";
+    this.language = new Compartment();
     this.view = new EditorView({
       parent,
       state: EditorState.create({
@@ -179,15 +230,14 @@ export class RulesEditor {
           bracketMatching(),
           closeBrackets(),
           search({ top: true }),
-          autocompletion({ override: [proposals], icons: false }),
-          gdl,
-          indentation,
+          autocompletion({ override: [(context) => proposals(context, { sheet, dialect: this.dialect })], icons: false }),
+          this.language.of(DIALECTS[this.dialect].language),
           indentUnit.of("  "),
           syntaxHighlighting(colours),
           looks,
-          meanings,
+          hoverTooltip((view, at) => meaning(view, at, sheet)),
           EditorView.lineWrapping,
-          EditorView.contentAttributes.of({ "aria-label": "Rules in GDL", spellcheck: "false", tabindex: "0" }),
+          EditorView.contentAttributes.of({ "aria-label": "Rules", spellcheck: "false", tabindex: "0" }),
           keymap.of([
             ...closeBracketsKeymap,
             ...searchKeymap,
@@ -205,6 +255,13 @@ export class RulesEditor {
 
   get text() {
     return this.view.state.doc.toString();
+  }
+
+  /** Has the colours and the indentation of a dialect, `kif` or `hrf`. */
+  speak(dialect) {
+    if (dialect === this.dialect) return;
+    this.dialect = dialect;
+    this.view.dispatch({ effects: this.language.reconfigure(DIALECTS[dialect].language) });
   }
 
   /** Puts another text in the place of all; what both have at their ends is left alone, so that the cursor stays. */

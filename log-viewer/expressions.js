@@ -44,6 +44,11 @@ export function joined(expressions) {
   return expressions.map(writeExpression).join(" ");
 }
 
+/** Whether a move does nothing, by its name; `noop$` is that of roles which are not in control in HRF. */
+export function isIdle(move) {
+  return /^\(?\s*(noop\$?|pass|wait)\s*\)?$/i.test(move);
+}
+
 /** A move as people say it: `(drop 3)` as `drop 3`. */
 export function spoken(move) {
   const read = readExpression(move);

@@ -5,7 +5,7 @@
 import { layOut, placeOf, readShapes } from "./board.js";
 import { BoardPanel, spokenJoint, turnedRound } from "./board_panel.js";
 import { cellName, readChoices } from "./choices.js";
-import { offerGames } from "./choose_game.js";
+import { offerGames, ownRules } from "./choose_game.js";
 import { spoken } from "./expressions.js";
 import { count, counted, goal, list } from "./format.js";
 import { byId, element, fill, keepFocus, setText, skipInPlace, wordmark } from "./page.js";
@@ -293,18 +293,12 @@ function isOnTop(laid, roles, people) {
 const own = { page: null };
 
 /** The choices of the form, as the server takes them. */
-function options(roles) {
+function options() {
   const people = byId("people").value;
   const effort = byId("effort").value;
   const amount = Number(effort.slice(1));
-  const place = { second: 1, third: 2 }[people];
-  const chosen = place === undefined ? people : [roles[place] ?? roles.at(-1)];
   const training = Number(byId("training").value);
-  return { people: chosen, training, ...(effort[0] === "s" ? { seconds: amount } : { iterations: amount }) };
-}
-
-async function begin(what, roles) {
-  await open({ ...what, ...options(roles) });
+  return { people, training, ...(effort[0] === "s" ? { seconds: amount } : { iterations: amount }) };
 }
 
 async function open(setting) {
@@ -375,13 +369,9 @@ async function start() {
   byId("leave").addEventListener("click", () => {
     if (own.page !== null) tellTable(own.page.table, { do: "close" }).catch(() => {});
   });
-  byId("own-play").addEventListener("click", () => {
-    const rules = byId("own-rules").value;
-    const roles = [...rules.matchAll(/\(\s*role\s+([^\s()]+)\s*\)/gi)].map((match) => match[1]);
-    begin({ rules, name: byId("own-name").value }, roles);
-  });
+  byId("own-play").addEventListener("click", () => open({ ...ownRules(), ...options() }));
   window.addEventListener("hashchange", route);
-  await Promise.all([route(), offerGames((game) => begin({ game: game.name }, game.roles))]);
+  await Promise.all([route(), offerGames((game) => open({ game: game.name, ...options() }))]);
 }
 
 start();

@@ -134,27 +134,29 @@ export async function askRules(game) {
   return (await ask(`/api/games/${encodeURIComponent(game)}`)).text();
 }
 
-/** What is wrong with a rulesheet: `{ diagnostics, more }`, with places in UTF-16 units. */
-export function checkRules(text) {
-  return post("/api/check", { text });
+// A sheet is `{ text, file, dialect }`. Without a dialect the name of the file and the text tell it.
+
+/** What is wrong with a sheet: `{ dialect, diagnostics, more }`, with places in UTF-16 units. */
+export function checkRules(sheet) {
+  return post("/api/check", sheet);
 }
 
-/** A rulesheet in the canonical layout, or null where its parentheses do not match. */
-export async function layOutRules(text) {
-  return (await post("/api/format", { text })).text;
+/** A sheet in the canonical layout, or null where it cannot be read. */
+export async function layOutRules(sheet) {
+  return (await post("/api/format", sheet)).text;
 }
 
-/** What may be written at a place of a rulesheet: `{ from, to, proposals }`. */
-export function askProposals(text, at) {
-  return post("/api/complete", { text, at });
+/** What may be written at a place of a sheet: `{ from, to, proposals }`. */
+export function askProposals(sheet, at) {
+  return post("/api/complete", { ...sheet, at });
 }
 
-/** What the name at a place of a rulesheet means, or null. */
-export function askMeaning(text, at) {
-  return post("/api/explain", { text, at });
+/** What the name at a place of a sheet means, or null. */
+export function askMeaning(sheet, at) {
+  return post("/api/explain", { ...sheet, at });
 }
 
 /** The first position of a game and some random games, or `{ busy: true }` while a match is played. */
-export function askPreview(text) {
-  return post("/api/preview", { text });
+export function askPreview(sheet) {
+  return post("/api/preview", sheet);
 }

@@ -6,9 +6,9 @@
 import { layOut, placeOf, readShapes } from "./board.js";
 import { BoardPanel, spokenJoint, turnedRound } from "./board_panel.js";
 import { cellName, readChoices } from "./choices.js";
-import { offerGames } from "./choose_game.js";
+import { offerGames, ownRules } from "./choose_game.js";
 import { drawCurve, turnAt } from "./curve.js";
-import { spoken } from "./expressions.js";
+import { isIdle, spoken } from "./expressions.js";
 import { count, counted, goal, list } from "./format.js";
 import { byId, element, fill, keepFocus, setText, skipInPlace, wordmark } from "./page.js";
 import { Refused, askReport, askTable, openTable, tellTable } from "./server.js";
@@ -146,8 +146,8 @@ class StudyPage {
     const wanted = this.view.roles.indexOf(this.report?.role ?? "");
     if (wanted >= 0 && legal[wanted] !== undefined && isOpen(wanted)) return wanted;
     const open = places.find(isOpen);
-    // Where no role has a choice, the role whose only move is not noop makes the next move.
-    const acting = places.find((place) => legal[place].length === 1 && spokenJoint(legal[place]) !== "noop");
+    // Where no role has a choice, the role whose only move is not idle makes the next move.
+    const acting = places.find((place) => legal[place].length === 1 && !isIdle(legal[place][0]));
     return open ?? acting ?? (legal[0]?.length > 0 ? 0 : -1);
   }
 
@@ -713,9 +713,7 @@ async function start() {
   byId("leave").addEventListener("click", () => {
     if (own.page !== null) tellTable(own.page.table, { do: "close" }).catch(() => {});
   });
-  byId("own-study").addEventListener("click", () => {
-    open({ rules: byId("own-rules").value, name: byId("own-name").value, study: position() });
-  });
+  byId("own-study").addEventListener("click", () => open({ ...ownRules(), study: position() }));
   window.addEventListener("hashchange", route);
   await Promise.all([route(), offerGames((game) => open({ game: game.name, study: position() }))]);
 }

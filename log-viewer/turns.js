@@ -2,7 +2,7 @@
 // considered, and the list of all turns.
 
 import { compare } from "./board.js";
-import { spoken } from "./expressions.js";
+import { isIdle, spoken } from "./expressions.js";
 import { counted, duration, goal, short } from "./format.js";
 import { element, fill, table } from "./page.js";
 
@@ -173,9 +173,8 @@ export class TurnList {
 function moveTexts(record, turn, otherwise) {
   if (turn.played === null) return element("span", { class: "quiet" }, otherwise);
   return turn.played.map((move, place) => {
-    const isIdle = /^\(?\s*(noop|pass|wait)\s*\)?$/i.test(move);
     const isOurs = record.roles[place] !== undefined && record.roles[place] === record.role;
-    const names = ["one-move", isIdle && "idle", isOurs && "ours"].filter(Boolean);
+    const names = ["one-move", isIdle(move) && "idle", isOurs && "ours"].filter(Boolean);
     return element("span", { class: names.join(" "), title: record.roles[place] }, spoken(move));
   });
 }

@@ -107,7 +107,11 @@ impl Session {
     }
 
     fn open(&mut self, text: &str) -> Vec<Value> {
-        let document = json!({ "uri": URI, "languageId": "gdl", "version": 1, "text": text });
+        self.open_as("gdl", text)
+    }
+
+    fn open_as(&mut self, language: &str, text: &str) -> Vec<Value> {
+        let document = json!({ "uri": URI, "languageId": language, "version": 1, "text": text });
         self.tell("textDocument/didOpen", json!({ "textDocument": document }));
         self.diagnostics()
     }
@@ -210,6 +214,116 @@ fn an_editor_is_told_everything_about_names() {
         .map(|it| &it["name"])
         .collect();
     assert_eq!((names.len(), names[4]), (7, &json!("(next (cell ?n x))")));
+    assert_eq!(session.end(true), (Some(0), String::new()));
+}
+
+const HRF: &str = "role(white)
+% \u{1F600} Squares.
+index(1)
+init(cell(1,b))
+init(control(white))
+% Marks a square.
+legal(mark(N)) :- cell(N,b) & index(N)
+mark(N) :: control(R) ==> ~cell(N,b) & cell(N,R)
+terminal :- ~open
+open :- cell(N,b)
+goal(R,100) :- role(R)
+";
+
+#[test]
+fn an_editor_is_told_the_same_about_hrf() {
+    let mut session = Session::initialized();
+    assert_eq!(session.open_as("hrf", HRF), [] as [Value; 0]);
+    let hover = session.at("hover", 6, 20, json!({}));
+    let shown = hover["contents"]["value"].as_str().expect("a text");
+    let expected = "```hrf\ncell(N,R)\n```\na fact with 2 arguments";
+    assert!(shown.starts_with(expected), "{shown}");
+    assert_eq!(hover["range"], range(6, 18, 22));
+    let index = session.at("hover", 6, 32, json!({}));
+    assert!(index.to_string().contains("\u{1F600} Squares."), "{index}");
+    let legal = session.at("hover", 6, 1, json!({}));
+    assert!(legal.to_string().contains("legal(action)"), "{legal}");
+    assert_eq!(session.at("hover", 1, 5, json!({})), Value::Null);
+    let defined = session.at("definition", 6, 32, json!({}));
+    assert_eq!(defined, json!([{ "uri": URI, "range": range(2, 0, 5) }]));
+    let mut n_places = |with_definitions: bool, line, character| {
+        let more = json!({ "context": { "includeDeclaration": with_definitions } });
+        let places = session.at("references", line, character, more);
+        places.as_array().expect("a list").len()
+    };
+    assert_eq!((n_places(true, 3, 6), n_places(false, 3, 6)), (5, 3));
+    assert_eq!(n_places(true, 6, 11), 3);
+    let marked = session.at("documentHighlight", 7, 0, json!({}));
+    assert_eq!(marked.as_array().expect("a list").len(), 2);
+    assert_eq!(
+        session.at("prepareRename", 6, 32, json!({})),
+        range(6, 28, 33)
+    );
+    for (line, character) in [(6, 1), (7, 10), (2, 6), (1, 4)] {
+        assert_eq!(
+            session.at("prepareRename", line, character, json!({})),
+            Value::Null
+        );
+    }
+    let renamed = session.at("rename", 7, 5, json!({ "newName": "Square" }));
+    let edits = renamed["changes"][URI].as_array().expect("a list");
+    assert_eq!(edits.len(), 3);
+    assert_eq!(
+        edits[0],
+        json!({ "range": range(7, 5, 6), "newText": "Square" })
+    );
+    let renamed = session.at("rename", 9, 1, json!({ "newName": "cell" }));
+    assert_eq!(renamed, Value::Null);
+    let proposed = session.at("completion", 6, 19, json!({}));
+    let of = |label: &str| {
+        let mut items = proposed.as_array().expect("a list").iter();
+        items.find(|item| item["label"] == label).cloned()
+    };
+    assert_eq!(of("distinct").expect("a word")["kind"], 14);
+    let open = of("open").expect("a relation");
+    assert_eq!(
+        open["textEdit"],
+        json!({ "range": range(6, 18, 22), "newText": "open" })
+    );
+    assert!(of("mark").is_some() && of("white").is_none());
+    let document = json!({ "uri": URI });
+    let symbols = session.ask(
+        "textDocument/documentSymbol",
+        json!({ "textDocument": document }),
+    );
+    let symbols = symbols["result"].as_array().expect("a list");
+    assert_eq!(
+        (symbols.len(), &symbols[4]["name"]),
+        (9, &json!("legal(mark(N))"))
+    );
+    let faulty = HRF
+        .replace("role(white)", "role( white )")
+        .replace("~open", "~opn");
+    session.change(2, &faulty);
+    let found = session.diagnostics();
+    let codes: Vec<&Value> = found.iter().map(|it| &it["code"]).collect();
+    assert_eq!(codes, ["undefined-relation", "unused-relation"]);
+    assert_eq!(found[0]["range"], range(8, 13, 16));
+    let params = json!({
+        "textDocument": document,
+        "range": found[0]["range"],
+        "context": { "diagnostics": found },
+    });
+    let actions = session.ask("textDocument/codeAction", params)["result"].take();
+    assert_eq!(actions[0]["title"], "Change `opn` to `open`");
+    let options = json!({ "tabSize": 2, "insertSpaces": true });
+    let params = json!({ "textDocument": document, "options": options });
+    let laid_out = session.ask("textDocument/formatting", params.clone())["result"].take();
+    let expected = json!([{ "range": range(0, 5, 12), "newText": "white" }]);
+    assert_eq!(laid_out, expected);
+    session.change(3, "role(");
+    assert_eq!(
+        session.ask("textDocument/formatting", params)["result"],
+        Value::Null
+    );
+    session.change(4, &format!("{HRF}bad :- cell(="));
+    let renamed = session.at("rename", 9, 1, json!({ "newName": "free" }));
+    assert_eq!(renamed, Value::Null);
     assert_eq!(session.end(true), (Some(0), String::new()));
 }
 

@@ -9,7 +9,7 @@ function start() {
   const command = workspace.getConfiguration("panza").get("path", "panza");
   const server = { command, args: ["lsp"] };
   client = new LanguageClient("panza", "Panza", { run: server, debug: server }, {
-    documentSelector: [{ language: "gdl" }],
+    documentSelector: [{ language: "gdl" }, { language: "hrf" }],
   });
   return client.start().catch((problem) => {
     window.showErrorMessage(`${command} lsp could not be started (setting panza.path): ${problem.message ?? problem}`);

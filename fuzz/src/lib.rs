@@ -193,7 +193,12 @@ pub fn gamemaster(bytes: &[u8]) {
 
 /// What an editor asks of a rulesheet, at some of its places.
 fn questions(text: &str) {
-    let sheet = Sheet::read(text);
+    for dialect in [gdl::Dialect::Kif, gdl::Dialect::Hrf] {
+        questions_of(&Sheet::read(dialect, text), text);
+    }
+}
+
+fn questions_of(sheet: &Sheet, text: &str) {
     let is_within = |span: gdl::Span| text.get(span.range()).is_some();
     let places = sheet.outline.occurrences.windows(2);
     places.for_each(|two| assert!(two[0].span.end <= two[1].span.start, "{two:?}"));

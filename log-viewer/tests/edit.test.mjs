@@ -4,9 +4,12 @@ import assert from "node:assert/strict";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { after, before, test } from "node:test";
 import { closeBrowser, openBrowser, screenshot, withPage } from "./page.mjs";
 import { play, serve } from "./server.mjs";
+
+const HEXAPAWN = fileURLToPath(new URL("hexapawn.hrf", import.meta.url));
 
 let folder;
 let server;
@@ -31,6 +34,14 @@ async function open(page) {
 /** Waits until the text is checked, and found to be like this. */
 async function found(page, counts) {
   await page.waitForFunction((wanted) => document.getElementById("counts").textContent === wanted, counts);
+}
+
+/** Waits until this dialect is shown. */
+async function speaks(page, dialect) {
+  await page.waitForFunction(
+    (wanted) => document.querySelector("#dialect option:checked").textContent === wanted,
+    dialect,
+  );
 }
 
 async function startFrom(page, game) {
@@ -166,6 +177,89 @@ test("everything is done with the keyboard", () =>
     await page.keyboard.press("Shift+Tab");
     await page.keyboard.press("ControlOrMeta+Enter");
     await page.waitForURL(/\/play#[0-9a-f]{16}$/);
+  }));
+
+const HRF = `% A walk.
+role(a)
+init(at(1))
+init(control(a))
+legal(go) :- at(1)
+go :: ~at(1) & at(2)
+terminal :- at(2)
+goal(a,100)
+`;
+
+test("rules in HRF are checked, coloured, mended, laid out and tried out", () =>
+  withPage({}, async (page) => {
+    await open(page);
+    await speaks(page, "KIF (found)");
+    await write(page, HRF);
+    await speaks(page, "HRF (found)");
+    await found(page, "No errors and no warnings.");
+    const colour = (text) =>
+      page.locator(".cm-line span", { hasText: text }).first().evaluate((word) => getComputedStyle(word).color);
+    assert.notEqual(await colour("legal"), await colour("at"));
+    assert.equal(await colour("legal"), await colour(":-"));
+    await page.waitForFunction(() => /1 legal move/.test(document.getElementById("legal").textContent));
+    await page.waitForFunction(() => /random games: all 1 turns long/.test(document.getElementById("playouts").textContent));
+    await screenshot(page, "edit-hrf", true);
+    await page.keyboard.press("ControlOrMeta+End");
+    await page.keyboard.type("goal(a,0) :- teminal");
+    await page.keyboard.press("Escape");
+    await page.waitForSelector("#problems .fix");
+    assert.match(await page.innerText("#problems"), /9:14 .*`teminal\/0` is used but/);
+    await page.click("#problems .fix");
+    await found(page, "No errors and no warnings.");
+    assert.ok((await text(page)).endsWith("goal(a,0) :- terminal"));
+    await write(page, HRF.replace("legal(go) :- at(1)", "legal( go ):-at( 1 )"));
+    await page.click("#tidy");
+    await page.waitForFunction(() => document.getElementById("says").textContent === "Laid out.");
+    assert.equal((await text(page)).trim(), HRF.trim());
+    await write(page, `${HRF}% Far away.\nfar(at)\ngoal(a,1) :- `);
+    await page.keyboard.type("fa");
+    await page.waitForSelector(".cm-tooltip-autocomplete [aria-selected]");
+    assert.match(await page.innerText(".cm-tooltip-autocomplete [aria-selected]"), /^far/);
+    await page.keyboard.press("Escape");
+    await page.locator(".cm-line", { hasText: "goal(a,1)" }).getByText("goal", { exact: true }).hover();
+    await page.waitForSelector(".meaning");
+    assert.match(await page.innerText(".meaning"), /goal\(player,points\)/);
+  }));
+
+test("a board of HRF is shown, and a click leads to a table", () =>
+  withPage({}, async (page) => {
+    await open(page);
+    await page.setInputFiles("#open", HEXAPAWN);
+    await page.waitForSelector("#board svg.board [data-cell]");
+    assert.equal(await page.locator("#board [data-cell]").count(), 9);
+    assert.match(await page.innerText("#legal"), /white: 3 legal moves/);
+    await screenshot(page, "edit-hrf-board", true);
+    const download = page.waitForEvent("download");
+    await page.click("#save");
+    assert.equal((await download).suggestedFilename(), "hexapawn.hrf");
+    await page.click("#play");
+    await page.waitForURL(/\/play#[0-9a-f]{16}$/);
+    await page.waitForFunction(() => /you play white/.test(document.getElementById("says").textContent));
+  }));
+
+test("the dialect is changed by hand, and kept", () =>
+  withPage({}, async (page) => {
+    page.removeAllListeners("console");
+    await open(page);
+    await write(page, HRF);
+    await speaks(page, "HRF (found)");
+    await page.selectOption("#dialect", "kif");
+    await page.waitForFunction(() => /error/.test(document.getElementById("counts").textContent));
+    await page.click("#play");
+    await page.waitForFunction(() => /cannot be played/.test(document.getElementById("says").textContent));
+    await page.reload();
+    await page.waitForFunction(() => /error/.test(document.getElementById("counts").textContent));
+    assert.equal(await page.inputValue("#dialect"), "kif");
+    await page.selectOption("#dialect", "hrf");
+    await found(page, "No errors and no warnings.");
+    // Another text is read as what it is.
+    await startFrom(page, "ticTacToe");
+    await speaks(page, "KIF (found)");
+    await found(page, "No errors and no warnings.");
   }));
 
 test("files are opened and saved", () =>

@@ -12,6 +12,8 @@ import { serve } from "./server.mjs";
 
 const CORPUS = fileURLToPath(new URL("../../../shared/corpus/games/", import.meta.url));
 const GAMES = fileURLToPath(new URL("../../gdl-games/", import.meta.url));
+const HEXAPAWN = fileURLToPath(new URL("hexapawn.hrf", import.meta.url));
+const GAMEMASTER = fileURLToPath(new URL("../../../shared/gamemaster/games/", import.meta.url));
 /** Clicks after which a game counts as one that does not end. */
 const MOST_CLICKS = 400;
 
@@ -103,6 +105,54 @@ describe("games are played to their end by clicks", () => {
         await page.click("#own-play");
         await playOut(page, name);
         await screenshot(page, `play-${name}-end`, true);
+      }),
+    );
+  }
+});
+
+/** What lies on each cell of the board that is drawn. */
+function cells(page) {
+  return page.evaluate(() =>
+    Object.fromEntries([...document.querySelectorAll("#board [data-cell]")].map((cell) => [cell.dataset.cell, cell.dataset.content])),
+  );
+}
+
+describe("games in HRF are played to their end by clicks", () => {
+  test("hexapawn from a file", () =>
+    withPage({}, async (page) => {
+      await page.goto(`${server.address}/play`);
+      await page.selectOption("#effort", "i1");
+      await page.selectOption("#people", "second");
+      await page.click("#own summary");
+      await page.setInputFiles("#own-file", HEXAPAWN);
+      await page.waitForFunction(() => document.getElementById("own-name").value === "hexapawn");
+      await page.click("#own-play");
+      assert.match(await turn(page), /you play black/);
+      assert.equal(await page.innerText("#name"), "Hexapawn");
+      assert.match(await page.textContent("#about"), /^Each side has three pawns .* without a move\.$/);
+      const shown = Object.values(await cells(page));
+      assert.equal(shown.length, 9);
+      assert.equal(shown.filter((content) => content === "black").length, 3);
+      await screenshot(page, "play-hrf", true);
+      const says = await playOut(page, "hexapawn");
+      assert.match(says, /(white|black) .*wins, white \d+, black \d+/);
+      // Only the side in control is told in the list of turns.
+      assert.doesNotMatch(await page.innerText("#course"), /noop/);
+      await screenshot(page, "play-hrf-end", true);
+    }));
+
+  for (const name of ["tictactoe", "connectfour", "breakthrough", "pentago", "skirmish"]) {
+    const path = join(GAMEMASTER, `${name}.hrf`);
+    test(name, { skip: !existsSync(path) }, () =>
+      withPage({}, async (page) => {
+        await page.goto(`${server.address}/play`);
+        await page.selectOption("#effort", "i1");
+        await page.click("#own summary");
+        await page.fill("#own-rules", readFileSync(path, "utf8"));
+        await page.click("#own-play");
+        await turn(page);
+        await screenshot(page, `play-hrf-${name}`, true);
+        await playOut(page, name);
       }),
     );
   }

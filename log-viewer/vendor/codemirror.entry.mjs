@@ -1,5 +1,5 @@
 // The parts of CodeMirror that the editor page uses: scripts/bundle-editor puts them into one file.
-export { EditorState } from "@codemirror/state";
+export { Compartment, EditorState } from "@codemirror/state";
 export {
   EditorView,
   drawSelection,

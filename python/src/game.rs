@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use panza_rules::gdl::{self, Diagnostic, Severity, span::line_and_column};
+use panza_rules::gdl::{self, Diagnostic, Dialect, Severity, span::line_and_column};
 use pyo3::exceptions::{PyFileNotFoundError, PyIndexError, PyKeyError, PyOSError, PyValueError};
 use pyo3::prelude::*;
 
@@ -84,6 +84,8 @@ pub struct Game {
     /// The rulesheet.
     #[pyo3(get)]
     pub text: String,
+    /// The dialect of the text.
+    pub dialect: Dialect,
     /// The faults of the rules.
     pub faults: Vec<Diagnostic>,
     /// The seconds that were given to `load`.
@@ -92,8 +94,15 @@ pub struct Game {
     pub memory: usize,
 }
 
-/// Where rules come from: their name and text.
-fn source(source: &Bound<'_, PyAny>) -> PyResult<(String, String)> {
+/// Rules: their name, the name of their file, and their text.
+struct Source {
+    name: String,
+    file: String,
+    text: String,
+}
+
+/// Where rules come from.
+fn source(source: &Bound<'_, PyAny>) -> PyResult<Source> {
     let py = source.py();
     let given = match source.extract::<String>() {
         Ok(text) => text,
@@ -103,10 +112,18 @@ fn source(source: &Bound<'_, PyAny>) -> PyResult<(String, String)> {
             .extract()?,
     };
     if let Some((name, text)) = EMBEDDED.iter().find(|(name, _)| *name == given) {
-        return Ok(((*name).to_string(), (*text).to_string()));
+        return Ok(Source {
+            name: (*name).to_string(),
+            file: String::new(),
+            text: (*text).to_string(),
+        });
     }
     if given.contains('(') {
-        return Ok((String::new(), given));
+        return Ok(Source {
+            name: String::new(),
+            file: String::new(),
+            text: given,
+        });
     }
     let path = Path::new(&given);
     let size = match std::fs::metadata(path) {
@@ -127,7 +144,18 @@ fn source(source: &Bound<'_, PyAny>) -> PyResult<(String, String)> {
     let name = path
         .file_stem()
         .map_or(given.clone(), |stem| stem.to_string_lossy().into_owned());
-    Ok((name, String::from_utf8_lossy(&bytes).into_owned()))
+    Ok(Source {
+        name,
+        text: String::from_utf8_lossy(&bytes).into_owned(),
+        file: given,
+    })
+}
+
+/// The dialect that a caller names.
+fn named_dialect(name: &str) -> PyResult<Dialect> {
+    let mut known = [Dialect::Kif, Dialect::Hrf].into_iter();
+    let wrong = || PyValueError::new_err(format!("dialect: expected kif or hrf, found {name}"));
+    known.find(|known| known.name() == name).ok_or_else(wrong)
 }
 
 /// A time in seconds of a caller.
@@ -157,7 +185,8 @@ pub fn threads(threads: usize) -> PyResult<usize> {
 /// Load a game.
 ///
 /// `rules` is the name of a game inside the package (see `games()`), the path of a rulesheet, or
-/// the text of one.
+/// the text of one. `dialect` is `"kif"` or `"hrf"`; without it the ending of the file and the text
+/// say in which of the two the rules are written. Facts and moves are terms of KIF in both.
 ///
 /// Raises `GdlError` if the rules have faults, with `diagnostics`: each has a line and a column.
 /// With `strict=False` it is only raised where nothing playable is left. Raises
@@ -167,17 +196,20 @@ pub fn threads(threads: usize) -> PyResult<usize> {
 /// >>> g.roles
 /// ['xplayer', 'oplayer']
 #[pyfunction]
-#[pyo3(signature = (rules, *, strict=true, seconds=60.0, memory=4 << 30))]
+#[pyo3(signature = (rules, *, dialect=None, strict=true, seconds=60.0, memory=4 << 30))]
 pub fn load(
     py: Python<'_>,
     rules: &Bound<'_, PyAny>,
+    dialect: Option<&str>,
     strict: bool,
     seconds: f64,
     memory: usize,
 ) -> PyResult<Game> {
-    let (name, text) = source(rules)?;
+    let Source { name, file, text } = source(rules)?;
+    let dialect = dialect.map(named_dialect).transpose()?;
+    let dialect = dialect.unwrap_or_else(|| Dialect::of(&file, &text));
     let time = duration("seconds", seconds)?;
-    let (rules, faults) = py.detach(|| gdl::load(&text));
+    let (rules, faults) = py.detach(|| dialect.load(&text));
     let has_errors = faults.iter().any(|fault| fault.severity == Severity::Error);
     if !gdl::is_playable(&rules, &faults) || strict && has_errors {
         return Err(gdl_error(py, &text, &faults)?);
@@ -193,6 +225,7 @@ pub fn load(
         core: Arc::new(core),
         name,
         text,
+        dialect,
         faults,
         seconds,
         memory,
@@ -216,7 +249,8 @@ fn gdl_error(py: Python<'_>, text: &str, faults: &[Diagnostic]) -> PyResult<PyEr
     }
     let error = GdlError::new_err(lines.join("\n"));
     let value = error.value(py);
-    if let Some(first) = diagnostics.first() {
+    let main = gdl::main_error(faults).map(|fault| PyDiagnostic::new(fault, text));
+    if let Some(first) = main.as_ref().or(diagnostics.first()) {
         value.setattr("line", first.line)?;
         value.setattr("column", first.column)?;
     }
@@ -234,7 +268,7 @@ pub fn games() -> Vec<&'static str> {
 impl Game {
     /// Whether another game has the same rules.
     pub fn is_same(&self, other: &Self) -> bool {
-        self.text == other.text
+        self.text == other.text && self.dialect == other.dialect
     }
 
     /// A role given by its number or its name.
@@ -263,8 +297,9 @@ pub fn load_again(
     text: &Bound<'_, PyAny>,
     seconds: f64,
     memory: usize,
+    dialect: &str,
 ) -> PyResult<Game> {
-    let game = load(py, text, false, seconds, memory)?;
+    let game = load(py, text, Some(dialect), false, seconds, memory)?;
     Ok(Game { name, ..game })
 }
 

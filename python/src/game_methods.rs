@@ -19,6 +19,12 @@ use crate::states::States;
 
 #[pymethods]
 impl Game {
+    /// The dialect of the rulesheet: `"kif"` or `"hrf"`.
+    #[getter]
+    fn dialect(&self) -> &'static str {
+        self.dialect.name()
+    }
+
     /// The names of the roles, in the order of all arrays.
     #[getter]
     fn roles(&self) -> Vec<String> {
@@ -395,7 +401,8 @@ impl Game {
         let py = slf.py();
         let game = slf.get();
         let make = py.import("panza_ggp._native")?.getattr("_load_again")?;
-        let arguments = (&game.name, &game.text, game.seconds, game.memory);
+        let dialect = game.dialect.name();
+        let arguments = (&game.name, &game.text, game.seconds, game.memory, dialect);
         Ok((make, arguments.into_pyobject(py)?))
     }
 

@@ -1,8 +1,8 @@
 //! Finds the game that the command line names, and loads its rules.
 //!
 //! A game is a path to a rulesheet or a name. A name is looked up in the folder `gdl-games` of the
-//! working directory and then among the copies inside the program. A file that ends in `.hrf` is
-//! read as HRF, any other as KIF.
+//! working directory and then among the copies inside the program. [`Dialect::of`] says whether a
+//! rulesheet is KIF or HRF.
 
 use std::borrow::Cow;
 use std::fs;
@@ -90,7 +90,7 @@ impl Rulesheet {
 
     /// The dialect of its rules.
     pub fn dialect(&self) -> Dialect {
-        Dialect::of_file(&self.origin)
+        Dialect::of(&self.origin, &self.text)
     }
 
     fn read(path: &Path, shown: &str) -> anyhow::Result<Self> {
@@ -125,15 +125,12 @@ impl Game {
     /// The rules cannot be played; the message has line and column of the first error.
     pub fn from_sheet(sheet: Rulesheet) -> anyhow::Result<Self> {
         let (rules, diagnostics) = sheet.dialect().load(&sheet.text);
-        let is_error = |diagnostic: &&Diagnostic| diagnostic.severity == Severity::Error;
-        let errors: Vec<&Diagnostic> = diagnostics.iter().filter(is_error).collect();
-        // An error without a place, such as a missing role, follows from one with a place.
-        let has_place = |error: &&&Diagnostic| error.span.start < error.span.end;
-        let Some(first) = errors.iter().find(has_place).or(errors.first()) else {
+        let Some(first) = gdl::main_error(&diagnostics) else {
             return Ok(Self { sheet, rules });
         };
         let first = first.one_line(&sheet.origin, &sheet.text);
-        match errors.len() - 1 {
+        let is_error = |diagnostic: &&Diagnostic| diagnostic.severity == Severity::Error;
+        match diagnostics.iter().filter(is_error).count() - 1 {
             0 => bail!("{first}"),
             more => bail!("{first} (and {more} more; `panza check` shows them all)"),
         }

@@ -10,7 +10,7 @@ use lsp_types::{
 };
 use panza_rules::gdl::language::{Completion, Kind, Occurrence, Sheet};
 use panza_rules::gdl::lines::Place;
-use panza_rules::gdl::{Diagnostic as Fault, Edit, Severity, Span};
+use panza_rules::gdl::{Diagnostic as Fault, Dialect, Edit, Severity, Span};
 
 /// Limits on the diagnostics and symbols that are sent.
 const MAX_DIAGNOSTICS: usize = 1000;
@@ -99,7 +99,11 @@ pub fn code_actions(sheet: &Sheet, uri: &Uri, wanted: Range) -> Vec<CodeAction> 
 /// What is shown over a name.
 pub fn hover(sheet: &Sheet, position: Position) -> Option<Hover> {
     let found = sheet.explain(offset(sheet, position))?;
-    let mut text = format!("```gdl\n{}\n```\n{}", found.form, found.kind);
+    let language = match sheet.dialect {
+        Dialect::Kif => "gdl",
+        Dialect::Hrf => "hrf",
+    };
+    let mut text = format!("```{language}\n{}\n```\n{}", found.form, found.kind);
     if !found.meaning.is_empty() {
         text += &format!("\n\n{}", found.meaning);
     }
@@ -252,7 +256,7 @@ fn title(head: &str) -> String {
     }
 }
 
-/// The changes that lay a text out; nothing where its parentheses do not match. What is the same at
+/// The changes that lay a text out; nothing for a text that cannot be read. What is the same at
 /// both ends is left alone, so that the cursor keeps its place.
 pub fn formatting(sheet: &Sheet) -> Option<Vec<TextEdit>> {
     let old = &*sheet.text;

@@ -6,6 +6,7 @@
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
+use panza_rules::gdl::Dialect;
 use panza_rules::gdl::language::Sheet;
 
 /// Limits on the bytes of a document, on those of all, and on their number. A message of the game
@@ -42,8 +43,11 @@ impl Content {
 /// A document.
 #[derive(Debug)]
 pub struct Document {
+    address: String,
     /// The client's number of this text.
     pub version: i32,
+    /// The dialect, if the client says it.
+    dialect: Option<Dialect>,
     content: Content,
     /// When its diagnostics are to be sent.
     pub due: Option<Instant>,
@@ -57,7 +61,9 @@ impl Document {
     pub fn sheet(&mut self) -> Result<&Sheet, &str> {
         if let Content::Changed(text) = &mut self.content {
             let text = std::mem::take(text);
-            self.content = Content::Known(Box::new(Sheet::read(text)));
+            let found = || Dialect::of(&self.address, &text);
+            let dialect = self.dialect.unwrap_or_else(found);
+            self.content = Content::Known(Box::new(Sheet::read(dialect, text)));
         }
         match &self.content {
             Content::Known(sheet) => Ok(sheet),
@@ -74,11 +80,18 @@ pub struct Documents {
 }
 
 impl Documents {
-    /// A document has this text now. The diagnostics are due at once for one that was opened.
+    /// A document has this text now, and this dialect if the client says one. The diagnostics are
+    /// due at once for one that was opened.
     ///
     /// # Errors
     /// There are too many documents, or the address is too long.
-    pub fn set(&mut self, address: &str, version: i32, text: String) -> Result<(), String> {
+    pub fn set(
+        &mut self,
+        address: &str,
+        version: i32,
+        dialect: Option<Dialect>,
+        text: String,
+    ) -> Result<(), String> {
         let is_new = !self.by_address.contains_key(address);
         if is_new && self.by_address.len() >= MAX_DOCUMENTS {
             return Err(format!("more than {MAX_DOCUMENTS} documents are open"));
@@ -100,8 +113,12 @@ impl Documents {
         };
         let now = Instant::now();
         let due = Some(if is_new { now } else { now + PAUSE });
+        let known = self.by_address.get(address);
+        let dialect = dialect.or(known.and_then(|known| known.dialect));
         let document = Document {
+            address: address.to_string(),
             version,
+            dialect,
             content,
             due,
         };

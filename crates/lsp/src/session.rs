@@ -16,6 +16,7 @@ use lsp_types::{
     ServerCapabilities, ServerInfo, TextDocumentPositionParams, TextDocumentSyncCapability,
     TextDocumentSyncKind, TextDocumentSyncOptions, Uri, WorkDoneProgressOptions,
 };
+use panza_rules::gdl::Dialect;
 use panza_rules::gdl::language::Sheet;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -238,13 +239,16 @@ impl Session {
         let taken = match method.as_str() {
             "textDocument/didOpen" => read(params).and_then(|it: DidOpenTextDocumentParams| {
                 let document = it.text_document;
-                self.set(&document.uri, document.version, document.text)
+                // The other names of languages are left to the address and the text.
+                let dialect = (document.language_id == "hrf").then_some(Dialect::Hrf);
+                self.set(&document.uri, document.version, dialect, document.text)
             }),
             "textDocument/didChange" => read(params).and_then(|it: DidChangeTextDocumentParams| {
                 let mut changes = it.content_changes.into_iter();
                 match changes.next_back() {
                     Some(last) if last.range.is_none() => {
-                        self.set(&it.text_document.uri, it.text_document.version, last.text)
+                        let document = it.text_document;
+                        self.set(&document.uri, document.version, None, last.text)
                     }
                     _ => Err(Refusal::of_parameters(
                         "expected the whole text of the document",
@@ -264,8 +268,14 @@ impl Session {
         Flow::Continue
     }
 
-    fn set(&mut self, uri: &Uri, version: i32, text: String) -> Result<(), Refusal> {
-        let set = self.documents.set(uri.as_str(), version, text);
+    fn set(
+        &mut self,
+        uri: &Uri,
+        version: i32,
+        dialect: Option<Dialect>,
+        text: String,
+    ) -> Result<(), Refusal> {
+        let set = self.documents.set(uri.as_str(), version, dialect, text);
         set.map_err(Refusal::of_parameters)
     }
 
@@ -346,7 +356,7 @@ fn capabilities() -> ServerCapabilities {
             work_done_progress_options: WorkDoneProgressOptions::default(),
         })),
         completion_provider: Some(CompletionOptions {
-            trigger_characters: Some(vec!["(".to_string(), "?".to_string()]),
+            trigger_characters: Some(["(", "?", ","].map(String::from).to_vec()),
             ..CompletionOptions::default()
         }),
         ..ServerCapabilities::default()

@@ -6,6 +6,7 @@
 
 use std::time::Instant;
 
+use panza_rules::gdl::Dialect;
 use panza_rules::gdl::language::Sheet;
 use panza_rules::gdl::lines::Lines;
 
@@ -19,10 +20,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let copies = (1..n_copies).map(|copy| text.replace("(true (", &format!("(true (of{copy}_")));
     let text: String = std::iter::once(text.clone()).chain(copies).collect();
     let mut times = Vec::new();
-    let mut sheet = Sheet::read("");
+    let mut sheet = Sheet::read(Dialect::Kif, "");
     for _ in 0..RUNS {
         let begin = Instant::now();
-        sheet = Sheet::read(text.clone());
+        sheet = Sheet::read(Dialect::Kif, text.clone());
         times.push(begin.elapsed());
     }
     times.sort();

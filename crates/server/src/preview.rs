@@ -19,7 +19,7 @@ use panza_machine::machine::random::Random;
 use panza_machine::machine::{Machine, PlayoutEnd};
 use panza_machine::structure::board::{self, BoardPainter, Layout};
 use panza_player::player::Position;
-use panza_rules::gdl::{self, Rules, Severity};
+use panza_rules::gdl::{self, Dialect, Rules};
 use panza_rules::ids::{Id, RoleId};
 use panza_sync::allocator;
 
@@ -102,15 +102,16 @@ pub enum PreviewError {
 ///
 /// # Errors
 /// There is a match, or no game.
-pub fn preview(text: &str, is_busy: impl Fn() -> bool) -> Result<Preview, PreviewError> {
+pub fn preview(
+    dialect: Dialect,
+    text: &str,
+    is_busy: impl Fn() -> bool,
+) -> Result<Preview, PreviewError> {
     if is_busy() {
         return Err(PreviewError::Busy);
     }
-    let (rules, diagnostics) = gdl::load(text);
-    let faults = diagnostics.iter();
-    let errors = faults.filter(|fault| fault.severity == Severity::Error);
-    // What is wrong with the parentheses may cause the rest.
-    if let Some(fault) = errors.min_by_key(|fault| !fault.code.ends_with("-parenthesis")) {
+    let (rules, diagnostics) = dialect.load(text);
+    if let Some(fault) = gdl::main_error(&diagnostics) {
         return Err(PreviewError::Rules(fault.one_line("rules", text)));
     }
     let more = |n: usize| (n < MAX_THREADS).then_some(n + 1);
@@ -275,7 +276,7 @@ mod tests {
 
     #[test]
     fn a_game_is_shown_with_its_board_moves_and_random_games() {
-        let seen = preview(game("ticTacToe"), || false).unwrap();
+        let seen = preview(Dialect::Kif, game("ticTacToe"), || false).unwrap();
         assert_eq!(seen.roles, ["xplayer", "oplayer"]);
         assert_eq!((seen.shapes.len(), seen.shapes[0].cells.len()), (1, 9));
         assert_eq!(seen.n_legal, [9, 1]);
@@ -297,11 +298,19 @@ mod tests {
 
     #[test]
     fn a_match_goes_first_and_faults_are_told() {
-        assert_eq!(preview(game("hex"), || true), Err(PreviewError::Busy));
+        assert_eq!(
+            preview(Dialect::Kif, game("hex"), || true),
+            Err(PreviewError::Busy)
+        );
         let n_asked = std::cell::Cell::new(0);
         let begins = || n_asked.replace(n_asked.get() + 1) > 0;
-        assert_eq!(preview(game("hex"), begins), Err(PreviewError::Busy));
-        let fault = preview("(role a", || false).unwrap_err().to_string();
+        assert_eq!(
+            preview(Dialect::Kif, game("hex"), begins),
+            Err(PreviewError::Busy)
+        );
+        let fault = preview(Dialect::Kif, "(role a", || false)
+            .unwrap_err()
+            .to_string();
         assert!(
             fault.starts_with("rules:1:1: error[unclosed-parenthesis]"),
             "{fault}"

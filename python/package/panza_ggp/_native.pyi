@@ -99,6 +99,8 @@ class Game:
     @property
     def text(self) -> str: ...
     @property
+    def dialect(self) -> Literal["kif", "hrf"]: ...
+    @property
     def roles(self) -> list[str]: ...
     @property
     def moves(self) -> list[list[str]]: ...
@@ -249,6 +251,7 @@ class States:
 def load(
     rules: str | PathLike[str],
     *,
+    dialect: Literal["kif", "hrf"] | None = None,
     strict: bool = True,
     seconds: float = 60.0,
     memory: int = 4 << 30,

@@ -124,6 +124,15 @@ pub fn load_statements(
     (rules, faults)
 }
 
+/// The error to show where only one is shown: what others may follow from comes first, which are
+/// wrong parentheses, and then what has a place.
+pub fn main_error(diagnostics: &[Diagnostic]) -> Option<&Diagnostic> {
+    let errors = diagnostics
+        .iter()
+        .filter(|fault| fault.severity == Severity::Error);
+    errors.min_by_key(|fault| (!fault.code.ends_with("-parenthesis"), fault.span.is_empty()))
+}
+
 /// Whether rules with these diagnostics can be played, however faulty: there must be a role, a
 /// move, not too many roles, and no part of the text that was not read.
 pub fn is_playable(rules: &Rules, diagnostics: &[Diagnostic]) -> bool {

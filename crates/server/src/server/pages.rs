@@ -43,7 +43,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use hyper::StatusCode;
 use percent_encoding::percent_decode_str;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::access::{Access, PARAMETER, Shown, UNKNOWN_HOST};
@@ -52,6 +52,7 @@ use crate::table::Tables;
 use panza_player::config::{MemorySettings, PagesFor, Settings};
 use panza_player::player::{GameBuilders, Player, Status};
 use panza_player::telemetry::{Archive, COMMIT, Entry, Part, health};
+use panza_rules::gdl::Dialect;
 
 pub(super) use asked::Asked;
 
@@ -490,6 +491,23 @@ fn segments(path: &str) -> Option<Vec<Cow<'_, str>>> {
         .split('/')
         .map(|segment| percent_decode_str(segment).decode_utf8().ok())
         .collect()
+}
+
+/// The name of a dialect, as pages send it.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Named {
+    Kif,
+    Hrf,
+}
+
+/// The dialect of a text: the one that is named, or else that of a file of this name with it.
+fn dialect(named: Option<Named>, file: Option<&str>, text: &str) -> Dialect {
+    match named {
+        Some(Named::Kif) => Dialect::Kif,
+        Some(Named::Hrf) => Dialect::Hrf,
+        None => Dialect::of(file.unwrap_or_default(), text),
+    }
 }
 
 fn unreadable(fault: &serde_json::Error) -> Page {

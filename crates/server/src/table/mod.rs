@@ -47,7 +47,7 @@ use panza_machine::machine::random::Random;
 use panza_player::config::Settings;
 use panza_player::player::{Player, StartRules, Status};
 use panza_player::telemetry::panic_text;
-use panza_rules::gdl::{self, CHANCE_ROLE, Diagnostic, Severity, sexpr};
+use panza_rules::gdl::{self, CHANCE_ROLE, Dialect, sexpr};
 use panza_sync::allocator;
 
 /// Tables at the same time. A further one takes the place of the one that was idle longest.
@@ -117,6 +117,8 @@ pub struct Setting {
     pub game: String,
     /// The rulesheet.
     pub source: Arc<str>,
+    /// The dialect that it is written in.
+    pub dialect: Dialect,
     /// The text of the file that says how to draw it, if there is one.
     pub board: Option<Arc<str>>,
     /// The roles that people play; Panza plays all others.
@@ -132,8 +134,9 @@ pub struct Setting {
 /// The roles that people play.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum People {
-    /// The first role of the rulesheet that is not chance.
-    First,
+    /// The role at this place of the rulesheet, that of chance not counted; the last one where
+    /// there are fewer.
+    Place(usize),
     /// Every role but that of chance.
     All,
     /// The roles of these names.
@@ -344,18 +347,10 @@ impl Tables {
     /// # Errors
     /// The rules cannot be played, or a person's role is not there.
     pub fn open(&self, setting: Setting) -> Result<String, TableError> {
-        let (statements, faults) = sexpr::parse(&setting.source);
-        // What cannot be read is the cause of what is missing then.
-        let unreadable = faults.first().cloned();
-        let (rules, diagnostics) = gdl::load_statements(&statements, faults);
-        let is_error = |fault: &Diagnostic| fault.severity == Severity::Error;
-        if let Some(fault) = unreadable.or_else(|| diagnostics.into_iter().find(is_error)) {
-            let text = fault.one_line(&setting.game, &setting.source);
-            return Err(TableError::Rules(text));
-        }
+        let rules = rules_of(&setting)?;
         let shapes = setting.board.as_deref().map(board_file::read).transpose();
         let shapes = shapes.map_err(TableError::Board)?;
-        let roles = rules.role_names();
+        let roles = rules.rules.role_names();
         let is_person = people(&setting.people, &roles)?;
         let shared = &self.shared;
         let name = format!("{:016x}", locked(&shared.names).bits());
@@ -363,7 +358,7 @@ impl Tables {
         let effort = setting.effort.bounded();
         let training = setting.training.min(MAX_TRAINING);
         let mut view = View::first(&name, &setting.game, &roles, &is_person);
-        (view.title, view.about) = title_and_text(&setting.source);
+        (view.title, view.about) = title_and_text(setting.dialect, &setting.source);
         view.shapes = shapes.unwrap_or_default();
         view.study.clone_from(&setting.study);
         let is_study = setting.study.is_some();
@@ -383,7 +378,7 @@ impl Tables {
                 setting,
                 effort,
                 training,
-                rules: StartRules::new(rules, &statements),
+                rules,
                 roles,
                 is_person,
             },
@@ -558,14 +553,35 @@ fn remove_idlest(tables: &mut Vec<Table>, is_meant: impl Fn(&Table) -> bool) {
     idlest.map(|index| tables.swap_remove(index));
 }
 
+/// The rules of a game. Those in HRF are translated: moves and facts are terms of KIF from here on,
+/// in logs too.
+fn rules_of(setting: &Setting) -> Result<StartRules, TableError> {
+    let source = &*setting.source;
+    let (statements, (rules, diagnostics)) = match setting.dialect {
+        Dialect::Kif => {
+            let (statements, faults) = sexpr::parse(source);
+            let loaded = gdl::load_statements(&statements, faults);
+            (Some(statements), loaded)
+        }
+        Dialect::Hrf => (None, gdl::hrf::load(source)),
+    };
+    if let Some(fault) = gdl::main_error(&diagnostics) {
+        return Err(TableError::Rules(fault.one_line(&setting.game, source)));
+    }
+    let translated = || sexpr::parse(&gdl::format::rulesheet(&rules)).0;
+    let statements = statements.unwrap_or_else(translated);
+    Ok(StartRules::new(rules, &statements))
+}
+
 /// The title of a rulesheet and the paragraphs about it: the comment that it begins with. Both are
 /// empty without one.
-pub fn title_and_text(source: &str) -> (String, Vec<String>) {
+pub fn title_and_text(dialect: Dialect, source: &str) -> (String, Vec<String>) {
+    let mark = dialect.comment();
     let comment = source
         .lines()
-        .map_while(|line| line.trim_start().strip_prefix(';'));
+        .map_while(|line| line.trim_start().strip_prefix(mark));
     let lines: Vec<&str> = comment
-        .map(|line| line.trim_start_matches(';').trim())
+        .map(|line| line.trim_start_matches(mark).trim())
         .collect();
     let paragraphs = lines
         .split(|line| line.is_empty())
@@ -584,9 +600,10 @@ fn is_over(table: &Table) -> bool {
 fn people(people: &People, roles: &[String]) -> Result<Vec<bool>, TableError> {
     let is_chance = |role: &String| role == CHANCE_ROLE;
     let names = match people {
-        People::First => {
-            let first = roles.iter().position(|role| !is_chance(role));
-            return Ok((0..roles.len()).map(|role| first == Some(role)).collect());
+        People::Place(place) => {
+            let meant = (0..roles.len()).filter(|&role| !is_chance(&roles[role]));
+            let meant = meant.take(place.saturating_add(1)).last();
+            return Ok((0..roles.len()).map(|role| meant == Some(role)).collect());
         }
         People::All => return Ok(roles.iter().map(|role| !is_chance(role)).collect()),
         People::Named(names) => names,

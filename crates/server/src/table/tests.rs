@@ -16,6 +16,7 @@ fn setting(game: &str, people: People) -> Setting {
     Setting {
         game: game.to_string(),
         source: source.into(),
+        dialect: Dialect::Kif,
         board: None,
         training: Duration::ZERO,
         study: None,
@@ -55,9 +56,47 @@ fn first_move(view: &View) -> Command {
 }
 
 #[test]
+fn a_game_in_hrf_is_played_to_its_end() {
+    let tables = tables();
+    let source = "% Filling\n%\n% Three cells.\nrole(x) role(o) init(cell(1,blank))
+        init(cell(2,blank)) init(cell(3,blank)) init(control(x)) legal(mark(N)) :- cell(N,blank)
+        mark(N) :: control(R) ==> ~cell(N,blank) & cell(N,R)
+        mark(N) :: control(x) ==> ~control(x) & control(o)
+        mark(N) :: control(o) ==> ~control(o) & control(x) goal(x,70) goal(o,30)
+        terminal :- ~cell(1,blank) & ~cell(2,blank) & ~cell(3,blank)";
+    let filling = Setting {
+        game: "filling".to_string(),
+        source: source.into(),
+        dialect: Dialect::Hrf,
+        ..setting("ticTacToe", People::Place(5))
+    };
+    let table = tables.open(filling).unwrap();
+    let view = wait(&tables, &table, is_asked);
+    assert_eq!(view.people, [false, true]);
+    assert_eq!(
+        (&*view.title, &*view.about),
+        ("Filling", &["Three cells.".to_string()][..])
+    );
+    assert_eq!(view.moves[0][1], "noop$");
+    tables.tell(&table, first_move(&view)).unwrap();
+    let end = wait(&tables, &table, |view| view.phase == Phase::Over);
+    assert_eq!(end.goals, Some(vec![Some(70), Some(30)]));
+    let faulty = Setting {
+        source: "role(x)\nlegal(=)".into(),
+        dialect: Dialect::Hrf,
+        ..setting("ticTacToe", People::All)
+    };
+    let why = tables.open(faulty).unwrap_err().to_string();
+    assert!(
+        why.contains("ticTacToe:2:7: error[unknown-character]"),
+        "{why}"
+    );
+}
+
+#[test]
 fn a_person_plays_to_the_end_against_panza() {
     let tables = tables();
-    let table = tables.open(setting("ticTacToe", People::First)).unwrap();
+    let table = tables.open(setting("ticTacToe", People::Place(0))).unwrap();
     let end = loop {
         let view = wait(&tables, &table, |view| {
             is_asked(view) || view.phase == Phase::Over
@@ -91,7 +130,9 @@ fn panza_plays_itself_and_puzzles() {
 #[test]
 fn moves_are_taken_back_and_hints_given() {
     let tables = tables();
-    let table = tables.open(setting("connectFour", People::First)).unwrap();
+    let table = tables
+        .open(setting("connectFour", People::Place(0)))
+        .unwrap();
     let view = wait(&tables, &table, is_asked);
     let role = view.roles[0].clone();
     let hint = Command::Hint { role: role.clone() };
@@ -122,7 +163,9 @@ fn moves_are_taken_back_and_hints_given() {
 #[test]
 fn nobody_sees_a_choice_before_all_have_chosen() {
     let tables = tables();
-    let table = tables.open(setting("roshamboTen", People::First)).unwrap();
+    let table = tables
+        .open(setting("roshamboTen", People::Place(0)))
+        .unwrap();
     let view = wait(&tables, &table, is_asked);
     // Panza has long chosen.
     wait(&tables, &table, |view| view.chosen[1]);
@@ -186,7 +229,7 @@ fn closed_tables_end_their_builds() {
         (goal r 50) (<= (next (n (f ?x ?y))) (true (n ?x)) (true (n ?y)))";
     let exploding = || Setting {
         source: source.into(),
-        ..setting("ticTacToe", People::First)
+        ..setting("ticTacToe", People::Place(0))
     };
     let opened: Vec<String> = (0..MAX_TABLES)
         .map(|_| tables.open(exploding()).unwrap())
@@ -202,7 +245,7 @@ fn closed_tables_end_their_builds() {
         std::thread::sleep(Duration::from_millis(5));
     }
     // The next table plays as ever.
-    let table = tables.open(setting("ticTacToe", People::First)).unwrap();
+    let table = tables.open(setting("ticTacToe", People::Place(0))).unwrap();
     wait(&tables, &table, is_asked);
 }
 

@@ -224,11 +224,15 @@ impl<'a> Checker<'a> {
             } else {
                 0
             });
-            let help = match nearest(name, others) {
+            let other = nearest(name, others);
+            let help = match other {
                 Some(other) => format!("did you mean `{}`?", brief(other)),
                 None => "it never holds; a misprint?".into(),
             };
+            // A name with `$` is not as it is written.
+            let other = other.filter(|other| !name.contains('$') && !other.contains('$'));
             let warning = Diagnostic::warning("undefined-relation", span, message);
+            let warning = warning.with_name(name, other);
             self.push(warning, help);
         }
     }

@@ -25,14 +25,17 @@ mod numbers;
 mod sensitive;
 mod shapes;
 mod sheet;
-mod syntax;
+pub(super) mod syntax;
 mod tables;
 #[cfg(test)]
 mod tests;
-mod token;
+pub(super) mod token;
 mod write;
 
 pub use format::format;
+pub(super) use numbers::number;
+pub(super) use sheet::is_built_in;
+pub use token::is_name_character;
 pub use write::{Control, Turns, write};
 
 use super::diagnostic::Diagnostic;

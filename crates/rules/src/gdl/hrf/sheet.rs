@@ -12,7 +12,7 @@ use super::super::scope::Scope;
 use super::super::span::Span;
 use super::super::symbols::Symbols;
 use super::names::{CONS, applied_to_nothing, to_kif};
-use super::numbers::{Arithmetic, Comparison};
+use super::numbers::{Arithmetic, Comparison, number};
 use super::syntax::{Operator, Tree};
 use crate::ids::Symbol;
 
@@ -22,13 +22,13 @@ const MAX_ALTERNATIVES: usize = 64;
 const MAX_COPIES: usize = 1 << 22;
 
 /// Relations that the dialect evaluates itself and that are not supported.
-const UNSUPPORTED: [&str; 23] = [
+const UNSUPPORTED: [&str; 21] = [
     "symleq", "symless", "append", "first", "last", "rest", "sort", "reverse", "length", "listify",
     "maximum", "minimum", "range", "sum", "median", "mean", "variance", "stddev", "map", "exists",
-    "setofall", "evaluate", "member",
+    "setofall",
 ];
 /// Relations that the dialect evaluates itself and that are.
-const SUPPORTED: [&str; 17] = [
+const SUPPORTED: [&str; 19] = [
     "same",
     "distinct",
     "mutex",
@@ -45,6 +45,8 @@ const SUPPORTED: [&str; 17] = [
     "true",
     "not",
     "countofall",
+    "evaluate",
+    "member",
     "and",
 ];
 
@@ -235,7 +237,7 @@ impl Sheet {
                 }
             }
             Tree::Operator(Operator::Definition, ..) => {
-                let help = "only `evaluate` would use it, which is not supported";
+                let help = "functions that a rulesheet defines are not supported";
                 self.warn(
                     "unused-definition",
                     span,
@@ -473,6 +475,28 @@ impl Sheet {
                 let count = self.term(count, scope)?;
                 return Ok(vec![vec![Goal::Count(template, inner, count, span)]]);
             }
+            ("evaluate", [expression @ Tree::Apply(..), value]) => {
+                let mut goals = Vec::new();
+                let found = self.evaluated(expression, scope, &mut goals)?;
+                goals.push(Goal::Same(found, self.term(value, scope)?));
+                return Ok(vec![goals]);
+            }
+            ("member", [item, list]) => {
+                let Some(items) = items_of(list) else {
+                    let message = "`member` is supported for lists that are written out";
+                    let help = "write the items one by one, as in `member(X,[a,b,c])`";
+                    return self.fail("unsupported-relation", span, message, help);
+                };
+                if items.len() > MAX_ALTERNATIVES {
+                    return self.too_many(span);
+                }
+                let item = self.term(item, scope)?;
+                let same = items.into_iter().map(|other| {
+                    let other = self.term(other, scope)?;
+                    Ok(vec![Goal::Same(item.clone(), other)])
+                });
+                return same.collect();
+            }
             _ => {}
         }
         let terms = arguments.iter().map(|tree| self.term(tree, scope));
@@ -506,11 +530,49 @@ impl Sheet {
         Ok(vec![vec![goal]])
     }
 
+    /// The value of nested functions of numbers, with the goals that compute it.
+    fn evaluated(
+        &mut self,
+        tree: &Tree,
+        scope: &mut Scope,
+        goals: &mut Vec<Goal>,
+    ) -> Result<Term, Reported> {
+        match tree {
+            Tree::Variable(..) => return self.term(tree, scope),
+            Tree::Name(name, _) if number(name).is_some() => return self.term(tree, scope),
+            Tree::Apply(name, arguments, span) => {
+                if let Some(function) = Arithmetic::of(name, arguments.len()) {
+                    let inputs = arguments.iter();
+                    let inputs = inputs.map(|tree| self.evaluated(tree, scope, goals));
+                    let inputs: Vec<Term> = inputs.collect::<Result<_, Reported>>()?;
+                    let result = Term::Variable(scope.fresh("?_"));
+                    goals.push(Goal::Compute(function, inputs, result.clone(), *span));
+                    return Ok(result);
+                }
+            }
+            Tree::Name(..) | Tree::Operator(..) => {}
+        }
+        let message = "`evaluate` is supported for functions of numbers";
+        let help = "these are plus, minus, times, quotient, remainder, min, max and abs";
+        self.fail("unsupported-relation", tree.span(), message, help)
+    }
+
     fn unsupported<T>(&mut self, name: &str, n: usize, span: Span) -> Result<T, Reported> {
         let message = format!("`{name}` with {n} arguments is not supported");
         let help = format!("supported are: {}", SUPPORTED.join(", "));
         self.fail("unsupported-relation", span, message, &help)
     }
+}
+
+/// The items of a list that is written out.
+fn items_of(list: &Tree) -> Option<Vec<&Tree>> {
+    let mut items = Vec::new();
+    let mut rest = list;
+    while let Tree::Operator(Operator::Cons, operands, _) = rest {
+        items.push(operands.first()?);
+        rest = operands.get(1)?;
+    }
+    matches!(rest, Tree::Name(name, _) if **name == *"nil").then_some(items)
 }
 
 /// An atom as a term of the same name.

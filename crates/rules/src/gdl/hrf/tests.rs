@@ -233,6 +233,36 @@ fn built_in_relations_are_evaluated() {
 }
 
 #[test]
+fn nested_functions_and_written_lists_are_evaluated() {
+    let mut game = Game::new(&format!(
+        "{HEAD} init(n(2)) init(n(5)) init(word) init(p(c,d))
+         legal(value(Y)) :- n(X) & evaluate(plus(times(X,X),1,X),Y)
+         legal(is(X)) :- n(X) & evaluate(minus(X,1),1)
+         legal(member(X)) :- member(X,[a,2,f(b),a])
+         legal(both(X)) :- n(X) & member(X,[1,2,3])
+         legal(none(X)) :- n(X) & ~member(X,[1,2,3])
+         legal(pair(X,Y)) :- p(X,Z) & member(Y,[X,Z])
+         legal(empty) :- member(a,[])
+         legal(nan) :- n(X) & evaluate(plus(X,quotient(1,0)),Y)"
+    ));
+    assert_eq!(
+        game.legal(0),
+        [
+            "both(2)",
+            "is(2)",
+            "member(2)",
+            "member(a)",
+            "member(f(b))",
+            "none(5)",
+            "pair(c,c)",
+            "pair(c,d)",
+            "value(31)",
+            "value(7)",
+        ]
+    );
+}
+
+#[test]
 fn instances_are_counted_for_what_is_bound() {
     let mut game = Game::new(
         "role(a) role(b) role(c) init(control(a)) legal(take(1)) legal(take(2)) legal(take(3))
@@ -314,6 +344,21 @@ fn each_fault_is_found_where_it_stands() {
         (
             "terminal :- setofall(X,over,L)",
             ("unsupported-relation", 3, 13),
+        ),
+        ("terminal :- member(a,L)", ("unsupported-relation", 3, 13)),
+        ("terminal :- member(a,a!X)", ("unsupported-relation", 3, 13)),
+        (
+            "terminal :- evaluate(plus(1,a),2)",
+            ("unsupported-relation", 3, 29),
+        ),
+        (
+            "terminal :- evaluate(size(1),2)",
+            ("unsupported-relation", 3, 22),
+        ),
+        ("terminal :- evaluate(1,2)", ("unsupported-relation", 3, 13)),
+        (
+            "legal(X) :- evaluate(plus(X,1),2)",
+            ("unbound-number", 3, 22),
         ),
         ("terminal :- less(X,1)", ("unbound-number", 3, 13)),
         ("go :: X", ("unsupported-effect", 3, 7)),

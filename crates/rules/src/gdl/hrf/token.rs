@@ -32,6 +32,7 @@ const MARKS: [&str; 17] = [
     "==>", ":=", ":-", "::", "(", ")", "[", "]", ",", "!", "#", "~", "&", "|", "*", "+", "-",
 ];
 
+/// Whether a name may have this character.
 pub fn is_name_character(character: char) -> bool {
     character.is_alphanumeric() || matches!(character, '_' | '.' | '/' | '*' | '+' | '-')
 }

@@ -2,7 +2,7 @@
 
 use crate::gdl::lines::Lines;
 use crate::gdl::span::Span;
-use crate::gdl::token::{TokenKind, tokens};
+use crate::gdl::{Dialect, hrf, token};
 
 /// Limits on the lines and bytes of one comment that are shown.
 const MAX_LINES: usize = 40;
@@ -13,24 +13,37 @@ const MAX_BYTES: usize = 2000;
 pub(super) struct Comments<'a> {
     text: &'a str,
     on_lines: Vec<(usize, Span)>,
+    /// What a comment begins with.
+    mark: char,
 }
 
 impl<'a> Comments<'a> {
-    pub fn of(text: &'a str, lines: &Lines) -> Self {
+    pub fn of(dialect: Dialect, text: &'a str, lines: &Lines) -> Self {
         let mut on_lines = Vec::new();
         let mut last_line = None;
-        for token in tokens(text) {
-            let line = lines.line_of(token.span.start);
-            if token.kind == TokenKind::Comment && last_line != Some(line) {
-                on_lines.push((line, token.span));
+        let mut note = |span: Span, is_comment| {
+            let line = lines.line_of(span.start);
+            if is_comment && last_line != Some(line) {
+                on_lines.push((line, span));
             }
-            last_line = Some(lines.line_of(token.span.end));
+            last_line = Some(lines.line_of(span.end));
+        };
+        match dialect {
+            Dialect::Kif => token::tokens(text)
+                .for_each(|it| note(it.span, it.kind == token::TokenKind::Comment)),
+            Dialect::Hrf => hrf::token::tokens(text)
+                .for_each(|it| note(it.span, it.kind == hrf::token::TokenKind::Comment)),
         }
-        Self { text, on_lines }
+        let mark = dialect.comment();
+        Self {
+            text,
+            on_lines,
+            mark,
+        }
     }
 
     /// The comment that ends on the line above `line` and begins behind the byte `after`, without
-    /// its semicolons; empty where there is none.
+    /// its marks; empty where there is none.
     pub fn above(&self, line: usize, after: u32) -> String {
         let mut at = self.on_lines.partition_point(|&(own, _)| own < line);
         let mut next = line;
@@ -41,7 +54,7 @@ impl<'a> Comments<'a> {
             if own + 1 != next || span.start < after {
                 break;
             }
-            let comment = self.text[span.range()].trim_start_matches(';');
+            let comment = self.text[span.range()].trim_start_matches(self.mark);
             found.push(comment.strip_prefix(' ').unwrap_or(comment).trim_end());
             next = own;
         }

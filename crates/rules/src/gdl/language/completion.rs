@@ -1,9 +1,10 @@
 //! What may be written at a place of a rulesheet.
 
-use super::outline::{Kind, Name, Outline, Slot, slot};
-use super::words::{Standing, WORDS, word};
+use super::outline::{Kind, Name, Outline, Slot};
+use super::place::{self, Expected, Place};
+use super::words::{Standing, word, words};
+use crate::gdl::dialect::Dialect;
 use crate::gdl::span::Span;
-use crate::gdl::token::{TokenKind, tokens};
 
 /// Proposals at most.
 const MAX_PROPOSALS: usize = 1000;
@@ -23,131 +24,68 @@ pub struct Completion {
     pub snippet: String,
 }
 
-/// What is expected at a place.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Expected {
-    Statement,
-    Head,
-    Condition,
-    Term(Slot),
-}
-
-/// A list that is open at a place.
-struct Frame<'a> {
-    word: Option<&'a str>,
-    n_items: usize,
-}
-
-/// A place where a name may be written.
-struct Asked {
-    expected: Expected,
-    /// Whether it is the first word of a list.
-    is_first: bool,
-    /// The statement that it is in.
-    statement: Option<usize>,
-    /// What is there already.
-    replaced: Span,
-}
-
 /// The proposals at a byte offset of `text`, with the place of what they replace.
-pub(super) fn completions(text: &str, outline: &Outline, offset: u32) -> (Span, Vec<Completion>) {
-    let offset = offset.min(text.len() as u32);
-    let after = outline
-        .statements
-        .partition_point(|statement| statement.span.start < offset);
-    let number = after.checked_sub(1);
-    let start = number.map_or(0, |number| outline.statements[number].span.start);
-    let mut frames: Vec<Frame<'_>> = Vec::new();
-    let mut replaced = Span {
-        start: offset,
-        end: offset,
+pub(super) fn completions(
+    dialect: Dialect,
+    text: &str,
+    outline: &Outline,
+    offset: u32,
+) -> (Span, Vec<Completion>) {
+    let offset = floor(text, offset as usize) as u32;
+    let place = match dialect {
+        Dialect::Kif => place::kif(text, outline, offset),
+        Dialect::Hrf => place::hrf(text, offset),
     };
-    for token in tokens(text.get(start as usize..).unwrap_or("")) {
-        let span = Span {
-            start: start + token.span.start,
-            end: start + token.span.end,
+    let Some(place) = place else {
+        let nothing = Span {
+            start: offset,
+            end: offset,
         };
-        if span.start >= offset {
-            break;
-        }
-        let reaches = span.end >= offset;
-        let count = |frames: &mut Vec<Frame<'_>>| {
-            if let Some(frame) = frames.last_mut() {
-                frame.n_items += 1;
-            }
-        };
-        match token.kind {
-            TokenKind::Comment if reaches => return (replaced, Vec::new()),
-            TokenKind::Symbol if reaches => {
-                replaced = span;
-                break;
-            }
-            TokenKind::Comment => {}
-            TokenKind::Open => {
-                count(&mut frames);
-                frames.push(Frame {
-                    word: None,
-                    n_items: 0,
-                });
-            }
-            TokenKind::Close => drop(frames.pop()),
-            TokenKind::Symbol => {
-                if let Some(frame) = frames.last_mut().filter(|frame| frame.n_items == 0) {
-                    frame.word = Some(&text[span.range()]);
-                }
-                count(&mut frames);
-            }
-        }
-    }
-    let (expected, is_first) = expected(&frames);
+        return (nothing, Vec::new());
+    };
     let mut found = Vec::new();
-    words(expected, is_first, &mut found);
-    let statement = number.filter(|_| !frames.is_empty());
-    let at = Asked {
-        expected,
-        is_first,
-        statement,
-        replaced,
-    };
-    names(outline, &at, &mut found);
+    if dialect == Dialect::Hrf && matches!(place.expected, Expected::Term(_)) {
+        found.extend(place.variables.iter().map(|name| variable(name)));
+    }
+    proposed_words(dialect, &place, &mut found);
+    names(dialect, outline, &place, &mut found);
     found.truncate(MAX_PROPOSALS);
-    (replaced, found)
+    (place.replaced, found)
 }
 
-/// What is expected inside the open lists, and whether it is the first word of a list.
-fn expected(frames: &[Frame<'_>]) -> (Expected, bool) {
-    let mut expected = Expected::Statement;
-    for (depth, frame) in frames.iter().enumerate() {
-        // The list that is open inside this one is its last item.
-        let is_innermost = depth + 1 == frames.len();
-        let place = frame.n_items - usize::from(!is_innermost);
-        if place == 0 {
-            return (expected, is_innermost);
-        }
-        let name = frame.word.unwrap_or("");
-        let known = word(name).map_or("", |word| word.name);
-        expected = match (expected, known) {
-            (Expected::Statement, "<=") if place == 1 => Expected::Head,
-            (Expected::Statement, "<=") => Expected::Condition,
-            (Expected::Condition, "not" | "or" | "and") => Expected::Condition,
-            (Expected::Term(_), _) => Expected::Term(Slot::Other),
-            _ => Expected::Term(slot(name, place - 1)),
-        };
+/// The start of the character that holds a byte offset.
+fn floor(text: &str, offset: usize) -> usize {
+    let mut at = offset.min(text.len());
+    while !text.is_char_boundary(at) {
+        at -= 1;
     }
-    (expected, false)
+    at
 }
 
-/// A text in parentheses, unless it stands in some.
-fn enclosed(text: &str, is_first: bool) -> String {
-    match is_first || !text.contains([' ', '\n']) {
-        true => text.to_string(),
-        false => format!("({text})"),
+fn variable(name: &str) -> Completion {
+    Completion {
+        label: name.to_string(),
+        kind: Kind::Variable,
+        form: name.to_string(),
+        documentation: String::new(),
+        snippet: name.to_string(),
     }
 }
 
-fn words(expected: Expected, is_first: bool, found: &mut Vec<Completion>) {
-    for word in &WORDS {
-        let fits = match expected {
+/// A text of KIF in parentheses, unless it stands in some; one of HRF without arguments where they
+/// are there already.
+fn fitted(dialect: Dialect, text: &str, place: &Place) -> String {
+    match dialect {
+        Dialect::Kif if place.is_first || !text.contains([' ', '\n']) => text.to_string(),
+        Dialect::Kif => format!("({text})"),
+        Dialect::Hrf if place.is_applied => text.split('(').next().unwrap_or(text).to_string(),
+        Dialect::Hrf => text.to_string(),
+    }
+}
+
+fn proposed_words(dialect: Dialect, place: &Place, found: &mut Vec<Completion>) {
+    for word in words(dialect) {
+        let fits = match place.expected {
             Expected::Statement => word.standing != Standing::Condition,
             Expected::Head => matches!(word.standing, Standing::Head | Standing::Both),
             Expected::Condition => matches!(word.standing, Standing::Condition | Standing::Both),
@@ -159,18 +97,27 @@ fn words(expected: Expected, is_first: bool, found: &mut Vec<Completion>) {
                 kind: Kind::Keyword,
                 form: word.form.to_string(),
                 documentation: word.meaning.to_string(),
-                snippet: enclosed(word.snippet, is_first),
+                snippet: fitted(dialect, word.snippet, place),
             });
         }
     }
 }
 
-fn names(outline: &Outline, asked: &Asked, found: &mut Vec<Completion>) {
-    let Asked {
+fn names(dialect: Dialect, outline: &Outline, asked: &Place, found: &mut Vec<Completion>) {
+    let Place {
         expected, is_first, ..
     } = *asked;
+    let is_hrf = dialect == Dialect::Hrf;
     // In the order of how likely they are meant.
     let rank = |name: &Name| match (expected, name.kind) {
+        (_, Kind::Variable) if is_hrf => None,
+        (Expected::Term(_), _) if is_hrf && name.kind == Kind::Relation => None,
+        // Of HRF facts are conditions, and actions are heads and effects.
+        (Expected::Condition, _) if is_hrf && word(dialect, &name.text).is_some() => None,
+        (Expected::Condition, _) if is_hrf && (name.is_fact || name.is_move) => {
+            Some(u8::from(!name.is_fact))
+        }
+        (Expected::Statement, _) if is_hrf && name.is_move => Some(0),
         (Expected::Term(_), Kind::Variable) if !is_first => Some(1),
         (Expected::Term(slot), Kind::Function | Kind::Constant) => {
             let fits = match slot {
@@ -201,22 +148,29 @@ fn names(outline: &Outline, asked: &Asked, found: &mut Vec<Completion>) {
     found.extend(ranked.into_iter().take(left).map(|(_, name)| Completion {
         label: name.text.to_string(),
         kind: name.kind,
-        form: name.form(),
+        form: name.form(dialect),
         documentation: name.comment.clone(),
-        snippet: enclosed(&snippet(name), is_first),
+        snippet: fitted(dialect, &snippet(dialect, name), asked),
     }));
 }
 
 /// The name with a field for each argument. Fields of more arguments than anybody fills in are left
 /// out.
-fn snippet(name: &Name) -> String {
+fn snippet(dialect: Dialect, name: &Name) -> String {
     const MOST_FIELDS: usize = 20;
-    let mut snippet = escaped(&name.text);
-    for (place, argument) in name.arguments.iter().take(MOST_FIELDS).enumerate() {
-        let shown = if argument.is_empty() { "_" } else { argument };
-        snippet += &format!(" ${{{}:{}}}", place + 1, escaped(shown));
+    let text = escaped(&name.text);
+    let shown = name.arguments.iter().take(MOST_FIELDS).enumerate();
+    let fields: Vec<String> = shown
+        .map(|(place, argument)| {
+            let shown = if argument.is_empty() { "_" } else { argument };
+            format!("${{{}:{}}}", place + 1, escaped(shown))
+        })
+        .collect();
+    match (dialect, fields.is_empty()) {
+        (_, true) => text,
+        (Dialect::Kif, false) => format!("{text} {}", fields.join(" ")),
+        (Dialect::Hrf, false) => format!("{text}({})", fields.join(",")),
     }
-    snippet
 }
 
 /// A text without the characters that mean something in a snippet.

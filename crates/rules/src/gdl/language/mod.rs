@@ -10,24 +10,29 @@
 
 mod comments;
 mod completion;
+mod infix;
 mod outline;
+mod place;
 mod words;
 
 pub use completion::Completion;
 pub use outline::{Kind, Name, Occurrence, Outline, Statement};
 
 use super::diagnostic::{Diagnostic, Edit, Remedy};
-use super::format::format;
+use super::dialect::Dialect;
+use super::hrf;
 use super::lines::Lines;
 use super::read::unwrapped;
 use super::rules::Rules;
 use super::span::Span;
-use super::token::{Token, TokenKind, tokens};
+use super::token::{TokenKind, tokens};
 use words::word;
 
 /// A rulesheet that was analysed.
 #[derive(Clone, Debug)]
 pub struct Sheet {
+    /// The dialect that it is read in.
+    pub dialect: Dialect,
     /// The text.
     pub text: Box<str>,
     /// Its lines.
@@ -38,6 +43,8 @@ pub struct Sheet {
     pub diagnostics: Vec<Diagnostic>,
     /// Its names and statements.
     pub outline: Outline,
+    /// Whether every sentence is in the outline. In KIF those with faults are, too.
+    is_whole: bool,
 }
 
 /// A change that mends a fault.
@@ -64,23 +71,36 @@ pub struct Explanation {
 
 impl Sheet {
     /// Analyses a text.
-    pub fn read(text: impl Into<Box<str>>) -> Self {
+    pub fn read(dialect: Dialect, text: impl Into<Box<str>>) -> Self {
         let text = text.into();
         let lines = Lines::of(&text);
-        let (statements, rules, diagnostics) = super::load_with_statements(&text);
-        let outline = Outline::of(&text, &lines, unwrapped(&statements));
+        let (rules, diagnostics, outline, is_whole) = match dialect {
+            Dialect::Kif => {
+                let (statements, rules, diagnostics) = super::load_with_statements(&text);
+                let outline = Outline::of(&text, &lines, unwrapped(&statements));
+                (rules, diagnostics, outline, true)
+            }
+            Dialect::Hrf => {
+                let (rules, diagnostics) = hrf::load(&text);
+                let (sentences, faults) = hrf::syntax::parse_with_spans(&text);
+                let outline = infix::outline(&text, &lines, &sentences);
+                (rules, diagnostics, outline, faults.is_empty())
+            }
+        };
         Self {
+            dialect,
             text,
             lines,
             rules,
             diagnostics,
             outline,
+            is_whole,
         }
     }
 
-    /// The text in the canonical layout; nothing where its parentheses do not match.
+    /// The text in the canonical layout; nothing for a text that cannot be read.
     pub fn laid_out(&self) -> Option<String> {
-        format(&self.text).ok()
+        self.dialect.format(&self.text).ok()
     }
 
     /// The place of a diagnostic of this sheet, as narrow as it is known: a misspelt name rather
@@ -96,9 +116,8 @@ impl Sheet {
     /// The first place of a name inside a span.
     fn named(&self, span: Span, name: &str) -> Option<Span> {
         let text = self.text.get(span.range())?;
-        let is_it =
-            |token: &Token| token.kind == TokenKind::Symbol && text[token.span.range()] == *name;
-        let found = tokens(text).find(is_it)?.span.range();
+        let is_it = |span: &Span| text[span.range()] == *name;
+        let found = name_tokens(self.dialect, text).find(is_it)?.range();
         let start = span.start as usize;
         Some(Span::new(start + found.start, start + found.end))
     }
@@ -133,10 +152,12 @@ impl Sheet {
     pub fn explain(&self, offset: u32) -> Option<Explanation> {
         let place = self.outline.at(offset)?;
         let name = &self.outline.names[place.name];
-        let known = word(&name.text).filter(|_| name.kind == Kind::Keyword);
+        let known = word(self.dialect, &name.text);
         let (form, meaning) = match known {
-            Some(word) => (word.form.to_string(), word.meaning.to_string()),
-            None => (name.form(), name.comment.clone()),
+            Some(word) if name.kind == Kind::Keyword => {
+                (word.form.to_string(), word.meaning.to_string())
+            }
+            _ => (name.form(self.dialect), name.comment.clone()),
         };
         Some(Explanation {
             span: place.span,
@@ -160,18 +181,22 @@ impl Sheet {
             1 => "1 argument".to_string(),
             _ => format!("{arity} arguments"),
         };
-        let roles: Vec<&str> = [(is_role, "role"), (is_fact, "fact"), (is_move, "move")]
+        let (word, of_move) = match self.dialect {
+            Dialect::Kif => ("a word of GDL", "move"),
+            Dialect::Hrf => ("a word of HRF", "action"),
+        };
+        let roles: Vec<&str> = [(is_role, "role"), (is_fact, "fact"), (is_move, of_move)]
             .into_iter()
             .filter_map(|(is, word)| is.then_some(word))
             .collect();
         let what = match kind {
-            Kind::Keyword => return "a word of GDL".to_string(),
+            Kind::Keyword => return word.to_string(),
             Kind::Variable => "a variable of this statement".to_string(),
             Kind::Relation => format!("a relation with {arguments}"),
             Kind::Function if roles.is_empty() => format!("a function with {arguments}"),
             Kind::Constant if roles.is_empty() => "a constant".to_string(),
-            Kind::Function => format!("a {} with {arguments}", roles.join(" and ")),
-            Kind::Constant => format!("a {}", roles.join(" and ")),
+            Kind::Function => format!("{} with {arguments}", one_of(&roles)),
+            Kind::Constant => one_of(&roles),
         };
         let mut places = self
             .outline
@@ -195,7 +220,7 @@ impl Sheet {
 
     /// What may be written at a byte offset, and the place of what it replaces.
     pub fn completions(&self, offset: u32) -> (Span, Vec<Completion>) {
-        completion::completions(&self.text, &self.outline, offset)
+        completion::completions(self.dialect, &self.text, &self.outline, offset)
     }
 
     /// The place of the name at a byte offset that can be renamed.
@@ -206,8 +231,41 @@ impl Sheet {
         let place = self.outline.at(offset).ok_or("there is no name here")?;
         let name = &self.outline.names[place.name];
         match name.kind {
-            Kind::Keyword => Err(format!("`{}` is a word of GDL", name.text)),
+            Kind::Keyword => Err(self.own_word(&name.text)),
+            Kind::Variable => Ok(place),
+            _ if self.dialect == Dialect::Hrf => self.renamable_in_hrf(place),
             _ => Ok(place),
+        }
+    }
+
+    /// The place of a name of HRF, unless to rename it could change the game.
+    fn renamable_in_hrf<'a>(&self, place: &'a Occurrence) -> Result<&'a Occurrence, String> {
+        let name = &self.outline.names[place.name];
+        if !self.is_whole {
+            return Err("a sentence of this rulesheet cannot be read".to_string());
+        }
+        if has_meaning(&name.text) {
+            return Err(self.own_word(&name.text));
+        }
+        // Whether a relation is looked up in the sheet or in the state follows from its name alone.
+        let is_atom = |name: &Name| name.kind == Kind::Relation || name.is_fact || name.is_move;
+        let mut others = self.outline.names.iter().enumerate();
+        let is_other = |(number, other): (usize, &Name)| {
+            number != place.name && other.text == name.text && is_atom(other)
+        };
+        match is_atom(name) && others.any(is_other) {
+            true => Err(format!(
+                "`{}` is there with other numbers of arguments",
+                brief(&name.text)
+            )),
+            false => Ok(place),
+        }
+    }
+
+    fn own_word(&self, name: &str) -> String {
+        match self.dialect {
+            Dialect::Kif => format!("`{name}` is a word of GDL"),
+            Dialect::Hrf => format!("`{}` has a meaning of its own", brief(name)),
         }
     }
 
@@ -220,25 +278,34 @@ impl Sheet {
         let place = self.renamable(offset)?;
         let name = &self.outline.names[place.name];
         let is_variable = name.kind == Kind::Variable;
-        let mut read = tokens(to);
-        let is_symbol = read.next().is_some_and(|token| {
-            token.kind == TokenKind::Symbol && token.span == Span::new(0, to.len())
-        });
-        if !is_symbol {
+        let whole = Span::new(0, to.len());
+        if name_tokens(self.dialect, to).next() != Some(whole) {
             return Err(format!("`{}` is not one name", brief(to)));
         }
-        if to.starts_with('?') != is_variable {
-            let what = match is_variable {
-                true => "the name of a variable begins with `?`",
-                false => "only the name of a variable begins with `?`",
-            };
-            return Err(what.to_string());
+        let (begins_as_variable, begin) = match self.dialect {
+            Dialect::Kif => (to.starts_with('?'), "`?`"),
+            Dialect::Hrf => (hrf::token::is_variable(to), "a capital letter"),
+        };
+        if begins_as_variable != is_variable {
+            return Err(match is_variable {
+                true => format!("the name of a variable begins with {begin}"),
+                false => format!("only the name of a variable begins with {begin}"),
+            });
         }
-        if word(to).is_some() {
-            return Err(format!("`{to}` is a word of GDL"));
+        let is_word = match self.dialect {
+            Dialect::Kif => word(Dialect::Kif, to).is_some(),
+            // `_` is another variable at each place.
+            Dialect::Hrf => has_meaning(to) || to == "_",
+        };
+        if is_word {
+            return Err(self.own_word(to));
         }
         let is_taken = |(number, other): (usize, &Name)| {
-            let is_same = other.kind == name.kind && other.arity == name.arity;
+            let is_same = match self.dialect {
+                Dialect::Kif => other.kind == name.kind && other.arity == name.arity,
+                // Names are looked up by their text, whatever the number of arguments.
+                Dialect::Hrf => (other.kind == Kind::Variable) == is_variable,
+            };
             let statement =
                 |number: usize| self.outline.places(number).next().map(|it| it.statement);
             let is_near = !is_variable || statement(number) == Some(place.statement);
@@ -252,6 +319,43 @@ impl Sheet {
             .map(|place| Edit::replacement(place.span, to))
             .collect())
     }
+}
+
+/// The places of the names of a text, variables included.
+fn name_tokens(dialect: Dialect, text: &str) -> impl Iterator<Item = Span> {
+    use super::hrf::token as infix;
+    let kif = (dialect == Dialect::Kif).then(|| tokens(text));
+    let kif = kif.into_iter().flatten();
+    let hrf = (dialect == Dialect::Hrf).then(|| infix::tokens(text));
+    let hrf = hrf.into_iter().flatten();
+    let is_name = |token: &infix::Token| {
+        matches!(
+            token.kind,
+            infix::TokenKind::Name | infix::TokenKind::Variable
+        )
+    };
+    kif.filter(|token| token.kind == TokenKind::Symbol)
+        .map(|token| token.span)
+        .chain(hrf.filter(is_name).map(|token| token.span))
+}
+
+/// Whether a name of HRF means something by itself: a word, a relation that is evaluated, a
+/// number, a text or the empty list.
+fn has_meaning(name: &str) -> bool {
+    word(Dialect::Hrf, name).is_some()
+        || hrf::is_built_in(name)
+        || hrf::number(name).is_some()
+        || name.starts_with('"')
+        || name == "nil"
+}
+
+/// Words of what a name is, with their article.
+fn one_of(words: &[&str]) -> String {
+    let article = match words.first() {
+        Some(word) if word.starts_with('a') => "an",
+        _ => "a",
+    };
+    format!("{article} {}", words.join(" and "))
 }
 
 /// A name as titles show it.

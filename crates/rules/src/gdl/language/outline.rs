@@ -1,5 +1,7 @@
 //! Every name in a rulesheet: what it stands for, where it is defined and where it is used.
 //!
+//! This is of KIF; `infix` does the same for HRF.
+//!
 //! A relation and a function of one name are two, and so are two relations whose numbers of
 //! arguments differ. Variables belong to their statement. A fact is defined by the heads of `init`,
 //! `next` and `base`, a move by those of `legal` and `input`, a role by `role`, another constant by
@@ -12,6 +14,7 @@ use std::collections::HashMap;
 
 use super::comments::Comments;
 use super::words::word;
+use crate::gdl::dialect::Dialect;
 use crate::gdl::lines::Lines;
 use crate::gdl::sexpr::Sexpr;
 use crate::gdl::span::Span;
@@ -56,7 +59,7 @@ pub struct Name {
 
 impl Name {
     /// The name with its arguments, as it is written.
-    pub fn form(&self) -> String {
+    pub fn form(&self, dialect: Dialect) -> String {
         if self.arity == 0 {
             return self.text.to_string();
         }
@@ -64,11 +67,11 @@ impl Name {
         let shown = self.arguments.iter().take(MOST_SHOWN);
         let shown = shown.map(|name| if name.is_empty() { "_" } else { name });
         let rest = (self.arity > MOST_SHOWN).then_some("...");
-        let words: Vec<&str> = std::iter::once(&*self.text)
-            .chain(shown)
-            .chain(rest)
-            .collect();
-        format!("({})", words.join(" "))
+        let words: Vec<&str> = shown.chain(rest).collect();
+        match dialect {
+            Dialect::Kif => format!("({} {})", self.text, words.join(" ")),
+            Dialect::Hrf => format!("{}({})", self.text, words.join(",")),
+        }
     }
 }
 
@@ -110,12 +113,8 @@ pub struct Outline {
 impl Outline {
     /// The outline of statements that were read from `text`.
     pub fn of(text: &str, lines: &Lines, statements: &[Sexpr]) -> Self {
-        let mut reader = Reader {
-            outline: Self::default(),
-            numbers: HashMap::new(),
-            comment: String::new(),
-        };
-        let comments = Comments::of(text, lines);
+        let mut reader = Reader::default();
+        let comments = Comments::of(Dialect::Kif, text, lines);
         let mut after = 0;
         for statement in statements {
             let span = statement.span();
@@ -165,7 +164,7 @@ pub(super) enum Slot {
 
 /// What the argument of a relation at a place, counted from 0, stands for.
 pub(super) fn slot(relation: &str, argument: usize) -> Slot {
-    let word = word(relation).map_or("", |word| word.name);
+    let word = word(Dialect::Kif, relation).map_or("", |word| word.name);
     match (word, argument) {
         ("init" | "next" | "base" | "true", 0) => Slot::Fact,
         ("role" | "does" | "legal" | "input" | "goal", 0) => Slot::Role,
@@ -176,7 +175,7 @@ pub(super) fn slot(relation: &str, argument: usize) -> Slot {
 
 /// Whether a head of this relation defines its argument at a place.
 fn defines(relation: &str, slot: Slot) -> bool {
-    let word = word(relation).map_or("", |word| word.name);
+    let word = word(Dialect::Kif, relation).map_or("", |word| word.name);
     matches!(
         (word, slot),
         ("init" | "next" | "base", Slot::Fact)
@@ -194,11 +193,13 @@ struct Key<'a> {
     statement: usize,
 }
 
-struct Reader<'a> {
-    outline: Outline,
+/// Reads names into an outline, statement by statement.
+#[derive(Default)]
+pub(super) struct Reader<'a> {
+    pub outline: Outline,
     numbers: HashMap<Key<'a>, usize>,
     /// The comment above the statement that is read.
-    comment: String,
+    pub comment: String,
 }
 
 impl<'a> Reader<'a> {
@@ -232,7 +233,8 @@ impl<'a> Reader<'a> {
         let (Some(first), rest) = (items.first(), items.get(1..).unwrap_or(&[])) else {
             return self.atom(condition, false, false);
         };
-        let known = first.symbol().and_then(word).map(|word| word.name);
+        let known = first.symbol().and_then(|name| word(Dialect::Kif, name));
+        let known = known.map(|word| word.name);
         match known {
             Some(name @ ("not" | "or" | "and")) => {
                 self.keyword(name, first.span());
@@ -263,7 +265,7 @@ impl<'a> Reader<'a> {
             });
         };
         let span = name.span();
-        let number = match word(text) {
+        let number = match word(Dialect::Kif, text) {
             Some(word) => {
                 self.keyword(word.name, span);
                 None
@@ -327,10 +329,15 @@ impl<'a> Reader<'a> {
 
     /// Notes the variable at a place of a name.
     fn argument(&mut self, number: Option<usize>, place: usize, argument: &Sexpr) {
-        let Some(number) = number else { return };
         let variable = argument.symbol().filter(|text| text.starts_with('?'));
+        if let (Some(number), Some(variable)) = (number, variable) {
+            self.note_argument(number, place, variable);
+        }
+    }
+
+    /// Notes that a variable stands at a place of a name.
+    pub fn note_argument(&mut self, number: usize, place: usize, variable: &str) {
         if let Some(known) = self.outline.names[number].arguments.get_mut(place)
-            && let Some(variable) = variable
             && known.is_empty()
         {
             *known = variable.into();
@@ -338,7 +345,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Adds a place of a name and returns the name.
-    fn add(
+    pub fn add(
         &mut self,
         kind: Kind,
         text: &'a str,
@@ -368,18 +375,25 @@ impl<'a> Reader<'a> {
             });
             names.len() - 1
         });
-        let name = &mut self.outline.names[number];
-        name.places.push(self.outline.occurrences.len());
-        let is_documented = is_definition && matches!(kind, Kind::Relation | Kind::Function);
-        if is_documented && name.comment.is_empty() {
-            name.comment.clone_from(&self.comment);
-        }
+        let place = self.outline.occurrences.len();
+        self.outline.names[number].places.push(place);
         self.outline.occurrences.push(Occurrence {
             span,
             name: number,
             statement,
             is_definition,
         });
+        if is_definition && matches!(kind, Kind::Relation | Kind::Function) {
+            self.document(number);
+        }
         number
+    }
+
+    /// The comment above the statement is about this name, unless it has one.
+    pub fn document(&mut self, number: usize) {
+        let name = &mut self.outline.names[number];
+        if name.comment.is_empty() {
+            name.comment.clone_from(&self.comment);
+        }
     }
 }

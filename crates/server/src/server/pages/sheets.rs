@@ -3,14 +3,15 @@
 //! | request | answer |
 //! |---|---|
 //! | `GET /api/games/NAME` | the rulesheet of a game inside the program |
-//! | `POST /api/check` with `{"text"}` | `{"diagnostics", "more"}`, each diagnostic with its places and its fix |
-//! | `POST /api/format` with `{"text"}` | `{"text"}`, null where the parentheses do not match |
+//! | `POST /api/check` with `{"text"}` | `{"dialect", "diagnostics", "more"}`, each diagnostic with its places and its fix |
+//! | `POST /api/format` with `{"text"}` | `{"text"}`, null for a text that cannot be read |
 //! | `POST /api/complete` with `{"text", "at"}` | `{"from", "to", "proposals"}`: what may be written there |
 //! | `POST /api/explain` with `{"text", "at"}` | what the name there means, or null |
 //! | `POST /api/preview` with `{"text"}` | a [`Preview`](crate::preview::Preview), or `{"busy"}` |
 //!
-//! Offsets count UTF-16 code units from the start of the text, as browsers do; lines and columns
-//! count from 1. Who may play may ask.
+//! Each POST takes `"dialect"` too, which is `"kif"` or `"hrf"`. Without it the name of the file,
+//! in `"file"`, and the text say what it is. Offsets count UTF-16 code units from the start of the
+//! text, as browsers do; lines and columns count from 1. Who may play may ask.
 //!
 //! Never uses: files; how a game is played.
 
@@ -18,12 +19,12 @@ use hyper::StatusCode;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::{Page, unreadable};
+use super::{Named, Page, dialect, unreadable};
 use crate::games::EMBEDDED;
 use crate::preview::{PreviewError, preview};
-use panza_rules::gdl::Edit;
 use panza_rules::gdl::language::{Kind, Sheet};
 use panza_rules::gdl::lines::utf16_offsets;
+use panza_rules::gdl::{Dialect, Edit};
 
 /// Limits on what is listed.
 const MAX_DIAGNOSTICS: usize = 300;
@@ -33,9 +34,19 @@ const MAX_PROPOSALS: usize = 200;
 #[derive(Deserialize)]
 struct Asked {
     text: String,
+    /// The name of its file.
+    file: Option<String>,
+    /// Its dialect, where that does not follow from the file or the text.
+    dialect: Option<Named>,
     /// Where the cursor is.
     #[serde(default)]
     at: usize,
+}
+
+impl Asked {
+    fn dialect(&self) -> Dialect {
+        dialect(self.dialect, self.file.as_deref(), &self.text)
+    }
 }
 
 #[derive(Serialize)]
@@ -117,15 +128,18 @@ pub(super) fn text(name: &str) -> Page {
 /// The answer to a POST whose path has this last part. `is_busy` says whether a match runs.
 pub(super) fn ask(what: &str, body: &[u8], is_busy: impl Fn() -> bool) -> Option<Page> {
     let answer = match what {
-        "check" => |asked: Asked, _: &dyn Fn() -> bool| check(asked.text),
+        "check" => |asked: Asked, _: &dyn Fn() -> bool| check(asked),
         "format" => |asked: Asked, _: &dyn Fn() -> bool| {
-            let laid_out = panza_rules::gdl::format::format(&asked.text).ok();
+            let laid_out = asked.dialect().format(&asked.text).ok();
             Page::json(&json!({ "text": laid_out }))
         },
         "complete" => |asked: Asked, _: &dyn Fn() -> bool| complete(asked),
         "explain" => |asked: Asked, _: &dyn Fn() -> bool| explain(asked),
-        "preview" => |asked: Asked, is_busy: &dyn Fn() -> bool| match preview(&asked.text, is_busy)
-        {
+        "preview" => |asked: Asked, is_busy: &dyn Fn() -> bool| match preview(
+            asked.dialect(),
+            &asked.text,
+            is_busy,
+        ) {
             Ok(seen) => Page::json(&seen),
             Err(PreviewError::Busy) => Page::json(&json!({ "busy": true })),
             Err(error) => Page::text(StatusCode::UNPROCESSABLE_ENTITY, format!("{error}\n")),
@@ -138,8 +152,8 @@ pub(super) fn ask(what: &str, body: &[u8], is_busy: impl Fn() -> bool) -> Option
     })
 }
 
-fn check(text: String) -> Page {
-    let sheet = Sheet::read(text);
+fn check(asked: Asked) -> Page {
+    let sheet = Sheet::read(asked.dialect(), asked.text);
     let faults = &sheet.diagnostics[..sheet.diagnostics.len().min(MAX_DIAGNOSTICS)];
     let fixes: Vec<_> = faults.iter().map(|fault| sheet.fix(fault)).collect();
     let is_short = |edits: &[Edit]| edits.len() <= MAX_EDITS;
@@ -178,12 +192,13 @@ fn check(text: String) -> Page {
     });
     let shown: Vec<Shown<'_>> = shown.collect();
     let more = sheet.diagnostics.len() - shown.len();
-    Page::json(&json!({ "diagnostics": shown, "more": more }))
+    let dialect = sheet.dialect.name();
+    Page::json(&json!({ "dialect": dialect, "diagnostics": shown, "more": more }))
 }
 
 fn complete(asked: Asked) -> Page {
     let at = byte_offset(&asked.text, asked.at);
-    let sheet = Sheet::read(asked.text);
+    let sheet = Sheet::read(asked.dialect(), asked.text);
     let (span, found) = sheet.completions(at);
     let units = utf16_offsets(&sheet.text, [span.start, span.end]);
     let proposals = found.into_iter().take(MAX_PROPOSALS).map(|found| Proposal {
@@ -205,7 +220,7 @@ fn complete(asked: Asked) -> Page {
 
 fn explain(asked: Asked) -> Page {
     let at = byte_offset(&asked.text, asked.at);
-    let sheet = Sheet::read(asked.text);
+    let sheet = Sheet::read(asked.dialect(), asked.text);
     let found = sheet.explain(at).map(|found| {
         let units = utf16_offsets(&sheet.text, [found.span.start, found.span.end]);
         json!({
@@ -244,6 +259,39 @@ mod tests {
         // One unit less than bytes would be four for the face: the place is behind `(true (p))`.
         let behind = text.find("\n(init").unwrap() - 2;
         assert_eq!(edit, &json!({ "from": behind, "to": behind, "text": ")" }));
+    }
+
+    #[test]
+    fn the_dialect_follows_from_file_and_text_or_is_said() {
+        let found = |more: Value| {
+            let mut asked = json!({ "text": "role( a )" });
+            let object = asked.as_object_mut().unwrap();
+            object.extend(more.as_object().unwrap().clone());
+            let page = |what| ask(what, asked.to_string().as_bytes(), || false).unwrap();
+            let read = |what| serde_json::from_slice::<Value>(&page(what).body).unwrap();
+            (
+                read("check")["dialect"].clone(),
+                read("format")["text"].clone(),
+            )
+        };
+        let (kif, hrf) = (json!("kif"), json!("hrf"));
+        assert_eq!(found(json!({})), (hrf.clone(), json!("role(a)\n")));
+        assert_eq!(found(json!({ "file": "a.hrf" })).0, hrf);
+        assert_eq!(found(json!({ "file": "a.gdl" })).0, kif);
+        assert_eq!(found(json!({ "file": "a.hrf", "dialect": "kif" })).0, kif);
+        let page = ask("check", br#"{"text": "", "dialect": "latin"}"#, || false).unwrap();
+        let why = String::from_utf8_lossy(&page.body);
+        assert!(why.contains("expected `kif` or `hrf`"), "{why}");
+        let text = "role(a)\nlegal(go) :- contrl(a)\ncontrol(a)";
+        let found = asked("check", text, 0);
+        let fix = &found["diagnostics"].as_array().unwrap().iter();
+        let mut fixes = fix.clone().filter(|it| !it["fix"].is_null());
+        let fix = &fixes.next().expect("a name is proposed")["fix"];
+        assert_eq!(
+            fix["edits"],
+            json!([{ "from": 21, "to": 27, "text": "control" }])
+        );
+        assert_eq!(asked("explain", text, 9)["form"], json!("legal(action)"));
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `GET /api/games` | the games inside the program |
 //! | `POST /api/tables` with `{"game" or "name" and "rules", "people", "seconds" or "iterations"}` | `{"table"}` |
+//! | beside `"rules"`: `"file"`, `"dialect"` | as of `/api/check` in `sheets` |
 //! | the same with `"study": {"facts", "line", "turn"}`, or with `{"match"}` or `{"table"}` in place of a game | `{"table"}`, at which the game is studied |
 //! | `GET /api/tables/TABLE?after=VERSION` | what the table shows, once it is newer than the version, or after a while |
 //! | `GET /api/tables/TABLE/report?after=VERSION` | likewise what Panza thinks at a study table, a [`Report`](crate::table::Report), or null |
@@ -21,12 +22,12 @@ use hyper::StatusCode;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::{Page, number, unreadable};
+use super::{Named, Page, dialect, number, unreadable};
 use crate::games::{BOARDS, EMBEDDED};
 use crate::table::{Command, Effort, People, Setting, Study, TableError, Tables, title_and_text};
 use panza_player::review::StoredMatch;
 use panza_player::telemetry::{Archive, Part};
-use panza_rules::gdl::{self, sexpr};
+use panza_rules::gdl::{Dialect, sexpr};
 
 /// How long a request waits for something new, and how often it looks.
 const LONGEST_WAIT: Duration = Duration::from_secs(20);
@@ -54,6 +55,9 @@ struct Opening {
     /// A rulesheet, and the name of its game.
     rules: Option<String>,
     name: Option<String>,
+    /// The name of its file, and its dialect where that does not follow from the file or the text.
+    file: Option<String>,
+    dialect: Option<Named>,
     /// The file that says how to draw it; see `docs/boards.md`.
     board: Option<String>,
     people: Option<Seats>,
@@ -87,7 +91,7 @@ struct Studied {
     players: Vec<String>,
 }
 
-/// The roles that people play: `first`, `all`, `none`, or a list of names.
+/// The roles that people play: `first`, `second`, `third`, `all`, `none`, or a list of names.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 enum Seats {
@@ -103,33 +107,32 @@ pub(super) fn games() -> Page {
 }
 
 fn known((name, text): (&'static str, &'static str)) -> Known {
-    let (title, about) = title_and_text(text);
+    let dialect = Dialect::of("", text);
+    let (title, about) = title_and_text(dialect, text);
     Known {
         name,
         title,
         about: about.into_iter().next().unwrap_or_default(),
-        roles: gdl::load(text).0.role_names(),
+        roles: dialect.load(text).0.role_names(),
     }
 }
 
 /// The answer to what cannot be opened.
 type Refusal = Box<Page>;
 
-/// A game: its name, its rulesheet, and the file that says how to draw it.
-type Sheet = (String, Arc<str>, Option<Arc<str>>);
-
-/// The game of an opening.
-fn game_of(opening: &mut Opening) -> Result<Sheet, Refusal> {
+/// The game of an opening, to be studied or played.
+fn game_of(opening: &mut Opening, study: Option<Study>) -> Result<Setting, Refusal> {
     let board = opening.board.take().map(Arc::from);
     match (opening.game.take(), opening.rules.take()) {
         (_, Some(rules)) => {
             let name = plain_name(&opening.name.take().unwrap_or_default());
             Ok(match known_as(&name, &rules) {
                 // The game inside the program may say how to draw it.
-                Some((name, text)) if board.is_none() => {
-                    (name.to_string(), text.into(), board_of(name))
+                Some((name, text)) if board.is_none() => of_program(name, text, study),
+                _ => {
+                    let dialect = dialect(opening.dialect, opening.file.as_deref(), &rules);
+                    setting(name, rules.into(), dialect, board, study)
                 }
-                _ => (name, rules.into(), board),
             })
         }
         (Some(game), None) => {
@@ -137,7 +140,11 @@ fn game_of(opening: &mut Opening) -> Result<Sheet, Refusal> {
                 let text = format!("there is no game `{game}`\n");
                 return Err(Page::text(StatusCode::NOT_FOUND, text).into());
             };
-            Ok((name.to_string(), (*text).into(), board.or(board_of(name))))
+            let found = of_program(name, text, study);
+            Ok(Setting {
+                board: board.or(found.board),
+                ..found
+            })
         }
         (None, None) => {
             let text = "expected the name of a game or rules\n";
@@ -173,21 +180,18 @@ fn of_match(archive: &Archive, folder: &str) -> Result<Setting, Refusal> {
     let name = plain_name(&stored.game.unwrap_or_default());
     // A log has no comments and no file for the board; the game inside the program has both.
     let known = known_as(&name, &stored.rules);
-    let board = known.and_then(|(name, _)| board_of(name));
-    let rules = known.map_or(&*stored.rules, |(_, text)| text);
-    Ok(setting(
-        name,
-        rules.into(),
-        board,
-        Some(Study {
-            turn: stored.moves.len(),
-            line: stored.moves,
-            role: stored.role,
-            values: stored.values,
-            players: stored.players,
-            ..Study::default()
-        }),
-    ))
+    let study = Some(Study {
+        turn: stored.moves.len(),
+        line: stored.moves,
+        role: stored.role,
+        values: stored.values,
+        players: stored.players,
+        ..Study::default()
+    });
+    Ok(match known {
+        Some((name, text)) => of_program(name, text, study),
+        None => setting(name, stored.rules.into(), Dialect::Kif, None, study),
+    })
 }
 
 /// The game of this name inside the program, if it has these statements in this order.
@@ -200,15 +204,29 @@ fn known_as(name: &str, rules: &str) -> Option<(&'static str, &'static str)> {
     (statements(known.1) == statements(rules)).then_some(known)
 }
 
+/// A game inside the program.
+fn of_program(name: &str, text: &str, study: Option<Study>) -> Setting {
+    let dialect = Dialect::of("", text);
+    setting(
+        name.to_string(),
+        text.into(),
+        dialect,
+        board_of(name),
+        study,
+    )
+}
+
 fn setting(
     game: String,
     source: Arc<str>,
+    dialect: Dialect,
     board: Option<Arc<str>>,
     study: Option<Study>,
 ) -> Setting {
     Setting {
         game,
         source,
+        dialect,
         board,
         people: People::All,
         effort: Effort::Time(Duration::from_secs(30)),
@@ -231,7 +249,6 @@ fn studied(
             setting.ok_or_else(|| Box::new(refused(&TableError::Gone)))?
         }
         (None, None) => {
-            let (game, source, board) = game_of(opening)?;
             let study = Study {
                 facts: studied.facts,
                 line: studied.line,
@@ -240,7 +257,7 @@ fn studied(
                 players: studied.players,
                 ..Study::default()
             };
-            setting(game, source, board, Some(study))
+            game_of(opening, Some(study))?
         }
     };
     if let Some(study) = &mut found.study {
@@ -271,12 +288,14 @@ pub(super) fn open(tables: &Tables, archive: &Archive, body: &[u8]) -> Page {
 
 /// What is played.
 fn played(mut opening: Opening) -> Result<Setting, Refusal> {
-    let (game, source, board) = game_of(&mut opening)?;
+    let found = game_of(&mut opening, None)?;
     let people = match opening.people {
-        None => People::First,
+        None => People::Place(0),
         Some(Seats::Names(names)) => People::Named(names),
         Some(Seats::Word(word)) => match word.as_str() {
-            "first" => People::First,
+            "first" => People::Place(0),
+            "second" => People::Place(1),
+            "third" => People::Place(2),
             "all" => People::All,
             "none" => People::Named(Vec::new()),
             _ => People::Named(vec![word]),
@@ -288,7 +307,7 @@ fn played(mut opening: Opening) -> Result<Setting, Refusal> {
         training: opening.training.map_or(Duration::ZERO, |seconds| {
             Duration::try_from_secs_f64(seconds).unwrap_or_default()
         }),
-        ..setting(game, source, board, None)
+        ..found
     })
 }
 
