@@ -52,6 +52,7 @@ fn plan(cancelled: &AtomicBool) -> RoundPlan<'_> {
         families: 4,
         seed: 1,
         cancelled,
+        members: None,
     }
 }
 

@@ -20,7 +20,7 @@ mod sokoban;
 mod solve;
 mod stats;
 mod study;
-mod train;
+pub mod train;
 mod verify;
 
 use clap::{CommandFactory, Parser, Subcommand};

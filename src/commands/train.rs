@@ -16,7 +16,9 @@ use panza_arena::game_source::Game;
 use panza_arena::interrupt;
 use panza_arena::outcome::Outcome;
 use panza_arena::output::{Output, grouped, show_seconds, spinner};
-use panza_player::metagame::{GameMemory, Progress, RoundPlan, RoundReport, Training};
+use panza_player::metagame::{
+    GameMemory, Member, Members, Progress, RoundPlan, RoundReport, Training,
+};
 use panza_player::player::search_config;
 
 /// The time limit for building the game.
@@ -26,6 +28,7 @@ const MIN_ROUND: Duration = Duration::from_secs(2);
 /// Hours of training at most.
 const MOST_HOURS: f64 = 10_000.0;
 
+/// The arguments of `panza train`.
 #[derive(Args, Debug)]
 pub struct TrainArguments {
     /// Path to a rulesheet, or the name of a game.
@@ -66,6 +69,18 @@ fn parse_hours(text: &str) -> Result<f64, String> {
 }
 
 pub(super) fn run(arguments: &TrainArguments, output: Output) -> anyhow::Result<Outcome> {
+    run_with(arguments, output, None)
+}
+
+/// As `panza train`, where other processes play instead of threads.
+///
+/// # Errors
+/// Arguments, settings or the game cannot be used.
+pub fn run_with(
+    arguments: &TrainArguments,
+    output: Output,
+    members: Option<&dyn Members>,
+) -> anyhow::Result<Outcome> {
     let (has_begun, stop) = (Arc::default(), Arc::<AtomicBool>::default());
     interrupt::stop_what_has_begun(Arc::clone(&has_begun), Arc::clone(&stop))?;
     let settings = arguments.settings.load([])?;
@@ -106,6 +121,7 @@ pub(super) fn run(arguments: &TrainArguments, output: Output) -> anyhow::Result<
         families: arguments.families,
         seed: arguments.seed,
         cancelled: &stop,
+        members,
     };
     let limit = arguments
         .hours
@@ -138,6 +154,24 @@ pub(super) fn run(arguments: &TrainArguments, output: Output) -> anyhow::Result<
         path.display()
     ))?;
     Ok(Outcome::Holds)
+}
+
+/// A process that plays for a training: calls `work` with what obeys orders, until it returns.
+///
+/// # Errors
+/// Arguments, settings or the game cannot be used, or `work` failed.
+pub fn join(
+    arguments: &TrainArguments,
+    work: impl FnOnce(&mut Member<'_>) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
+    let settings = arguments.settings.load([])?;
+    let game = Game::load(&arguments.game)?;
+    let (built, _) = build_as_in_match(&game, BUILD_TIME)?;
+    let config = search_config(&settings.search, arguments.seed);
+    let cancelled = AtomicBool::new(false);
+    let mut member = Member::new(&built, config, &cancelled)
+        .map_err(|reason| anyhow!("{} cannot be trained: {reason}", game.sheet.name))?;
+    work(&mut member)
 }
 
 fn is_over(

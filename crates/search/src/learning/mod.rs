@@ -14,7 +14,8 @@
 //! Moves may be searched first: each tree of a game grows by best-first minimax on the evaluation,
 //! the trees of all games in step. Games may begin in given positions.
 //!
-//! Several threads have games and weights of their own, which are averaged again and again.
+//! Several threads have games and weights of their own, which are averaged again and again. A
+//! [`Team`] of other processes takes the place of threads.
 //!
 //! Invariants: with one thread the same machine, seed and number of games give the same weights;
 //! each game has a bounded length.
@@ -32,6 +33,7 @@ mod game;
 mod tree;
 mod worth;
 mod self_play;
+pub mod team;
 pub mod validation;
 pub mod evaluation;
 pub mod heuristics;
@@ -45,6 +47,7 @@ use self::evaluation::{Evaluation, GradientSums, Trainer};
 use self::images::Images;
 use self::samples::{Samples, is_second_better};
 use self::self_play::{MAX_LENGTH, SelfPlay};
+use self::team::{Part, Team};
 use self::validation::{Validation, validate};
 use panza_machine::machine::Machine;
 use panza_machine::machine::random::Random;
@@ -179,6 +182,20 @@ pub fn learn(
     known: Option<Known>,
     budget: LearningBudget<'_>,
 ) -> Option<Learned> {
+    learn_together(machine, symmetries, tuples, prospects, known, budget, None)
+}
+
+/// As [`learn`]. Where there is a team and a deadline, the team plays and trains; the choice of
+/// inputs and the validation stay here.
+pub fn learn_together(
+    machine: &Arc<dyn Machine>,
+    symmetries: Option<&Symmetries>,
+    tuples: Option<Arc<Tuples>>,
+    prospects: Option<Arc<Prospects>>,
+    known: Option<Known>,
+    budget: LearningBudget<'_>,
+    team: Option<&dyn Team>,
+) -> Option<Learned> {
     let n_facts = machine.info().facts()?.len();
     let mut random = Random::new(budget.seed);
     let n_roles = machine.info().n_roles();
@@ -223,11 +240,22 @@ pub fn learn(
         games: left,
         ..budget
     };
-    train(&mut players, rest);
+    let with_deadline = team.zip(budget.until);
+    let others = match with_deadline {
+        Some((team, until)) => {
+            train_together(&mut players, team, until, earlier_games + played, rest)
+        }
+        None => {
+            train(&mut players, rest);
+            Totals::default()
+        }
+    };
     let mut player = players.swap_remove(0);
-    let games: usize = player.finished + players.iter().map(|it| it.finished).sum::<usize>();
+    let games = player.finished + players.iter().map(|it| it.finished).sum::<usize>();
     let moves = player.moves + players.iter().map(|it| it.moves).sum::<u64>();
     let samples = player.samples.made + players.iter().map(|it| it.samples.made).sum::<u64>();
+    let (games, moves) = (games + others.games, moves + others.moves);
+    let samples = samples + others.samples;
     drop(players);
     let evaluation = player.samples.trainer().average().clone();
     let most = match budget.games {
@@ -330,6 +358,56 @@ fn train(players: &mut [SelfPlay], budget: LearningBudget<'_>) {
         .iter_mut()
         .map(|player| player.samples.trainer_mut());
     Trainer::unite(&mut trainers.collect::<Vec<_>>());
+}
+
+/// What a team has done.
+#[derive(Default)]
+struct Totals {
+    games: usize,
+    moves: u64,
+    samples: u64,
+}
+
+/// Lets a team play and train. The players here, who have chosen the inputs, train on what they
+/// have and are united first.
+fn train_together(
+    players: &mut [SelfPlay],
+    team: &dyn Team,
+    until: Deadline,
+    games: usize,
+    budget: LearningBudget<'_>,
+) -> Totals {
+    let until = until.before(VALIDATION_SHARE);
+    let budget = LearningBudget {
+        until: Some(until),
+        ..budget
+    };
+    players
+        .iter_mut()
+        .for_each(|player| player.samples.train_all());
+    let trainers = players
+        .iter_mut()
+        .map(|player| player.samples.trainer_mut());
+    Trainer::unite(&mut trainers.collect::<Vec<_>>());
+    let trainer = players[0].samples.trainer_mut();
+    let mut totals = Totals::default();
+    team.begin(&trainer.evaluation, games, &budget);
+    for round in (1..=THREAD_ROUNDS).rev() {
+        if budget.is_over() || totals.games >= budget.games {
+            break;
+        }
+        let part = Part {
+            numbers: trainer.numbers(),
+            time: until.left() / round,
+            is_last: round == 1,
+        };
+        for share in team::unite(trainer, team.play(&part)) {
+            totals.games += share.games;
+            totals.moves += share.moves;
+            totals.samples += share.samples;
+        }
+    }
+    totals
 }
 
 /// The sum of the goals of two roles, if it is the same in all of some playouts.
