@@ -15,14 +15,19 @@ mod worker;
 mod tournament;
 mod train;
 mod duel;
+mod serve;
+mod probe;
 
 use std::io::{self, Write};
 use std::thread;
 
+use anyhow::anyhow;
 use clap::{Parser, Subcommand};
 use mpi::Threading;
+use mpi::topology::SimpleCommunicator;
 use mpi::traits::Communicator;
-use panza::commands::train::TrainArguments;
+use panza::commands::serve::{ServeArguments, companion};
+use panza::commands::train::{TrainArguments, join};
 use panza_arena::interrupt;
 use panza_arena::outcome::Outcome;
 use panza_arena::output::Output;
@@ -59,6 +64,10 @@ enum Command {
     /// Find out whether engine A is stronger than engine B, each pair on another rank: `cargo lab
     /// duel`.
     Duel(DuelArguments),
+    /// Run the player server, whose matches all ranks search: `panza serve`.
+    Serve(ServeArguments),
+    /// Measure how long messages take between rank 0 and the others.
+    Probe,
 }
 
 /// The exit status for unusable arguments or input.
@@ -87,54 +96,69 @@ fn main() {
         drop(universe);
         std::process::exit(UNUSABLE);
     }
-    if !is_first {
-        let ended = match &arguments.command {
-            Command::Tournament(arguments) => {
-                worker::run(&world, || tournament::Worker::new(arguments))
-            }
-            Command::Duel(arguments) => worker::run(&world, || Duel::start(arguments)),
-            Command::Train(arguments) => panza::commands::train::join(arguments, |member| {
-                let mut member = Some(member);
-                worker::run(&world, || Ok(member.take().expect("it is made once")))
-            }),
-        };
-        if let Err(error) = ended {
-            eprintln!("rank {}: {error:#}", world.rank());
-            world.abort(UNUSABLE);
-        }
-        return;
+    if is_first {
+        let status = lead(&world, arguments);
+        drop(universe);
+        std::process::exit(status);
     }
-    let (pool, calls) = Pool::new(&world);
+    if let Err(error) = work(&world, &arguments.command) {
+        eprintln!("rank {}: {error:#}", world.rank());
+        world.abort(UNUSABLE);
+    }
+}
+
+/// Works for rank 0 until there is no more work.
+fn work(world: &SimpleCommunicator, command: &Command) -> anyhow::Result<()> {
+    match command {
+        Command::Tournament(arguments) => worker::run(world, || tournament::Worker::new(arguments)),
+        Command::Train(arguments) => join(arguments, |member| worker::run(world, || Ok(member))),
+        Command::Duel(arguments) => worker::run(world, || Duel::start(arguments)),
+        Command::Serve(arguments) => {
+            let number = u64::from(world.rank().unsigned_abs());
+            worker::run(world, || {
+                Ok(serve::Worker::new(companion(arguments, number)?))
+            })
+        }
+        Command::Probe => worker::run(world, || Ok(probe::Worker)),
+    }
+}
+
+/// Runs the command with all other ranks, and ends them. Returns the exit status.
+fn lead(world: &SimpleCommunicator, arguments: Arguments) -> i32 {
+    let (pool, calls) = Pool::new(world);
     let output = Output::new(arguments.json);
-    let status = thread::scope(|scope| {
+    let ended = thread::scope(|scope| {
         let leader = scope.spawn(move || {
-            let _console = telemetry::init(tracing::Level::WARN)?;
+            // The server takes its level from its settings.
+            let _console = match &arguments.command {
+                Command::Serve(_) => None,
+                _ => Some(telemetry::init(tracing::Level::WARN)?),
+            };
             match &arguments.command {
                 Command::Tournament(arguments) => tournament::lead(arguments, output, &pool),
-                Command::Duel(arguments) => duel::lead(arguments, output, &pool),
                 Command::Train(arguments) => train::lead(arguments, output, &pool),
+                Command::Duel(arguments) => duel::lead(arguments, output, &pool),
+                Command::Serve(arguments) => serve::lead(arguments, output, &pool),
+                Command::Probe => probe::lead(output, &pool),
             }
         });
-        calls.serve(&world);
-        let ended = leader
-            .join()
-            .unwrap_or_else(|_| Err(anyhow::anyhow!("a panic")));
-        match ended {
-            Ok(Outcome::Holds) => 0,
-            Ok(Outcome::DoesNotHold) => 1,
-            Ok(Outcome::Interrupted) => i32::from(interrupt::EXIT_STATUS),
-            Err(error) => {
-                // A closed standard error is no error.
-                let _ = writeln!(io::stderr(), "error: {error:#}");
-                UNUSABLE
-            }
-        }
+        calls.serve(world);
+        leader.join()
     });
+    let status = match ended.unwrap_or_else(|_| Err(anyhow!("a panic"))) {
+        Ok(Outcome::Holds) => 0,
+        Ok(Outcome::DoesNotHold) => 1,
+        Ok(Outcome::Interrupted) => i32::from(interrupt::EXIT_STATUS),
+        Err(error) => {
+            // A closed standard error is no error.
+            let _ = writeln!(io::stderr(), "error: {error:#}");
+            UNUSABLE
+        }
+    };
     if !calls.are_all_idle() {
         // A rank that still plays would be waited for.
         world.abort(status);
     }
-    calls.end(&world);
-    drop(universe);
-    std::process::exit(status);
+    calls.end(world);
+    status
 }

@@ -19,9 +19,9 @@ use mpi::traits::Communicator;
 /// Bytes of a message, at most.
 pub const MAX_BYTES: usize = 256 << 20;
 /// Sleep after a message.
-const SHORTEST: Duration = Duration::from_micros(50);
+const SHORTEST: Duration = Duration::from_micros(200);
 /// Sleep of a rank that has had no message for long.
-const LONGEST: Duration = Duration::from_millis(2);
+const LONGEST: Duration = Duration::from_millis(4);
 
 /// What a message is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -8,7 +8,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::thread;
 
-use anyhow::{anyhow, bail};
+use anyhow::{Context, anyhow, bail};
 use mpi::topology::SimpleCommunicator;
 
 use crate::wire::{self, Pause, Tag};
@@ -20,6 +20,11 @@ pub trait Obey {
     /// # Errors
     /// The request cannot be obeyed.
     fn obey(&mut self, request: &[u8]) -> anyhow::Result<Vec<u8>>;
+
+    /// Goes on for a few milliseconds with what was asked for; false where nothing is to be done.
+    fn go_on(&mut self) -> bool {
+        false
+    }
 }
 
 /// Obeys until rank 0 has no more work. What works is made at the first request.
@@ -28,13 +33,20 @@ pub trait Obey {
 /// A message cannot be read or sent.
 pub fn run<W: Obey>(
     world: &SimpleCommunicator,
-    mut make: impl FnMut() -> anyhow::Result<W>,
+    make: impl FnOnce() -> anyhow::Result<W>,
 ) -> anyhow::Result<()> {
+    let mut make = Some(make);
     let mut worker: Option<W> = None;
     let mut pause = Pause::default();
     loop {
         let Some(message) = wire::receive(world)? else {
-            thread::sleep(pause.next());
+            let goes_on = |worker: &mut W| {
+                let went_on = catch_unwind(AssertUnwindSafe(|| worker.go_on()));
+                went_on.unwrap_or(false)
+            };
+            if !worker.as_mut().is_some_and(goes_on) {
+                thread::sleep(pause.next());
+            }
             continue;
         };
         pause.reset();
@@ -44,13 +56,11 @@ pub fn run<W: Obey>(
             Tag::Reply | Tag::Failure => bail!("expected work, found an answer"),
         }
         let answer = catch_unwind(AssertUnwindSafe(|| {
-            if worker.is_none() {
+            if let Some(make) = make.take() {
                 worker = Some(make()?);
             }
-            match &mut worker {
-                Some(worker) => worker.obey(&message.bytes),
-                None => bail!("nothing that works"),
-            }
+            let worker = worker.as_mut().context("it has failed to start")?;
+            worker.obey(&message.bytes)
         }));
         match answer.unwrap_or_else(|_| Err(anyhow!("a panic"))) {
             Ok(reply) => wire::send(world, message.from, Tag::Reply, &reply)?,

@@ -11,6 +11,15 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use panza_arena::arguments::SettingsChoice;
+use panza_arena::game_manager::messages::rules_on_one_line;
+use panza_arena::game_manager::{
+    Clocks, Ending, MAX_STEPS, MatchPlan, MatchRecord, Patience, RoleTurn, Spectator, match_id,
+    play_match,
+};
+use panza_arena::game_source::Game;
+use panza_arena::interrupt;
+use panza_arena::players::{Player, PlayerSpec};
 use serde_json::Value;
 
 const LIMIT: Duration = Duration::from_secs(100);
@@ -156,7 +165,7 @@ fn fifty_matches_are_played_without_an_error() {
     assert_eq!(results.len(), 52);
     for line in results {
         let result: Value = serde_json::from_str(&line).unwrap();
-        assert_eq!(result["ending"], "Terminal", "{line}");
+        assert_eq!(result["ending"], "terminal", "{line}");
         assert_eq!(result["faults"], serde_json::json!([]), "{line}");
     }
 }
@@ -266,6 +275,70 @@ fn a_duel_is_the_same_on_any_number_of_ranks() {
         pairs
     };
     assert_eq!(play(2), play(4));
+}
+
+/// Plays a match of two roles against random moves at a server, and calls `at_step` with each step.
+fn play(game: &str, address: &str, at_step: impl FnMut(u32)) -> MatchRecord {
+    struct Steps<F>(F);
+    impl<F: FnMut(u32)> Spectator for Steps<F> {
+        fn moved(&mut self, step: u32, _: &[RoleTurn], _: &[String]) {
+            (self.0)(step);
+        }
+    }
+    let game = Game::load(game).unwrap();
+    let (runtime, cancelled) = interrupt::runtime(|| {}).unwrap();
+    let settings = SettingsChoice {
+        config: None,
+        set: Vec::new(),
+    };
+    let specs = [address, "random"].map(|it| PlayerSpec::parse(it).unwrap());
+    let players =
+        specs.map(|it| Player::start(&it, &settings, false, 1, runtime.handle()).unwrap());
+    let plan = MatchPlan {
+        id: match_id(&game.sheet.name, 0),
+        rules: &game.rules,
+        rules_text: &rules_on_one_line(&game.kif_text()),
+        seats: players.iter().map(|it| it.seat().clone()).collect(),
+        clocks: Clocks { start: 3, play: 1 },
+        patience: Patience::default(),
+        max_steps: MAX_STEPS,
+        seed: 1,
+    };
+    play_match(&plan, runtime.handle(), &cancelled, &mut Steps(at_step)).unwrap()
+}
+
+#[test]
+fn a_worker_that_hangs_costs_a_served_match_nothing() {
+    let _alone = alone();
+    let folder = tempfile::tempdir().unwrap();
+    let arguments = [
+        "serve",
+        "--listen",
+        "127.0.0.1:0",
+        "--json",
+        "--set",
+        "logs.match_logs=false",
+    ];
+    let more = [
+        "--set",
+        "memory.enabled=false",
+        "--set",
+        "server.log_listen=none",
+    ];
+    let mut job = Job::start(3, folder.path(), &[&arguments[..], &more].concat());
+    let mut output = BufReader::new(job.0.stdout.take().unwrap()).lines();
+    let listening: Value = serde_json::from_str(&output.next().unwrap().unwrap()).unwrap();
+    let address = format!("http://{}", listening["listening"].as_str().unwrap());
+    let hung = job.rank(1);
+    let record = play("connectFour", &address, |step| {
+        if step == 4 {
+            signal("STOP", hung);
+        }
+    });
+    signal("CONT", hung);
+    assert_eq!(record.ending, Ending::Terminal);
+    assert!(record.faults.is_empty(), "{:?}", record.faults);
+    assert_eq!(record.goals[0], Some(100));
 }
 
 #[test]

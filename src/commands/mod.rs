@@ -15,7 +15,7 @@ mod match_games;
 mod memory;
 mod perft;
 mod search;
-mod serve;
+pub mod serve;
 mod sokoban;
 mod solve;
 mod stats;

@@ -25,6 +25,9 @@ use panza_player::player::search_config;
 const BUILD_TIME: Duration = Duration::from_secs(600);
 /// A run ends rather than begin a round that is shorter.
 const MIN_ROUND: Duration = Duration::from_secs(2);
+/// The longest round where other processes play: a job of many that dies then loses a minute at
+/// most, with the trials that take half as long as a round.
+const MAX_SHARED_ROUND: Duration = Duration::from_secs(40);
 /// Hours of training at most.
 const MOST_HOURS: f64 = 10_000.0;
 
@@ -115,8 +118,9 @@ pub fn run_with(
         output.line(format_args!("{name}: going on with {}", describe(before)))?;
     }
     let processors = available_parallelism().map_or(1, usize::from);
+    let longest = members.map_or(Duration::MAX, |_| MAX_SHARED_ROUND);
     let plan = RoundPlan {
-        time: Duration::from_secs_f64(arguments.round),
+        time: Duration::from_secs_f64(arguments.round).min(longest),
         threads: arguments.threads.map_or(processors, usize::from),
         families: arguments.families,
         seed: arguments.seed,

@@ -108,7 +108,7 @@ pub(super) fn decoded<T: DeserializeOwned>(bytes: &[u8]) -> Option<(T, Vec<f32>)
 }
 
 /// A hash of the facts in their order: states go from process to process as bits.
-pub(super) fn facts_hash(info: &dyn GameInfo) -> u64 {
+pub fn facts_hash(info: &dyn GameInfo) -> u64 {
     // FNV-1a; the result must be the same in each process.
     let facts = info.facts().unwrap_or_default();
     let bytes = facts.iter().flat_map(|fact| fact.bytes().chain([0]));

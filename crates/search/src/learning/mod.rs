@@ -442,6 +442,9 @@ fn fixed_sum(
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Mutex;
+
+    use super::team::{Member, MemberPlan, Share};
     use super::*;
     use panza_machine::machine::compile::CounterLayout;
     use panza_machine::machine::counter::CounterMachine;
@@ -545,6 +548,71 @@ mod tests {
         // Each round has as many games of each thread.
         assert!((3000..3200).contains(&learned.games), "{}", learned.games);
         assert!(value_of_gold(&machine, &learned.evaluation) > 80.0);
+    }
+
+    /// Members in this process, and one whose weights are none.
+    struct Here {
+        machine: Arc<dyn Machine>,
+        members: Mutex<Vec<Member>>,
+    }
+
+    impl Team for Here {
+        fn begin(&self, evaluation: &Evaluation, games: usize, budget: &LearningBudget<'_>) {
+            let members = (0..2).map(|member| {
+                let plan = MemberPlan {
+                    games,
+                    seed: budget.seed + member,
+                    families: budget.families,
+                    openings: Vec::new(),
+                };
+                Member::new(&self.machine, None, evaluation.clone(), plan).unwrap()
+            });
+            *self.members.lock().unwrap() = members.collect();
+        }
+
+        fn play(&self, part: &Part) -> Vec<Share> {
+            let part = Part {
+                time: part.time / 2,
+                ..part.clone()
+            };
+            let cancelled = AtomicBool::new(false);
+            let mut members = self.members.lock().unwrap();
+            let shares = members.iter_mut();
+            let mut shares: Vec<Share> = shares
+                .map(|member| member.play(&part, &cancelled).unwrap())
+                .collect();
+            let mut broken = shares[0].clone();
+            broken.numbers[0] = f32::NAN;
+            shares.push(broken.clone());
+            broken.numbers.clear();
+            shares.push(broken);
+            shares
+        }
+    }
+
+    #[test]
+    fn members_learn_together() {
+        let machine = machine(FLAGS);
+        let team = Here {
+            machine: Arc::clone(&machine),
+            members: Mutex::default(),
+        };
+        let budget = LearningBudget {
+            until: Some(Deadline::wall(Instant::now() + Duration::from_secs(2))),
+            ..games(usize::MAX)
+        };
+        let learned = learn_together(&machine, None, None, None, None, budget, Some(&team));
+        let learned = learned.unwrap();
+        assert!(learned.games > 1000, "{}", learned.games);
+        let gold = value_of_gold(&machine, &learned.evaluation);
+        assert!(gold > 80.0, "{gold}");
+        let mut members = team.members.lock().unwrap();
+        let part = Part {
+            numbers: vec![0.0; 3],
+            time: Duration::ZERO,
+            is_last: false,
+        };
+        assert!(members[0].play(&part, &AtomicBool::new(false)).is_none());
     }
 
     /// The steps of a new training are long, those of one that goes on are not.
