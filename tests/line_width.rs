@@ -30,7 +30,9 @@ fn long_lines(text: &str) -> Vec<usize> {
 fn lines_have_at_most_100_columns() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut faults = Vec::new();
-    for folder in ["crates", "src", "lab", "python", "tests", "examples"] {
+    for folder in [
+        "crates", "src", "lab", "python", "tests", "examples", "cluster",
+    ] {
         for file in rust_files(&root.join(folder)) {
             let text = fs::read_to_string(&file).expect("the source can be read");
             for line in long_lines(&text) {

@@ -54,6 +54,7 @@ fn plan(cancelled: &AtomicBool) -> RoundPlan<'_> {
         families: 4,
         seed: 1,
         cancelled,
+        members: None,
     }
 }
 

@@ -15,12 +15,12 @@ mod match_games;
 mod memory;
 mod perft;
 mod search;
-mod serve;
+pub mod serve;
 mod sokoban;
 mod solve;
 mod stats;
 mod study;
-mod train;
+pub mod train;
 mod verify;
 
 use clap::{CommandFactory, Parser, Subcommand};

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::anyhow;
@@ -13,7 +14,7 @@ use panza_arena::interrupt;
 use panza_arena::outcome::Outcome;
 use panza_arena::output::Output;
 use panza_player::config::{OptionValue, Settings};
-use panza_player::player::GameBuilders;
+use panza_player::player::{Companion, Companions, GameBuilders, Player, search_config};
 use panza_player::telemetry;
 use panza_server::server::{self, ServeError};
 use panza_sync::allocator;
@@ -21,6 +22,7 @@ use panza_sync::allocator;
 /// How long unfinished pages may take when the player ends.
 const LAST_PAGES: Duration = Duration::from_secs(1);
 
+/// The arguments of `panza serve`.
 #[derive(Args, Debug)]
 pub struct ServeArguments {
     /// Where to listen; port 0 picks a free one. [default: setting server.listen, 127.0.0.1:9147]
@@ -41,7 +43,19 @@ struct Listening {
     logs: Option<String>,
 }
 
-pub fn run(arguments: &ServeArguments, output: Output) -> anyhow::Result<Outcome> {
+pub(super) fn run(arguments: &ServeArguments, output: Output) -> anyhow::Result<Outcome> {
+    run_with(arguments, output, None)
+}
+
+/// As `panza serve`, with other processes that search the matches too.
+///
+/// # Errors
+/// Arguments or settings cannot be used, or the server cannot start.
+pub fn run_with(
+    arguments: &ServeArguments,
+    output: Output,
+    companions: Option<Arc<dyn Companions>>,
+) -> anyhow::Result<Outcome> {
     allocator::keep_little();
     let settings = settings(arguments)?;
     let _console = telemetry::init(settings.logs.level)?;
@@ -55,16 +69,35 @@ pub fn run(arguments: &ServeArguments, output: Output) -> anyhow::Result<Outcome
         );
     }
     let mut written = Ok(());
-    serve(&settings, interrupt::ended, |listens| {
+    serve_with(&settings, companions, interrupt::ended, |listens| {
         written = show(&settings, listens, output);
     })?;
     written?;
     Ok(Outcome::Holds)
 }
 
+/// A process that searches the matches of such a server, with another seed for each `number`.
+///
+/// # Errors
+/// Settings cannot be used.
+pub fn companion(arguments: &ServeArguments, number: u64) -> anyhow::Result<Companion> {
+    let settings = settings(arguments)?;
+    let seed = settings.search.seed.wrapping_add(number);
+    Ok(Companion::new(search_config(&settings.search, seed)))
+}
+
 /// Serves a player until what `shutdown` makes is there. `on_listening` is told the addresses.
 pub(super) fn serve<F: Future<Output = ()>>(
     settings: &Settings,
+    shutdown: impl FnOnce() -> F,
+    on_listening: impl FnOnce(server::Listening),
+) -> anyhow::Result<()> {
+    serve_with(settings, None, shutdown, on_listening)
+}
+
+fn serve_with<F: Future<Output = ()>>(
+    settings: &Settings,
+    companions: Option<Arc<dyn Companions>>,
     shutdown: impl FnOnce() -> F,
     on_listening: impl FnOnce(server::Listening),
 ) -> anyhow::Result<()> {
@@ -75,7 +108,9 @@ pub(super) fn serve<F: Future<Output = ()>>(
         .build()?;
     let served = runtime.block_on(async {
         let shutdown = shutdown();
-        server::serve(settings, GameBuilders::standard(), shutdown, on_listening).await
+        let builders = GameBuilders::standard();
+        let player = || Player::with_companions(settings, builders, companions);
+        server::serve_player(settings, player, shutdown, on_listening).await
     });
     // Unfinished pages must not keep the program running.
     runtime.shutdown_timeout(LAST_PAGES);

@@ -17,16 +17,22 @@ use panza_arena::game_source::Game;
 use panza_arena::interrupt;
 use panza_arena::outcome::Outcome;
 use panza_arena::output::{Output, grouped, show_seconds, spinner, write_whole};
-use panza_player::metagame::{GameMemory, Progress, RoundPlan, RoundReport, Training, curve};
+use panza_player::metagame::{
+    GameMemory, Member, Members, Progress, RoundPlan, RoundReport, Training, curve,
+};
 use panza_player::player::search_config;
 
 /// The time limit for building the game.
 const BUILD_TIME: Duration = Duration::from_secs(600);
 /// A run ends rather than begin a round that is shorter.
 const MIN_ROUND: Duration = Duration::from_secs(2);
+/// The longest round where other processes play: a job of many that dies then loses a minute at
+/// most, with the trials that take half as long as a round.
+const MAX_SHARED_ROUND: Duration = Duration::from_secs(40);
 /// Hours of training at most.
 const MOST_HOURS: f64 = 10_000.0;
 
+/// The arguments of `panza train`.
 #[derive(Args, Debug)]
 pub struct TrainArguments {
     /// Path to a rulesheet, or the name of a game.
@@ -70,6 +76,18 @@ fn parse_hours(text: &str) -> Result<f64, String> {
 }
 
 pub(super) fn run(arguments: &TrainArguments, output: Output) -> anyhow::Result<Outcome> {
+    run_with(arguments, output, None)
+}
+
+/// As `panza train`, where other processes play instead of threads.
+///
+/// # Errors
+/// Arguments, settings or the game cannot be used.
+pub fn run_with(
+    arguments: &TrainArguments,
+    output: Output,
+    members: Option<&dyn Members>,
+) -> anyhow::Result<Outcome> {
     let (has_begun, stop) = (Arc::default(), Arc::<AtomicBool>::default());
     interrupt::stop_what_has_begun(Arc::clone(&has_begun), Arc::clone(&stop))?;
     let settings = arguments.settings.load([])?;
@@ -104,12 +122,14 @@ pub(super) fn run(arguments: &TrainArguments, output: Output) -> anyhow::Result<
         output.line(format_args!("{name}: going on with {}", describe(before)))?;
     }
     let processors = available_parallelism().map_or(1, usize::from);
+    let longest = members.map_or(Duration::MAX, |_| MAX_SHARED_ROUND);
     let plan = RoundPlan {
-        time: Duration::from_secs_f64(arguments.round),
+        time: Duration::from_secs_f64(arguments.round).min(longest),
         threads: arguments.threads.map_or(processors, usize::from),
         families: arguments.families,
         seed: arguments.seed,
         cancelled: &stop,
+        members,
     };
     let limit = arguments
         .hours
@@ -145,6 +165,24 @@ pub(super) fn run(arguments: &TrainArguments, output: Output) -> anyhow::Result<
         path.display()
     ))?;
     Ok(Outcome::Holds)
+}
+
+/// A process that plays for a training: calls `work` with what obeys orders, until it returns.
+///
+/// # Errors
+/// Arguments, settings or the game cannot be used, or `work` failed.
+pub fn join(
+    arguments: &TrainArguments,
+    work: impl FnOnce(&mut Member<'_>) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
+    let settings = arguments.settings.load([])?;
+    let game = Game::load(&arguments.game)?;
+    let (built, _) = build_as_in_match(&game, BUILD_TIME)?;
+    let config = search_config(&settings.search, arguments.seed);
+    let cancelled = AtomicBool::new(false);
+    let mut member = Member::new(&built, config, &cancelled)
+        .map_err(|reason| anyhow!("{} cannot be trained: {reason}", game.sheet.name))?;
+    work(&mut member)
 }
 
 fn is_over(

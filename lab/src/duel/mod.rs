@@ -3,7 +3,9 @@
 //! Each engine is the current build with settings, or an outside program that obeys the commands of
 //! `cargo lab engine`. The engines play openings that a reference search calls open, each twice
 //! with roles swapped, until a sequential test decides. Games of a duel are played in turn, a pair
-//! each, and the test is on the pairs of all games together.
+//! each, and the test is on the pairs of all games together. Pairs come from a [`PairSource`]: this
+//! process, or others, which finish them in any order. The test takes them in their own order, so
+//! that quick games do not come first.
 //!
 //! An engine thinks at its own moves only, and only where it has a choice.
 
@@ -19,6 +21,7 @@ mod report;
 
 pub use engine::LocalEngine;
 
+use std::collections::{BTreeMap, VecDeque};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -29,6 +32,7 @@ use panza_arena::engine_choice::WIDTH;
 use panza_arena::game_source::Rulesheet;
 use panza_arena::outcome::Outcome;
 use panza_arena::output::{Output, progress_bar};
+use serde::{Deserialize, Serialize};
 
 use crate::page::{Page, check_place};
 use crate::performance::rulesheet_file;
@@ -38,7 +42,8 @@ use opening::ReferenceLimit;
 use panza_player::metagame::sprt::{Hypotheses, PairTally, Verdict};
 use program::Program;
 use protocol::Command;
-use record::{PairRecord, Terms, Usage};
+pub use record::PairRecord;
+use record::{Terms, Usage};
 use referee::Referee;
 use report::{GameResult, percent};
 
@@ -50,8 +55,9 @@ const REFERENCE_FACTOR: u64 = 10;
 /// Playouts per request for budgets in iterations. A match measures them, and the number of lanes.
 const SAMPLES_PER_REQUEST: u32 = 4;
 
+/// The arguments of `cargo lab duel`.
 #[derive(Args, Debug)]
-pub(crate) struct DuelArguments {
+pub struct DuelArguments {
     /// Paths to rulesheets, or names of games; games of two roles.
     #[arg(long = "game", required = true, num_args = 1.., value_name = "NAME")]
     games: Vec<String>,
@@ -106,8 +112,61 @@ fn parse_milliseconds(text: &str) -> Result<f64, String> {
     }
 }
 
+/// A pair to be played: a game, by its place in the arguments, and a number.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct PairOrder {
+    /// The game.
+    pub game: usize,
+    /// The number of the pair, from 0.
+    pub pair: u32,
+}
+
+/// Where pairs are played.
+pub trait PairSource {
+    /// Takes the pairs that are to be played, those that are needed first at the front.
+    fn start(&mut self, orders: VecDeque<PairOrder>);
+
+    /// Forgets the pairs that have not begun.
+    fn stop(&mut self);
+
+    /// A pair that has ended. `None` once all have.
+    ///
+    /// # Errors
+    /// A pair cannot be played.
+    fn next(&mut self) -> anyhow::Result<Option<PairRecord>>;
+}
+
 /// Runs the command. [`Outcome::Holds`] if A is stronger.
 pub(crate) fn run(arguments: &DuelArguments, output: Output) -> anyhow::Result<Outcome> {
+    let duel = Duel::start(arguments)?;
+    let (names, terms) = (duel.names(), duel.terms.clone());
+    let mut here = Here {
+        duel,
+        orders: VecDeque::new(),
+    };
+    run_at(arguments, output, (&names, &terms), &mut here)
+}
+
+/// As `cargo lab duel`, with the pairs of another source.
+///
+/// # Errors
+/// Arguments cannot be used, or a pair cannot be played.
+pub fn run_elsewhere(
+    arguments: &DuelArguments,
+    output: Output,
+    source: &mut dyn PairSource,
+) -> anyhow::Result<Outcome> {
+    let duel = Duel::start(arguments)?;
+    run_at(arguments, output, (&duel.names(), &duel.terms), source)
+}
+
+/// Runs the command with pairs of a source. Games have `names`.
+fn run_at(
+    arguments: &DuelArguments,
+    output: Output,
+    (names, terms): (&[String], &Terms),
+    source: &mut dyn PairSource,
+) -> anyhow::Result<Outcome> {
     check_place(arguments.out.as_deref())?;
     check_place(arguments.page.as_deref())?;
     let hypotheses = Hypotheses {
@@ -118,48 +177,64 @@ pub(crate) fn run(arguments: &DuelArguments, output: Output) -> anyhow::Result<O
     if !(elo0.is_finite() && elo1.is_finite() && elo1 > elo0) {
         bail!("--elo1 must be above --elo0");
     }
-    let mut duel = Duel::start(arguments)?;
-    let terms = duel.terms.clone();
     let (mut file, known) = match &arguments.out {
         Some(path) => {
-            let (file, known) = record::open(path, &terms)?;
+            let (file, known) = record::open(path, terms)?;
             (Some(file), known)
         }
         None => (None, Vec::new()),
     };
-    let n_games = duel.contests.len();
-    let mut results: Vec<GameResult> = duel.contests.iter().map(new_result).collect();
-    let bar = progress_bar(u64::from(arguments.pairs) * n_games as u64, "pairs");
+    let known = known.into_iter();
+    let mut known: BTreeMap<_, _> = known.map(|it| ((it.game.clone(), it.pair), it)).collect();
+    let in_order = (0..arguments.pairs).flat_map(|pair| {
+        let games = 0..names.len();
+        games.map(move |game| PairOrder { game, pair })
+    });
+    let key = |order: &PairOrder| (names[order.game].clone(), order.pair);
+    let missing = in_order.clone().filter(|it| !known.contains_key(&key(it)));
+    source.start(missing.collect());
+    let mut keep = |record: &PairRecord| match &mut file {
+        Some(file) => record::append(file, record),
+        None => Ok(()),
+    };
+    let mut results: Vec<GameResult> = names.iter().map(|it| GameResult::new(it)).collect();
+    let bar = progress_bar(u64::from(arguments.pairs) * names.len() as u64, "pairs");
     let mut pooled = PairTally::default();
-    for pair in 0..arguments.pairs {
-        for (contest, result) in duel.contests.iter_mut().zip(&mut results) {
-            let is_this = |known: &&PairRecord| known.game == result.game && known.pair == pair;
-            let record = match known.iter().find(is_this) {
-                Some(known) => known.clone(),
-                None => {
-                    let record = play(contest, pair, &duel.rules, &terms)?;
-                    if let Some(file) = &mut file {
-                        record::append(file, &record)?;
-                    }
-                    record
-                }
-            };
-            bar.suspend(|| output.object(&record))?;
-            pooled.add(record.points.iter().sum());
-            result.add(record);
-            bar.inc(1);
-            bar.set_message(format!(
-                "{} LLR {:+.2}",
-                percent(pooled.score()),
-                pooled.llr(hypotheses)
-            ));
-        }
-        if pooled.verdict(hypotheses) != Verdict::Open {
+    for order in in_order {
+        if order.game == 0 && pooled.verdict(hypotheses) != Verdict::Open {
             break;
         }
+        let record = loop {
+            if let Some(record) = known.remove(&key(&order)) {
+                break record;
+            }
+            let record = source.next()?;
+            let record = record.with_context(|| format!("no pair {} came", order.pair))?;
+            if record.terms != *terms {
+                bail!(
+                    "expected a pair under {terms:?}, found one under {:?}",
+                    record.terms
+                );
+            }
+            keep(&record)?;
+            known.insert((record.game.clone(), record.pair), record);
+        };
+        bar.suspend(|| output.object(&record))?;
+        pooled.add(record.points.iter().sum());
+        results[order.game].add(record);
+        bar.inc(1);
+        bar.set_message(format!(
+            "{} LLR {:+.2}",
+            percent(pooled.score()),
+            pooled.llr(hypotheses)
+        ));
+    }
+    source.stop();
+    while let Some(record) = source.next()? {
+        keep(&record)?;
     }
     bar.finish_and_clear();
-    let mut page = Page::new("Duel", &report::about(&terms, hypotheses));
+    let mut page = Page::new("Duel", &report::about(terms, hypotheses));
     report::write(&mut page, &results, &pooled, hypotheses);
     for row in report::objects(&results, &pooled, hypotheses) {
         output.object(&row)?;
@@ -172,8 +247,25 @@ pub(crate) fn run(arguments: &DuelArguments, output: Output) -> anyhow::Result<O
     Ok(Outcome::holds_if(verdict == Verdict::Stronger))
 }
 
-fn new_result(contest: &Contest) -> GameResult {
-    GameResult::new(&contest.referee.name)
+/// Plays pairs in this process.
+struct Here {
+    duel: Duel,
+    orders: VecDeque<PairOrder>,
+}
+
+impl PairSource for Here {
+    fn start(&mut self, orders: VecDeque<PairOrder>) {
+        self.orders = orders;
+    }
+
+    fn stop(&mut self) {
+        self.orders.clear();
+    }
+
+    fn next(&mut self) -> anyhow::Result<Option<PairRecord>> {
+        let order = self.orders.pop_front();
+        order.map(|order| self.duel.play(order)).transpose()
+    }
 }
 
 fn play(
@@ -200,15 +292,33 @@ fn play(
 }
 
 /// The engines of all games.
-struct Duel {
+pub struct Duel {
     contests: Vec<Contest>,
     rules: Rules,
     terms: Terms,
 }
 
 impl Duel {
+    fn names(&self) -> Vec<String> {
+        let games = self.contests.iter();
+        games.map(|it| it.referee.name.clone()).collect()
+    }
+
+    /// Plays a pair.
+    ///
+    /// # Errors
+    /// There is no such game, or an engine failed.
+    pub fn play(&mut self, order: PairOrder) -> anyhow::Result<PairRecord> {
+        let contest = self.contests.get_mut(order.game);
+        let contest = contest.with_context(|| format!("there is no game {}", order.game))?;
+        play(contest, order.pair, &self.rules, &self.terms)
+    }
+
     /// Starts the engines and builds the games.
-    fn start(arguments: &DuelArguments) -> anyhow::Result<Self> {
+    ///
+    /// # Errors
+    /// Arguments cannot be used, or an engine does not start.
+    pub fn start(arguments: &DuelArguments) -> anyhow::Result<Self> {
         let (rules, width) = rules(arguments);
         let builds = Builds::default();
         let folder = tempfile::tempdir().context("no folder for rulesheets")?;

@@ -24,21 +24,21 @@ pub(super) struct Terms {
 
 /// One opening, played twice with roles swapped.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub(super) struct PairRecord {
-    pub terms: Terms,
-    pub game: String,
+pub struct PairRecord {
+    pub(super) terms: Terms,
+    pub(super) game: String,
     /// From 0.
-    pub pair: u32,
+    pub(super) pair: u32,
     /// Joint moves.
-    pub opening: Vec<String>,
+    pub(super) opening: Vec<String>,
     /// The first role's value in the reference search.
-    pub opening_value: f64,
+    pub(super) opening_value: f64,
     /// A's points as the first role and as the second.
-    pub points: [f64; 2],
+    pub(super) points: [f64; 2],
     /// The games' joint moves, with those of the opening.
-    pub lengths: [u32; 2],
-    pub a: Usage,
-    pub b: Usage,
+    pub(super) lengths: [u32; 2],
+    pub(super) a: Usage,
+    pub(super) b: Usage,
 }
 
 /// What an engine did in a pair.

@@ -235,6 +235,20 @@ pub trait Spectator {
 /// Without output.
 impl Spectator for () {}
 
+impl Spectator for &mut dyn Spectator {
+    fn waiting(&mut self, request: Request, step: u32, clock: Duration) {
+        (**self).waiting(request, step, clock);
+    }
+
+    fn started(&mut self, faults: &[Fault], facts: &[String]) {
+        (**self).started(faults, facts);
+    }
+
+    fn moved(&mut self, step: u32, turns: &[RoleTurn], facts: &[String]) {
+        (**self).moved(step, turns, facts);
+    }
+}
+
 /// A unique id for a match, as one symbol; `number` distinguishes matches of one millisecond.
 pub fn match_id(game: &str, number: u32) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');

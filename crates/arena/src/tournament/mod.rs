@@ -27,6 +27,7 @@ use super::players::PlayerSpec;
 use panza_sync::pinning;
 use plan::{Entry, Schedule};
 use play::Played;
+pub use play::{Attempt, Here, Venue};
 use results::{MatchResult, ResultsFile};
 
 /// The arguments of `panza tournament`.
@@ -46,9 +47,25 @@ pub struct TournamentArguments {
     limit: Option<usize>,
 }
 
+impl TournamentArguments {
+    /// The files of tournaments.
+    pub fn files(&self) -> &[PathBuf] {
+        &self.files
+    }
+}
+
 /// Runs the command. It is [`Outcome::DoesNotHold`] when matches could not be played, or have no
 /// result.
 pub fn run(arguments: &TournamentArguments, output: Output) -> anyhow::Result<Outcome> {
+    run_at(arguments, output, None)
+}
+
+/// As [`run`], with matches at this venue instead of in this process.
+pub fn run_at(
+    arguments: &TournamentArguments,
+    output: Output,
+    venue: Option<&dyn Venue>,
+) -> anyhow::Result<Outcome> {
     if arguments.results.is_some() && arguments.files.len() > 1 {
         bail!(
             "--results is for a single FILE, found {}",
@@ -73,7 +90,7 @@ pub fn run(arguments: &TournamentArguments, output: Output) -> anyhow::Result<Ou
         let mut limit = arguments.limit.unwrap_or(usize::MAX);
         for (file, plan) in arguments.files.iter().zip(&plans) {
             let path = results_of(file);
-            let (played, results) = play_one(plan, &path, limit)?;
+            let (played, results) = play_one(plan, &path, limit, venue)?;
             limit = limit.saturating_sub(played.finished + played.failed);
             all.extend(results);
             if played.failed + played.left_out > 0 {
@@ -102,7 +119,11 @@ pub fn run(arguments: &TournamentArguments, output: Output) -> anyhow::Result<Ou
     Ok(outcome)
 }
 
-fn load_plan(file: &Path, output: Output) -> anyhow::Result<Schedule> {
+/// Reads the file of a tournament, and sees that its cores are there.
+///
+/// # Errors
+/// The file cannot be read, or is no tournament that can be played here.
+pub fn load_plan(file: &Path, output: Output) -> anyhow::Result<Schedule> {
     let plan = Schedule::load(file)?;
     let shown = file.display();
     let usable = pinning::available_cores();
@@ -136,6 +157,7 @@ fn play_one(
     plan: &Schedule,
     path: &Path,
     limit: usize,
+    venue: Option<&dyn Venue>,
 ) -> anyhow::Result<(Played, Vec<MatchResult>)> {
     let (mut file, known) = ResultsFile::open(path)?;
     let done: BTreeSet<_> = known.iter().map(|result| &result.key).collect();
@@ -145,7 +167,9 @@ fn play_one(
 
     let (runtime, cancelled) = interrupt::runtime(child::end_all)?;
     let handle = runtime.handle();
-    let played = play::play(plan, &missing, &known, &mut file, handle, &cancelled);
+    let here = Here::new(handle, &cancelled);
+    let venue = venue.unwrap_or(&here);
+    let played = play::play(plan, &missing, &known, &mut file, venue, &cancelled);
     // A connection that hangs must not keep the program running.
     runtime.shutdown_timeout(Duration::from_secs(1));
     let played = played?;

@@ -118,6 +118,11 @@ impl Schedule {
         fixtures
     }
 
+    /// Whether it confines players to cores.
+    pub fn has_cores(&self) -> bool {
+        !self.cores.is_empty()
+    }
+
     /// The identity of a match.
     pub fn key(&self, fixture: &Fixture) -> Key {
         let event = &self.events[fixture.event];

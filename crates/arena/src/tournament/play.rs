@@ -1,7 +1,8 @@
 //! Plays the matches of a tournament that have no result yet, several at once where asked.
 //!
-//! A match whose players do not start is reported and has no result. A player that did not start
-//! [`MAX_FAILURES`] times in a row is not started again.
+//! A [`Venue`] plays one match: this process, or others. A match whose players do not start is
+//! reported and has no result. A player that did not start [`MAX_FAILURES`] times in a row is not
+//! started again.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io::{self, Write};
@@ -10,6 +11,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use indicatif::{MultiProgress, ProgressBar};
+use serde::{Deserialize, Serialize};
 use tokio::runtime::Handle;
 use tokio::sync::watch;
 
@@ -38,21 +40,68 @@ pub struct Played {
     pub is_interrupted: bool,
 }
 
+/// What became of a match.
+#[derive(Debug, Serialize, Deserialize)]
+pub enum Attempt {
+    /// It has a result.
+    Finished(Box<MatchResult>),
+    /// This player, by its position in the plan, did not start, and why.
+    Failed(usize, String),
+    /// The tournament was interrupted.
+    Interrupted,
+}
+
+/// Where matches are played.
+pub trait Venue: Sync {
+    /// The number of matches at once.
+    fn parallel(&self, plan: &Schedule) -> usize;
+
+    /// Plays a match. `place` is below [`parallel`](Self::parallel), and meanwhile no other match
+    /// has it.
+    ///
+    /// # Errors
+    /// The tournament cannot go on.
+    fn play(
+        &self,
+        plan: &Schedule,
+        fixture: &Fixture,
+        place: usize,
+        clock: &mut dyn Spectator,
+    ) -> anyhow::Result<Attempt>;
+}
+
+/// Plays in this process.
+pub struct Here<'a> {
+    runtime: &'a Handle,
+    cancelled: &'a watch::Receiver<bool>,
+    processor: Option<String>,
+}
+
+impl<'a> Here<'a> {
+    /// Connections are made on the runtime, and matches are aborted once `cancelled` is true.
+    pub fn new(runtime: &'a Handle, cancelled: &'a watch::Receiver<bool>) -> Self {
+        Self {
+            runtime,
+            cancelled,
+            processor: processor(),
+        }
+    }
+}
+
 /// Plays `fixtures`, in their order. `known` are earlier results, for the running score and the
 /// time left.
-pub fn play(
+pub(super) fn play(
     plan: &Schedule,
     fixtures: &[Fixture],
     known: &[MatchResult],
     file: &mut ResultsFile,
-    runtime: &Handle,
+    venue: &dyn Venue,
     cancelled: &watch::Receiver<bool>,
 ) -> anyhow::Result<Played> {
     let run = Run {
         plan,
-        runtime,
+        venue,
         cancelled,
-        processor: processor(),
         bars: MultiProgress::new(),
         state: Mutex::new(State {
             waiting: fixtures.iter().copied().collect(),
@@ -64,9 +113,9 @@ pub fn play(
         }),
     };
     thread::scope(|scope| {
-        for thread in 0..plan.parallel {
+        for place in 0..venue.parallel(plan) {
             let run = &run;
-            scope.spawn(move || run.play_all(thread));
+            scope.spawn(move || run.play_all(place));
         }
     });
     let state = run.state.into_inner();
@@ -79,9 +128,8 @@ pub fn play(
 
 struct Run<'a> {
     plan: &'a Schedule,
-    runtime: &'a Handle,
+    venue: &'a dyn Venue,
     cancelled: &'a watch::Receiver<bool>,
-    processor: Option<String>,
     /// A line for each match under way, on a terminal.
     bars: MultiProgress,
     state: Mutex<State<'a>>,
@@ -96,12 +144,6 @@ struct State<'a> {
     played: Played,
     /// The first error; nothing is played after it.
     error: Option<anyhow::Error>,
-}
-
-enum Attempt {
-    Finished(Box<MatchResult>),
-    Failed(usize, anyhow::Error),
-    Interrupted,
 }
 
 struct ClockLine {
@@ -122,18 +164,14 @@ impl<'a> Run<'a> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn play_all(&self, thread: usize) {
+    fn play_all(&self, place: usize) {
         while let Some(fixture) = self.next() {
             let started = Instant::now();
             let title = self.plan.title(&fixture);
             let bar = self.bars.add(ProgressBar::new_spinner());
             show_seconds(&bar, format!("{title}: players start"), None);
             let mut clock_line = ClockLine { bar, title };
-            let mut players = Vec::new();
-            let attempt = self.attempt(&fixture, thread, &mut clock_line, &mut players);
-            for player in players {
-                player.leave(self.runtime);
-            }
+            let attempt = self.venue.play(self.plan, &fixture, place, &mut clock_line);
             clock_line.bar.finish_and_clear();
             let mut state = self.state();
             let message = match attempt {
@@ -150,10 +188,12 @@ impl<'a> Run<'a> {
                         .progress
                         .finished(&fixture, &result, started.elapsed())
                 }
-                Ok(Attempt::Failed(player, error)) => {
+                Ok(Attempt::Failed(player, why)) => {
                     *state.failures.entry(player).or_default() += 1;
                     state.played.failed += 1;
-                    let why = format!("{}: {error:#}", self.plan.players[player].name);
+                    let player = self.plan.players.get(player);
+                    let name = player.map_or("", |player| &player.name);
+                    let why = format!("{name}: {why}");
                     state.progress.failed(&fixture, &why)
                 }
                 Ok(Attempt::Interrupted) => {
@@ -192,21 +232,44 @@ impl<'a> Run<'a> {
             state.progress.left_out(&fixture);
         }
     }
+}
 
+impl Venue for Here<'_> {
+    fn parallel(&self, plan: &Schedule) -> usize {
+        plan.parallel
+    }
+
+    fn play(
+        &self,
+        plan: &Schedule,
+        fixture: &Fixture,
+        place: usize,
+        clock: &mut dyn Spectator,
+    ) -> anyhow::Result<Attempt> {
+        let mut players = Vec::new();
+        let attempt = self.attempt(plan, fixture, place, clock, &mut players);
+        for player in players {
+            player.leave(self.runtime);
+        }
+        attempt
+    }
+}
+
+impl Here<'_> {
     /// Starts the players, which the caller ends, and plays.
     fn attempt(
         &self,
+        plan: &Schedule,
         fixture: &Fixture,
-        thread: usize,
-        spectator: &mut ClockLine,
+        place: usize,
+        mut clock: &mut dyn Spectator,
         players: &mut Vec<Seated>,
     ) -> anyhow::Result<Attempt> {
-        let plan = self.plan;
         let event = &plan.events[fixture.event];
         let seated = plan.seated(fixture);
         let seed = plan.seed(fixture);
         let id = match_id(&event.game.sheet.name, fixture.round);
-        let first_core = thread * plan.most_roles();
+        let first_core = place * plan.most_roles();
         let cores: Vec<Option<CoreId>> = (0..seated.len())
             .map(|role| plan.cores.get(first_core + role).copied())
             .collect();
@@ -223,7 +286,7 @@ impl<'a> Run<'a> {
             };
             match Seated::start(contestant, &conditions, self.runtime) {
                 Ok(player) => players.push(player),
-                Err(error) => return Ok(Attempt::Failed(number, error)),
+                Err(error) => return Ok(Attempt::Failed(number, format!("{error:#}"))),
             }
         }
         for (player, &number) in players.iter_mut().zip(&seated) {
@@ -231,7 +294,7 @@ impl<'a> Run<'a> {
             match player.wait_until_ready(patience, self.runtime, self.cancelled) {
                 Ok(true) => {}
                 Ok(false) => return Ok(Attempt::Interrupted),
-                Err(error) => return Ok(Attempt::Failed(number, error)),
+                Err(error) => return Ok(Attempt::Failed(number, format!("{error:#}"))),
             }
         }
         let match_plan = MatchPlan {
@@ -247,9 +310,9 @@ impl<'a> Run<'a> {
             max_steps: MAX_STEPS,
             seed,
         };
-        match play_match(&match_plan, self.runtime, self.cancelled, spectator) {
+        match play_match(&match_plan, self.runtime, self.cancelled, &mut clock) {
             Ok(record) => {
-                let result = self.result(fixture, record, seed, &seated, &cores);
+                let result = self.result(plan, fixture, record, seed, &seated, &cores);
                 Ok(Attempt::Finished(Box::new(result)))
             }
             Err(MatchError::Interrupted) => Ok(Attempt::Interrupted),
@@ -259,18 +322,19 @@ impl<'a> Run<'a> {
 
     fn result(
         &self,
+        plan: &Schedule,
         fixture: &Fixture,
         record: MatchRecord,
         seed: u64,
         seated: &[usize],
         cores: &[Option<CoreId>],
     ) -> MatchResult {
-        let players = seated.iter().map(|&player| &self.plan.players[player]);
+        let players = seated.iter().map(|&player| &plan.players[player]);
         let confined = players.clone().zip(cores);
         let confined = confined.map(|(player, core)| core.filter(|_| player.can_be_confined()));
         MatchResult {
-            key: self.plan.key(fixture),
-            roles: self.plan.events[fixture.event].game.role_names(),
+            key: plan.key(fixture),
+            roles: plan.events[fixture.event].game.role_names(),
             cores: confined.map(|core| Some(core?.id)).collect(),
             players: players.map(|player| player.name.clone()).collect(),
             goals: record.goals,

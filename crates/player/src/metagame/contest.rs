@@ -83,7 +83,8 @@ impl Contest<'_> {
             .collect()
     }
 
-    fn is_over(&self) -> bool {
+    /// Whether time has run out.
+    pub fn is_over(&self) -> bool {
         Instant::now() >= self.until || self.cancelled.load(atomic::Ordering::Relaxed)
     }
 

@@ -49,7 +49,7 @@ pub fn notes(info: &dyn GameInfo, study: &Study) -> Vec<(Kind, Value)> {
 }
 
 /// An evaluation as a note, with the number of its training games.
-pub(super) fn evaluation_note(
+pub fn evaluation_note(
     info: &dyn GameInfo,
     evaluation: &Evaluation,
     games: usize,
@@ -146,7 +146,7 @@ pub fn prior_study(
 }
 
 /// The evaluation in a note. `None` where it does not fit the game.
-pub(super) fn read_evaluation(
+pub fn read_evaluation(
     info: &dyn GameInfo,
     note: &Value,
     find_prospects: impl FnOnce() -> Option<Prospects>,

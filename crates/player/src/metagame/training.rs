@@ -3,7 +3,8 @@
 //! A round goes on with the training of the newest evaluation, which is not changed by tests. Then
 //! an evaluation plays the best one so far, until a sequential test (SPRT) is decided, over
 //! several rounds if need be. If it is stronger, it is the next generation, and search settings are
-//! tried with it. Generation 0 is the search without an evaluation.
+//! tried with it. Generation 0 is the search without an evaluation. Other processes may play
+//! instead of threads ([`Members`]).
 //!
 //! Invariants: what is kept between rounds fits into notes, and training goes on from them; matches
 //! use the best generation only.
@@ -26,15 +27,19 @@ use super::parameters::Parameters;
 use super::sprt::{Hypotheses, PairTally, Verdict, elo};
 use super::structure::{STEPS, Structure};
 use super::study::{Study, find_prospects};
+use super::team::{LearningTeam, Members, TestTeam};
 use super::tuning::{self, MayTry};
 use crate::memory::Kind;
 use panza_machine::build::BuiltGame;
 use panza_machine::machine::random::Random;
+use panza_machine::machine::{GameInfo, Machine};
 use panza_machine::structure::prospects::Prospects;
 use panza_machine::structure::step_budget::StepBudget;
+use panza_machine::structure::symmetry::Symmetries;
 use panza_machine::structure::tuples::Tuples;
 use panza_search::learning::evaluation::Evaluation;
-use panza_search::learning::{Deadline, Known, Learned, LearningBudget, learn};
+use panza_search::learning::team::Team;
+use panza_search::learning::{Deadline, Known, Learned, LearningBudget, learn_together};
 use panza_search::search::SearchConfig;
 use panza_sync::budget::Budget;
 
@@ -84,6 +89,8 @@ pub struct RoundPlan<'a> {
     pub seed: u64,
     /// Set once training is to end.
     pub cancelled: &'a AtomicBool,
+    /// Other processes that play instead of threads.
+    pub members: Option<&'a dyn Members>,
 }
 
 /// The result of a test that was decided.
@@ -260,6 +267,21 @@ impl<'a> Training<'a> {
         self.openings = openings.take(MAX_OPENINGS).filter_map(state).collect();
     }
 
+    /// What a member learns on.
+    pub(super) fn to_learn(&self) -> (&'a Arc<dyn Machine>, Option<&Symmetries>) {
+        (&self.game.machine, self.structure.symmetries.as_deref())
+    }
+
+    /// What a member plays tests with.
+    pub(super) fn to_play(&self) -> (&'a BuiltGame, SearchConfig) {
+        (self.game, self.structure.apply(self.config.clone()))
+    }
+
+    /// What a member reads evaluations with.
+    pub(super) fn to_read(&self) -> (&'a dyn GameInfo, Option<&Prospects>) {
+        (self.game.info(), self.prospects.as_deref())
+    }
+
     /// How far training is.
     pub fn progress(&self) -> &Progress {
         &self.progress
@@ -282,13 +304,18 @@ impl<'a> Training<'a> {
             openings: &self.openings,
         };
         let before = self.progress.games;
-        let learned = learn(
+        let team = plan.members.map(|members| LearningTeam {
+            members,
+            info: self.game.info(),
+        });
+        let learned = learn_together(
             &self.game.machine,
             self.structure.symmetries.as_deref(),
             self.tuples.clone(),
             self.prospects.clone(),
             self.newest.take(),
             budget,
+            team.as_ref().map(|team| team as &dyn Team),
         );
         let learned = learned.ok_or("it has too many roles")?;
         let play_seconds = begin.elapsed().as_secs_f64();
@@ -369,26 +396,15 @@ impl<'a> Training<'a> {
     fn play_test(&mut self, end: Instant, plan: &RoundPlan<'_>) -> Option<bool> {
         let mut pending = self.pending.take()?;
         let config = self.structure.apply(self.config.clone());
-        let with = |evaluation: &Evaluation| {
-            let evaluation = Arc::new(evaluation.clone());
-            pending.parameters.apply(&config, Some(&evaluation))
-        };
-        let contest = Contest {
-            machine: &self.game.machine,
-            configs: [
-                with(&pending.learned.evaluation),
-                match &self.best {
-                    Some(best) => with(&best.known.evaluation),
-                    None => config.clone(),
-                },
-            ],
-            move_budget: match &self.best {
-                Some(_) => MoveBudget::Iterations(TEST_ITERATIONS),
-                None => MoveBudget::Time(TEST_TIME),
-            },
-            until: end,
-            cancelled: plan.cancelled,
-        };
+        let tested = &pending.learned.evaluation;
+        let best = self.best.as_ref().map(|best| &best.known.evaluation);
+        let first = (tested, pending.parameters);
+        let contest = test_contest(self.game, config, first, best, end, plan.cancelled);
+        let team = plan.members.map(|members| {
+            let evaluations = (tested, best);
+            TestTeam::begin(members, self.game.info(), evaluations, pending.parameters)
+        });
+        let n_players = plan.members.map_or(plan.threads, Members::count);
         let begun = AtomicU64::new(pending.begun);
         let tally = Mutex::new(pending.tally);
         let verdict_of = |tally: &PairTally| match tally.verdict(HYPOTHESES) {
@@ -398,16 +414,28 @@ impl<'a> Training<'a> {
         };
         let lock = || tally.lock().unwrap_or_else(PoisonError::into_inner);
         thread::scope(|scope| {
-            for _ in 0..plan.threads.max(1) {
-                scope.spawn(|| {
+            for player in 0..n_players.max(1) {
+                let (contest, team) = (&contest, team.as_ref());
+                let (begun, lock, training) = (&begun, &lock, &*self);
+                scope.spawn(move || {
                     while verdict_of(&lock()).is_none() {
                         let number = begun.fetch_add(1, Ordering::Relaxed);
-                        let opening = self.test_opening(plan.seed, number);
-                        let Some(round) = contest.round(&opening, number) else {
+                        let opening = training.test_opening(plan.seed, number);
+                        let pair = match team {
+                            Some(_) if contest.is_over() => None,
+                            Some(team) => {
+                                let left = end.saturating_duration_since(Instant::now());
+                                team.pair(player, opening, number, left)
+                            }
+                            None => {
+                                let round = contest.round(&opening, number);
+                                round.map(|round| (round.games, round.points))
+                            }
+                        };
+                        let Some((games, points)) = pair else {
                             break;
                         };
-                        let per_game = f64::from(round.points) / f64::from(round.games);
-                        lock().add(2.0 * per_game);
+                        lock().add(2.0 * f64::from(points) / f64::from(games));
                     }
                 });
             }
@@ -506,6 +534,37 @@ impl<'a> Training<'a> {
         let mut found = notes(info, &study);
         found.push((Kind::Training, training));
         Some(found)
+    }
+}
+
+/// The games of an evaluation against the best one, or against the search without one.
+pub(super) fn test_contest<'a>(
+    game: &'a BuiltGame,
+    config: SearchConfig,
+    (tested, parameters): (&Evaluation, Parameters),
+    best: Option<&Evaluation>,
+    until: Instant,
+    cancelled: &'a AtomicBool,
+) -> Contest<'a> {
+    let with = |evaluation: &Evaluation| {
+        let evaluation = Arc::new(evaluation.clone());
+        parameters.apply(&config, Some(&evaluation))
+    };
+    Contest {
+        machine: &game.machine,
+        configs: [
+            with(tested),
+            match best {
+                Some(best) => with(best),
+                None => config.clone(),
+            },
+        ],
+        move_budget: match best {
+            Some(_) => MoveBudget::Iterations(TEST_ITERATIONS),
+            None => MoveBudget::Time(TEST_TIME),
+        },
+        until,
+        cancelled,
     }
 }
 

@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use crossbeam::channel::Sender;
 
+use super::companions::Companions;
 use super::record::Record;
 use crate::config::MetagameSettings;
 use crate::metagame::MatchMemory;
@@ -17,6 +18,8 @@ use panza_search::search::SearchConfig;
 pub(super) struct NewMatch {
     pub match_id: String,
     pub rules: Arc<Rules>,
+    /// The statements of the rulesheet.
+    pub text: Arc<str>,
     /// Our role's name and its place in the rulesheet.
     pub role: (String, usize),
     /// Deadline of builds; without a game by then the fallback is built.
@@ -38,6 +41,8 @@ pub(super) struct Assignment {
     /// Whether games that factor are searched by parts.
     pub is_factored: bool,
     pub memory: MatchMemory,
+    /// Other processes that search the match too.
+    pub companions: Option<Arc<dyn Companions>>,
     /// All logs and their limit in bytes; `None` where this match has no log.
     pub archive: Option<(Arc<Archive>, u64)>,
     /// Called when the conductor should read the advice.

@@ -294,6 +294,7 @@ impl Conductor {
         let new_match = NewMatch {
             match_id: start.match_id.clone(),
             rules: Arc::clone(&rules.rules),
+            text: Arc::clone(&rules.text),
             role: (roles.get(our_place).unwrap_or(role).clone(), our_place),
             build_until: build_until(
                 start.received,

@@ -5,11 +5,13 @@
 //! fallback. When none is left, there is no engine.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 use std::time::Instant;
 
 use crossbeam::channel::Sender;
 
 use super::chance_player::ChancePlayer;
+use super::companions::{Companions, SharedSearch};
 use super::engine::Engine;
 use super::factored_search::FactoredSearch;
 use super::flat_search::FlatSearch;
@@ -108,6 +110,8 @@ pub(super) struct Engines {
     /// The searches in order of preference.
     searches: &'static [SearchKind],
     config: SearchConfig,
+    /// Other processes that search too, with the rulesheet for them.
+    companions: Option<(Arc<dyn Companions>, Arc<str>)>,
     /// All joint moves that were played.
     moves: Vec<SentMoves>,
     current: Option<(EngineRank, Engine)>,
@@ -123,6 +127,7 @@ impl Engines {
         role: (String, usize),
         record: Record,
         (config, is_factored): (SearchConfig, bool),
+        companions: Option<(Arc<dyn Companions>, Arc<str>)>,
         alive: Sender<()>,
     ) -> Self {
         Self {
@@ -135,6 +140,7 @@ impl Engines {
                 false => &[SearchKind::Whole, SearchKind::Tree, SearchKind::Flat],
             },
             config,
+            companions,
             moves: Vec::new(),
             current: None,
             is_new: false,
@@ -294,7 +300,18 @@ impl Engines {
         };
         let made = catch_unwind(AssertUnwindSafe(|| {
             let mut engine = Engine::new(game, (&self.role.0, self.role.1), |role, state| {
-                search.start(game, role, state, &config)
+                let inner = search.start(game, role, state, &config);
+                match &self.companions {
+                    Some((companions, rules)) if inner.uses_study() => Box::new(SharedSearch::new(
+                        inner,
+                        &game.machine,
+                        state,
+                        (rules, &self.role),
+                        &config,
+                        companions,
+                    )),
+                    _ => inner,
+                }
             });
             for moves in &self.moves {
                 // Faults were logged when the moves came.

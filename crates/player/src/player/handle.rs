@@ -10,6 +10,7 @@ use crossbeam::channel::{
 };
 
 use super::assignment::{Assignment, NewMatch};
+use super::companions::Companions;
 use super::conductor::{Conductor, Launch};
 use super::link::Link;
 use super::match_thread::spawn;
@@ -47,6 +48,18 @@ impl Player {
     /// # Errors
     /// The system gives no thread.
     pub fn new(settings: &Settings, builders: GameBuilders) -> io::Result<Player> {
+        Self::with_companions(settings, builders, None)
+    }
+
+    /// A player that is available, and whose matches other processes search too.
+    ///
+    /// # Errors
+    /// The system gives no thread.
+    pub fn with_companions(
+        settings: &Settings,
+        builders: GameBuilders,
+        companions: Option<Arc<dyn Companions>>,
+    ) -> io::Result<Player> {
         let (events, inbox) = unbounded();
         // Nothing is ever sent: the channel is disconnected when all threads of the player are
         // gone.
@@ -59,7 +72,7 @@ impl Player {
         let archive = Arc::new(Archive::new(&settings.logs.folder));
         let launch = launch(
             Arc::clone(&settings),
-            builders,
+            (builders, companions),
             Arc::clone(&archive),
             wake,
             alive.clone(),
@@ -159,7 +172,7 @@ fn run(mut conductor: Conductor, inbox: &Receiver<Event>, woken: &Receiver<()>) 
 /// How the conductor starts match threads.
 fn launch(
     settings: Arc<Settings>,
-    builders: GameBuilders,
+    (builders, companions): (GameBuilders, Option<Arc<dyn Companions>>),
     archive: Arc<Archive>,
     wake: Sender<()>,
     alive: Sender<()>,
@@ -194,6 +207,7 @@ fn launch(
             search: search_config(&settings.search, seed),
             is_factored: settings.search.factored,
             memory: match_memory,
+            companions: companions.clone(),
             archive: settings
                 .logs
                 .match_logs

@@ -116,6 +116,8 @@ impl MatchThread {
         let record = &assignment.start.record;
         let rules = Arc::clone(&assignment.start.rules);
         let search = (assignment.search.clone(), assignment.is_factored);
+        let companions = assignment.companions.as_ref();
+        let companions = companions.map(|it| (Arc::clone(it), Arc::clone(&assignment.start.text)));
         Self {
             tasks: Tasks::new(
                 rules,
@@ -134,6 +136,7 @@ impl MatchThread {
                 assignment.start.role.clone(),
                 record.clone(),
                 search,
+                companions,
                 assignment.alive.clone(),
             ),
             link,

@@ -6,6 +6,7 @@ use std::time::Instant;
 use crate::telemetry::SearchSample;
 use panza_rules::ids::MoveId;
 use panza_search::planner::Plan;
+use panza_search::search::RootEstimates;
 
 /// The best move of a position.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -65,6 +66,11 @@ pub trait Searcher: Send {
 
     /// The best move; `None` when our role has no legal move.
     fn best_move(&mut self) -> Option<BestMove>;
+
+    /// What the choice of a move weighs; `None` where it is made otherwise.
+    fn estimates(&mut self) -> Option<RootEstimates> {
+        None
+    }
 
     /// What the planner has found; `None` where the search has no planner.
     fn plan(&self) -> Option<PlanStatus> {

@@ -12,7 +12,7 @@ use panza_machine::build::Stopwatch;
 use panza_machine::machine::random::Random;
 use panza_machine::machine::{GameInfo, Machine, PlayoutTotals};
 use panza_rules::ids::{MoveId, RoleId};
-use panza_search::search::{Limit, RootReport, Search, SearchConfig, StopReason};
+use panza_search::search::{Limit, RootEstimates, RootReport, Search, SearchConfig, StopReason};
 
 /// Bytes of the game graph for each node that it may hold; a node with its moves and state takes
 /// about that much.
@@ -201,6 +201,10 @@ impl Searcher for TreeSearch {
             visits: report.map_or(0, |report| u64::from(report.visits)),
             is_proven: self.is_proven,
         })
+    }
+
+    fn estimates(&mut self) -> Option<RootEstimates> {
+        self.search.estimates()
     }
 
     fn sample(&mut self) -> SearchSample {

@@ -151,7 +151,42 @@ pub struct Weights {
     pub tables: Vec<f32>,
 }
 
+/// Numbers in one order: of rows, the bias, outputs and tables.
+fn rows_of<'a>(
+    rows: &'a [Row],
+    bias: &'a Row,
+    outputs: &'a [Row],
+    tables: &'a [f32],
+) -> impl Iterator<Item = f32> + 'a {
+    let rows = rows.iter().chain([bias]).chain(outputs);
+    rows.flat_map(|row| row.0).chain(tables.iter().copied())
+}
+
+/// As [`rows_of`].
+fn rows_of_mut<'a>(
+    rows: &'a mut [Row],
+    bias: &'a mut Row,
+    outputs: &'a mut [Row],
+    tables: &'a mut [f32],
+) -> impl Iterator<Item = &'a mut f32> + 'a {
+    let rows = rows.iter_mut().chain([bias]).chain(outputs);
+    rows.flat_map(|row| &mut row.0).chain(tables)
+}
+
 impl Weights {
+    fn numbers(&self) -> impl Iterator<Item = f32> + '_ {
+        rows_of(&self.rows, &self.bias, &self.outputs, &self.tables)
+    }
+
+    fn numbers_mut(&mut self) -> impl Iterator<Item = &mut f32> + '_ {
+        rows_of_mut(
+            &mut self.rows,
+            &mut self.bias,
+            &mut self.outputs,
+            &mut self.tables,
+        )
+    }
+
     /// Goes a share of the way to other weights of the same game.
     fn approach(&mut self, other: &Self, share: f32) {
         let rows = self.rows.iter_mut().chain(&mut self.outputs);

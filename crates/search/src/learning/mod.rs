@@ -14,7 +14,8 @@
 //! Moves may be searched first: each tree of a game grows by best-first minimax on the evaluation,
 //! the trees of all games in step. Games may begin in given positions.
 //!
-//! Several threads have games and weights of their own, which are averaged again and again.
+//! Several threads have games and weights of their own, which are averaged again and again. A
+//! [`Team`] of other processes takes the place of threads.
 //!
 //! Invariants: with one thread the same machine, seed and number of games give the same weights;
 //! each game has a bounded length.
@@ -32,6 +33,7 @@ mod game;
 mod tree;
 mod worth;
 mod self_play;
+pub mod team;
 pub mod validation;
 pub mod evaluation;
 pub mod heuristics;
@@ -45,6 +47,7 @@ use self::evaluation::{Evaluation, GradientSums, Trainer};
 use self::images::Images;
 use self::samples::{Samples, is_second_better};
 use self::self_play::{MAX_LENGTH, SelfPlay};
+use self::team::{Part, Team};
 use self::validation::{Validation, validate};
 use panza_machine::machine::Machine;
 use panza_machine::machine::random::Random;
@@ -179,6 +182,20 @@ pub fn learn(
     known: Option<Known>,
     budget: LearningBudget<'_>,
 ) -> Option<Learned> {
+    learn_together(machine, symmetries, tuples, prospects, known, budget, None)
+}
+
+/// As [`learn`]. Where there is a team and a deadline, the team plays and trains; the choice of
+/// inputs and the validation stay here.
+pub fn learn_together(
+    machine: &Arc<dyn Machine>,
+    symmetries: Option<&Symmetries>,
+    tuples: Option<Arc<Tuples>>,
+    prospects: Option<Arc<Prospects>>,
+    known: Option<Known>,
+    budget: LearningBudget<'_>,
+    team: Option<&dyn Team>,
+) -> Option<Learned> {
     let n_facts = machine.info().facts()?.len();
     let mut random = Random::new(budget.seed);
     let n_roles = machine.info().n_roles();
@@ -223,11 +240,22 @@ pub fn learn(
         games: left,
         ..budget
     };
-    train(&mut players, rest);
+    let with_deadline = team.zip(budget.until);
+    let others = match with_deadline {
+        Some((team, until)) => {
+            train_together(&mut players, team, until, earlier_games + played, rest)
+        }
+        None => {
+            train(&mut players, rest);
+            Totals::default()
+        }
+    };
     let mut player = players.swap_remove(0);
-    let games: usize = player.finished + players.iter().map(|it| it.finished).sum::<usize>();
+    let games = player.finished + players.iter().map(|it| it.finished).sum::<usize>();
     let moves = player.moves + players.iter().map(|it| it.moves).sum::<u64>();
     let samples = player.samples.made + players.iter().map(|it| it.samples.made).sum::<u64>();
+    let (games, moves) = (games + others.games, moves + others.moves);
+    let samples = samples + others.samples;
     drop(players);
     let evaluation = player.samples.trainer().average().clone();
     let most = match budget.games {
@@ -332,6 +360,56 @@ fn train(players: &mut [SelfPlay], budget: LearningBudget<'_>) {
     Trainer::unite(&mut trainers.collect::<Vec<_>>());
 }
 
+/// What a team has done.
+#[derive(Default)]
+struct Totals {
+    games: usize,
+    moves: u64,
+    samples: u64,
+}
+
+/// Lets a team play and train. The players here, who have chosen the inputs, train on what they
+/// have and are united first.
+fn train_together(
+    players: &mut [SelfPlay],
+    team: &dyn Team,
+    until: Deadline,
+    games: usize,
+    budget: LearningBudget<'_>,
+) -> Totals {
+    let until = until.before(VALIDATION_SHARE);
+    let budget = LearningBudget {
+        until: Some(until),
+        ..budget
+    };
+    players
+        .iter_mut()
+        .for_each(|player| player.samples.train_all());
+    let trainers = players
+        .iter_mut()
+        .map(|player| player.samples.trainer_mut());
+    Trainer::unite(&mut trainers.collect::<Vec<_>>());
+    let trainer = players[0].samples.trainer_mut();
+    let mut totals = Totals::default();
+    team.begin(&trainer.evaluation, games, &budget);
+    for round in (1..=THREAD_ROUNDS).rev() {
+        if budget.is_over() || totals.games >= budget.games {
+            break;
+        }
+        let part = Part {
+            numbers: trainer.numbers(),
+            time: until.left() / round,
+            is_last: round == 1,
+        };
+        for share in team::unite(trainer, team.play(&part)) {
+            totals.games += share.games;
+            totals.moves += share.moves;
+            totals.samples += share.samples;
+        }
+    }
+    totals
+}
+
 /// The sum of the goals of two roles, if it is the same in all of some playouts.
 fn fixed_sum(
     machine: &Arc<dyn Machine>,
@@ -364,6 +442,9 @@ fn fixed_sum(
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Mutex;
+
+    use super::team::{Member, MemberPlan, Share};
     use super::*;
     use panza_machine::machine::compile::CounterLayout;
     use panza_machine::machine::counter::CounterMachine;
@@ -467,6 +548,71 @@ mod tests {
         // Each round has as many games of each thread.
         assert!((3000..3200).contains(&learned.games), "{}", learned.games);
         assert!(value_of_gold(&machine, &learned.evaluation) > 80.0);
+    }
+
+    /// Members in this process, and one whose weights are none.
+    struct Here {
+        machine: Arc<dyn Machine>,
+        members: Mutex<Vec<Member>>,
+    }
+
+    impl Team for Here {
+        fn begin(&self, evaluation: &Evaluation, games: usize, budget: &LearningBudget<'_>) {
+            let members = (0..2).map(|member| {
+                let plan = MemberPlan {
+                    games,
+                    seed: budget.seed + member,
+                    families: budget.families,
+                    openings: Vec::new(),
+                };
+                Member::new(&self.machine, None, evaluation.clone(), plan).unwrap()
+            });
+            *self.members.lock().unwrap() = members.collect();
+        }
+
+        fn play(&self, part: &Part) -> Vec<Share> {
+            let part = Part {
+                time: part.time / 2,
+                ..part.clone()
+            };
+            let cancelled = AtomicBool::new(false);
+            let mut members = self.members.lock().unwrap();
+            let shares = members.iter_mut();
+            let mut shares: Vec<Share> = shares
+                .map(|member| member.play(&part, &cancelled).unwrap())
+                .collect();
+            let mut broken = shares[0].clone();
+            broken.numbers[0] = f32::NAN;
+            shares.push(broken.clone());
+            broken.numbers.clear();
+            shares.push(broken);
+            shares
+        }
+    }
+
+    #[test]
+    fn members_learn_together() {
+        let machine = machine(FLAGS);
+        let team = Here {
+            machine: Arc::clone(&machine),
+            members: Mutex::default(),
+        };
+        let budget = LearningBudget {
+            until: Some(Deadline::wall(Instant::now() + Duration::from_secs(2))),
+            ..games(usize::MAX)
+        };
+        let learned = learn_together(&machine, None, None, None, None, budget, Some(&team));
+        let learned = learned.unwrap();
+        assert!(learned.games > 1000, "{}", learned.games);
+        let gold = value_of_gold(&machine, &learned.evaluation);
+        assert!(gold > 80.0, "{gold}");
+        let mut members = team.members.lock().unwrap();
+        let part = Part {
+            numbers: vec![0.0; 3],
+            time: Duration::ZERO,
+            is_last: false,
+        };
+        assert!(members[0].play(&part, &AtomicBool::new(false)).is_none());
     }
 
     /// The steps of a new training are long, those of one that goes on are not.

@@ -62,7 +62,8 @@ mod worker;
 mod tests;
 
 pub use config::{
-    IterationTimes, Limit, MoveReport, RootReport, SearchConfig, SearchStatistics, StopReason,
+    IterationTimes, Limit, MoveEstimate, MoveReport, RootEstimates, RootReport, SearchConfig,
+    SearchStatistics, StopReason,
 };
 pub use outlook::RoleOutlook;
 

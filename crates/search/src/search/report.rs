@@ -7,7 +7,9 @@
 //! Invariant: whenever our role has a legal move, one is returned.
 
 use super::Search;
-use super::config::{IterationTimes, MoveReport, RootReport, SearchStatistics};
+use super::config::{
+    IterationTimes, MoveEstimate, MoveReport, RootEstimates, RootReport, SearchStatistics,
+};
 use super::outlook::ProofClass;
 use super::record::{EdgeBlock, EdgeId, Node, SIMULTANEOUS};
 use panza_rules::ids::{Id, MoveId};
@@ -82,6 +84,38 @@ impl Search {
             nodes: self.graph.nodes.in_use as u32,
             max_depth: self.max_depth,
         }
+    }
+
+    /// What the choice of a move weighs. `None` where we have no choice, or where it is drawn from
+    /// a mixed strategy.
+    pub fn estimates(&mut self) -> Option<RootEstimates> {
+        self.expand_root();
+        if !self.has_choice_at_root() || !self.root_strategy().is_empty() {
+            return None;
+        }
+        let role_moves = self.graph.role_moves(self.graph.root, self.role.index());
+        let of_edge = |edge: EdgeId| {
+            let (block, slot) = (&self.graph.edge_blocks[edge.block()], edge.slot());
+            let bounds = block.bounds(slot);
+            let (value, visits) = self.estimate(block, slot);
+            MoveEstimate {
+                mv: block.moves[slot],
+                visits,
+                value: (block.visits[slot] > 0).then(|| bounds.clamp(value)),
+                bounds: (bounds.lower, bounds.upper),
+            }
+        };
+        let tried = self.graph.edges(role_moves).map(of_edge);
+        let untried = self.graph.untried(role_moves).map(|mv| MoveEstimate {
+            mv,
+            visits: 0.0,
+            value: None,
+            bounds: (0, 100),
+        });
+        Some(RootEstimates {
+            moves: tried.chain(untried).collect(),
+            deviation: self.spread.deviation(),
+        })
     }
 
     /// All counters and current levels.
@@ -225,6 +259,18 @@ impl Search {
         (value, visits / (1.0 - share))
     }
 
+    /// The value of a root edge by its mean, its minimax value and its AMAF value, and the visits
+    /// that it rests on.
+    fn estimate(&self, block: &EdgeBlock, slot: usize) -> (f32, f32) {
+        let (mean, minimax) = (block.means[slot], block.minimax[slot]);
+        // Edges of a simultaneous choice have no minimax value.
+        let share = match self.graph.nodes[self.graph.root].mover {
+            SIMULTANEOUS => 0.0,
+            _ => self.config.minimax_share,
+        };
+        self.with_amaf(block, slot, mean + (minimax - mean) * share)
+    }
+
     fn rank(&self, edge: EdgeId) -> MoveRank {
         let block = &self.graph.edge_blocks[edge.block()];
         let slot = edge.slot();
@@ -237,14 +283,7 @@ impl Search {
             _ if self.graph.chance.is_some() && block.is_solved(slot) => block.means[slot],
             0 => f32::NEG_INFINITY,
             _ => {
-                let (mean, minimax) = (block.means[slot], block.minimax[slot]);
-                // Edges of a simultaneous choice have no minimax value.
-                let share = match self.graph.nodes[self.graph.root].mover {
-                    SIMULTANEOUS => 0.0,
-                    _ => self.config.minimax_share,
-                };
-                let value = mean + (minimax - mean) * share;
-                let (value, visits) = self.with_amaf(block, slot, value);
+                let (value, visits) = self.estimate(block, slot);
                 value - self.spread.deviation() / visits.sqrt()
             }
         };

@@ -95,6 +95,20 @@ pub async fn serve(
     shutdown: impl Future<Output = ()>,
     on_listening: impl FnOnce(Listening),
 ) -> Result<(), ServeError> {
+    let player = || Player::new(settings, factories);
+    serve_player(settings, player, shutdown, on_listening).await
+}
+
+/// As [`serve`], with the player that `start` starts once the address is listened on.
+///
+/// # Errors
+/// As [`serve`].
+pub async fn serve_player(
+    settings: &Settings,
+    start: impl FnOnce() -> io::Result<Player>,
+    shutdown: impl Future<Output = ()>,
+    on_listening: impl FnOnce(Listening),
+) -> Result<(), ServeError> {
     let address = settings.server.listen;
     let failed = |source| ServeError::Listen { address, source };
     let listener = TcpListener::bind(address).await.map_err(failed)?;
@@ -103,7 +117,7 @@ pub async fn serve(
         Some(address) => log_service(address).await,
         None => None,
     };
-    let player = Player::new(settings, factories).map_err(ServeError::Player)?;
+    let player = start().map_err(ServeError::Player)?;
     on_listening(Listening {
         address: local,
         logs: logs.as_ref().map(|(_, address)| *address),

@@ -4,7 +4,10 @@
 //!
 //! Never uses: games, clocks.
 
-use super::{Evaluation, LINEAR_UNITS, Row, UNITS, approach, bits, logits_of, relu, sigmoid};
+use super::{
+    Evaluation, LINEAR_UNITS, MAX_WEIGHT, Row, UNITS, approach, bits, logits_of, relu, rows_of,
+    rows_of_mut, sigmoid,
+};
 
 /// Trains an evaluation by AdaGrad on the cross-entropy loss (Duchi, Hazan and Singer 2011), and
 /// averages its weights. Rows of facts that are rarely true take longer steps.
@@ -132,6 +135,42 @@ impl Trainer {
         for other in others {
             (**other).clone_from(first);
         }
+    }
+
+    /// All numbers that training changes: the weights, their averages, the sums of squared
+    /// gradients.
+    pub fn numbers(&self) -> Vec<f32> {
+        let squares = rows_of(&self.rows, &self.bias, &self.outputs, &self.tables);
+        let weights = self.evaluation.weights.numbers();
+        let numbers = weights.chain(self.average.weights.numbers());
+        numbers.chain(squares).collect()
+    }
+
+    /// Takes over the [`numbers`](Self::numbers) of another trainer of the game. Returns false, and
+    /// changes nothing, if they are not such numbers.
+    pub fn set_numbers(&mut self, numbers: &[f32]) -> bool {
+        let n_weights = self.evaluation.weights.numbers().count();
+        if numbers.len() != 3 * n_weights {
+            return false;
+        }
+        let (weights, squares) = numbers.split_at(2 * n_weights);
+        if !weights.iter().all(|number| number.abs() <= MAX_WEIGHT)
+            || !squares.iter().all(|&sum| sum > 0.0 && sum.is_finite())
+        {
+            return false;
+        }
+        let to = self.evaluation.weights.numbers_mut();
+        let to = to.chain(self.average.weights.numbers_mut());
+        let squares = rows_of_mut(
+            &mut self.rows,
+            &mut self.bias,
+            &mut self.outputs,
+            &mut self.tables,
+        );
+        for (to, number) in to.chain(squares).zip(numbers) {
+            *to = *number;
+        }
+        true
     }
 
     /// Makes a gradient step for an input with these targets, one for each output, 0 to 1.
