@@ -323,10 +323,10 @@ impl Pages {
         }
         match segments.as_slice() {
             ["api", "tables", table] => {
-                tables::wait(|| self.tables.version(table), &asked.query).await;
+                tables::wait(self.tables.versions(table), &asked.query).await;
             }
             ["api", "tables", table, "report"] => {
-                tables::wait(|| self.tables.report_version(table), &asked.query).await;
+                tables::wait(self.tables.report_versions(table), &asked.query).await;
             }
             _ => {}
         }

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use crossbeam::channel::{Receiver, RecvTimeoutError, TryRecvError};
 
 use super::course::Course;
-use super::host::{Built, Host, PAUSE, SLICE, SLICE_ITERATIONS, Spent};
+use super::host::{Built, Host, PAUSE, SLICE, Spent};
 use super::plans::Plans;
 use super::report::{Candidate, Report, ShownBlunder, ShownReview, ShownWorth, Thinking};
 use super::view::Phase;
@@ -89,9 +89,11 @@ impl Host {
                 desk.give_way();
             } else if wants {
                 self.work(&mut desk);
+            } else if let Some(plans) = &mut desk.plans {
+                plans.rest(desk.course.position.state());
             }
             if desk.due <= Instant::now() {
-                self.report(&mut desk, wants);
+                self.report(&mut desk, wants && !waits);
             }
             let command = match wants && !waits {
                 true => match inbox.try_recv() {
@@ -226,7 +228,7 @@ impl Host {
             }
             Effort::Iterations(count) => {
                 let left = count.saturating_sub(desk.spent.iterations);
-                let now = SLICE_ITERATIONS.min(left);
+                let now = desk.spent.next_iterations(left);
                 limit.iterations = Some(now);
                 desk.spent.iterations += now;
             }
@@ -301,6 +303,18 @@ impl Host {
         }
         if let Some(plans) = &desk.plans {
             (report.plan, report.alternatives) = plans.shown(info);
+        }
+        if self.view.waits
+            && let Some(last) = self.shown.last_report()
+            && (last.position, &last.role) == (report.position, &report.role)
+        {
+            // What was found stays there until the search begins again.
+            report = Report {
+                version: report.version,
+                state: report.state,
+                review: report.review,
+                ..Report::clone(&last)
+            };
         }
         self.shown.publish_report(report);
         let pause = desk.spent.time / 8;
@@ -439,10 +453,11 @@ impl Desk {
         roles.find(|&role| self.course.legal(role).len() > 1)
     }
 
-    /// A match begins, and gets the memory too.
+    /// A match begins, and gets the memory too. The position is searched anew after it.
     fn give_way(&mut self) {
         self.search = None;
         self.plans = None;
+        self.spent = Spent::default();
         (self.is_planned, self.is_proven) = (false, false);
         if let Some(review) = &mut self.review {
             review.release();

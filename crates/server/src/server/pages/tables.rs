@@ -15,11 +15,12 @@
 //! Never uses: how a game is played.
 
 use std::sync::{Arc, OnceLock};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use hyper::StatusCode;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use tokio::sync::watch;
 
 use super::{Page, number, unreadable};
 use crate::games::{BOARDS, EMBEDDED};
@@ -28,9 +29,8 @@ use panza_player::review::StoredMatch;
 use panza_player::telemetry::{Archive, Part};
 use panza_rules::gdl::{self, sexpr};
 
-/// How long a request waits for something new, and how often it looks.
+/// How long a request waits for something new.
 const LONGEST_WAIT: Duration = Duration::from_secs(20);
-const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// Bytes of the events of a match that are read.
 const MOST_EVENTS: usize = 64 << 20;
 /// Limit on the characters of the name of a game.
@@ -314,7 +314,7 @@ pub(super) fn show(tables: &Tables, table: &str) -> Page {
 
 /// What Panza thinks at a study table.
 pub(super) fn report(tables: &Tables, table: &str) -> Page {
-    match tables.report_version(table) {
+    match tables.report_versions(table) {
         Some(_) => Page::json(&tables.report(table).as_deref()),
         None => refused(&TableError::Gone),
     }
@@ -330,14 +330,13 @@ pub(super) fn turn(tables: &Tables, table: &str, query: &str) -> Page {
 }
 
 /// Waits until a version is newer than that in the query, or for a while.
-pub(super) async fn wait(version: impl Fn() -> Option<u64>, query: &str) {
-    let Some(after) = number(query, "after") else {
+pub(super) async fn wait(versions: Option<watch::Receiver<u64>>, query: &str) {
+    let (Some(after), Some(mut versions)) = (number(query, "after"), versions) else {
         return;
     };
-    let until = Instant::now() + LONGEST_WAIT;
-    while version() == Some(after as u64) && Instant::now() < until {
-        tokio::time::sleep(LOOK_EVERY).await;
-    }
+    let newer = versions.wait_for(|&version| version != after as u64);
+    // What is there is shown in any case, also when the table has ended.
+    drop(tokio::time::timeout(LONGEST_WAIT, newer).await);
 }
 
 fn refused(error: &TableError) -> Page {
