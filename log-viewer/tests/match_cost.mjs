@@ -1,9 +1,9 @@
 // What a browser that plays and studies costs a match: `node match_cost.mjs [PAIRS [SECONDS]]`, after a build.
 //
-// A game manager's match is played in turn without a browser (A) and with one (B), in which Panza studies a position
-// and plays itself. Both begin in the same position and have the same clocks. From the match's own figures comes how
-// many iterations it made in a second. The processor may be shared with other programs, so that is also divided by the
-// processor time of the match's threads, and what other threads of the player and the browser took meanwhile is read
+// A game manager's match is played in turn with empty pages in the browser (A) and with a page on which Panza studies a
+// position and one on which it plays itself (B). Both begin in the same position and have the same clocks. From the
+// match's own figures comes how many iterations it made in a second, which says little where other programs use the
+// processor. What says more is the processor time that tables, requests and the browser took during the match, read
 // from /proc.
 
 import { mkdtemp, readFile, readdir, rm } from "node:fs/promises";
@@ -21,8 +21,6 @@ const COLUMNS = 7;
 /** Threads of a table, and the threads that answer requests. */
 const OF_TABLES = /^(table|planner)/;
 const OF_PAGES = /^tokio/;
-/** Threads that search for the match. */
-const OF_SEARCH = /^(match|rollout)/;
 
 const sleep = (seconds) => new Promise((done) => setTimeout(done, 1000 * seconds));
 
@@ -119,14 +117,13 @@ async function leave({ address }, page) {
   await fetch(`${address}/api/tables/${table}`, { method: "POST", headers, body: '{"do":"close"}' });
 }
 
-const median = (values) => [...values].sort((one, other) => one - other)[Math.floor(values.length / 2)];
 const sum = (times, wanted) => [...times].reduce((all, [name, time]) => (wanted.test(name) ? all + time : all), 0);
 const percent = (share) => `${(100 * share).toFixed(2)} %`;
 
-/** The middle half of values. */
-function spread(values) {
+function median(values) {
   const sorted = [...values].sort((one, other) => one - other);
-  return [0.25, 0.75].map((part) => percent(sorted[Math.round(part * (sorted.length - 1))])).join(" to ");
+  const middle = (sorted.length - 1) / 2;
+  return (sorted[Math.floor(middle)] + sorted[Math.ceil(middle)]) / 2;
 }
 
 async function main(server, page, other) {
@@ -152,22 +149,16 @@ async function main(server, page, other) {
     for (const shown of [page, other]) await leave(server, shown);
   }
   const all = ({ times }) => sum(times, /./);
-  const search = ({ times }) => sum(times, OF_SEARCH);
+  const more = (of) => ({ without, beside }) => (of(beside) - of(without)) / all(beside);
   const report = (what, of) => {
     const values = pairs.map(of);
-    console.log(`${what}: median ${percent(median(values))}, middle half ${spread(values)}`);
+    console.log(`${what}: median ${percent(median(values))}, from ${percent(Math.min(...values))} to ${percent(Math.max(...values))}`);
   };
   report("iterations a second, B against A", ({ without, beside }) => beside.rate / without.rate - 1);
-  report(
-    "iterations for each second of the match's processor time, B against A",
-    ({ without, beside }) => beside.rate / search(beside) / (without.rate / search(without)) - 1,
-  );
-  report("processor time of tables in B, of all that the player used", ({ beside }) => sum(beside.times, OF_TABLES) / all(beside));
-  report(
-    "processor time for requests, B more than A, likewise",
-    ({ without, beside }) => (sum(beside.times, OF_PAGES) - sum(without.times, OF_PAGES)) / all(beside),
-  );
-  report("processor time of the browser, likewise", ({ beside }) => beside.browser / all(beside));
+  console.log("processor time in B more than in A, of all that the player used in B:");
+  report("  tables", more(({ times }) => sum(times, OF_TABLES)));
+  report("  requests", more(({ times }) => sum(times, OF_PAGES)));
+  report("  the browser", more(({ browser }) => browser));
 }
 
 const folder = await mkdtemp(join(tmpdir(), "panza-cost-"));

@@ -34,7 +34,8 @@ const MAX_LINE_SHOWN: usize = 12;
 /// Time between two reports: at first, and after a position was searched for long.
 const FIRST_REPORTS: Duration = Duration::from_millis(100);
 const LATER_REPORTS: Duration = Duration::from_millis(600);
-/// Time that a position is searched before planners begin.
+/// Time that a position is searched before planners begin, and in which the first value is reported
+/// at once.
 const GLANCE: Duration = Duration::from_millis(200);
 /// The longest search of a position in a look for blunders.
 const MAX_REVIEW_TIME: Duration = Duration::from_secs(10);
@@ -184,7 +185,7 @@ impl Host {
             return;
         }
         if !desk.is_proven {
-            self.search(desk, begin, stop);
+            self.search(desk, stop);
         } else {
             // Only planners are left, which have threads of their own.
             std::thread::sleep(SLICE);
@@ -209,7 +210,7 @@ impl Host {
         }
     }
 
-    fn search(&self, desk: &mut Desk, begin: Instant, stop: &AtomicBool) {
+    fn search(&self, desk: &mut Desk, stop: &AtomicBool) {
         let role = RoleId::from_index(desk.role().unwrap_or(0));
         let state = desk.course.position.state();
         let (machine, config) = (&desk.built.machine, &desk.config);
@@ -224,7 +225,8 @@ impl Host {
         match self.effort {
             Effort::Time(time) => {
                 let slice = SLICE.min(time.saturating_sub(desk.spent.time));
-                limit.until = Some(begin + slice);
+                // Making a search can take longer than a slice.
+                limit.until = Some(Instant::now() + slice);
             }
             Effort::Iterations(count) => {
                 let left = count.saturating_sub(desk.spent.iterations);
@@ -316,13 +318,16 @@ impl Host {
                 ..Report::clone(&last)
             };
         }
+        let has_values = report.worth.values.iter().any(Option::is_some);
         self.shown.publish_report(report);
         let pause = desk.spent.time / 8;
-        desk.due = match wants_work {
-            true => Instant::now() + pause.clamp(FIRST_REPORTS, LATER_REPORTS),
+        let pause = match wants_work {
+            true if !has_values && desk.spent.time < GLANCE => Duration::ZERO,
+            true => pause.clamp(FIRST_REPORTS, LATER_REPORTS),
             // Nothing changes before the next command or match.
-            false => Instant::now() + Duration::from_secs(3600),
+            false => Duration::from_secs(3600),
         };
+        desk.due = Instant::now() + pause;
     }
 
     /// Does what a person asks for, or says why not.
