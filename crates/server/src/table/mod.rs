@@ -39,6 +39,7 @@ use crossbeam::channel::{Receiver, Sender, TrySendError, bounded};
 use serde::Deserialize;
 use tokio::sync::watch;
 
+pub use board_file::read as read_board;
 pub use effects::Effect;
 pub use report::{Candidate, Report, ShownBlunder, ShownPlan, ShownReview, ShownWorth, Thinking};
 pub use view::{Found, Phase, Study, View};
