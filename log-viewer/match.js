@@ -477,6 +477,10 @@ async function follow(page, folder) {
 async function fetchUpdates(follower, record, { isDue, isLast }) {
   try {
     const [summary, grown] = await Promise.all([isDue ? follower.summary() : null, follower.take(record, isLast)]);
+    if (record.start.rules !== undefined && !follower.hasAsked) {
+      follower.hasAsked = true;
+      record.drawBy(await follower.shapes());
+    }
     return { summary: object(summary), grown, problem: null };
   } catch (problem) {
     return { summary: {}, grown: [], problem };

@@ -145,12 +145,14 @@ class TablePage {
     const isOnlyPerson = view.people.filter(Boolean).length === 1;
     const own = view.roles.filter((_, place) => view.people[place]);
     const says = () => {
-      if (view.phase === "building") return "Panza reads the rules …";
+      if (view.phase === "building") {
+        return view.waits ? "Waiting for a match: the game is opened once Panza has played it." : "Panza reads the rules …";
+      }
       if (view.phase === "training") return "Panza trains …";
       if (view.phase === "failed") return "This game cannot go on.";
       if (view.resigned !== null) return `${view.resigned} has resigned.`;
       if (view.phase === "over") return `The game is over: ${this.result()}`;
-      if (view.waits) return "Panza plays a match for a game manager; this game goes on after it.";
+      if (view.waits) return "Waiting for a match: this game goes on once Panza has played it.";
       if (role !== null && isOnlyPerson) return view.roles.length === 1 ? "Your move." : `Your turn: you play ${role}.`;
       if (role !== null) return chosen.length > 0 ? `${chosen.join(", ")} chose. ${role} is to move.` : `${role} is to move.`;
       if (view.thinks_for !== null) {

@@ -24,6 +24,8 @@ export class MatchRecord {
     this.started = null;
     this.machines = [];
     this.shapes = [];
+    /** Whether the shapes come from a file of the game. */
+    this.hasFile = false;
     this.parts = [];
     this.studies = [];
     this.ready = null;
@@ -41,6 +43,14 @@ export class MatchRecord {
     if (file === "events") this.events.push(more);
     else if (file === "series") this.series.lines.push(more);
     else this.messages.lines.push(more);
+  }
+
+  /** How the game wants to be drawn, by a file of its own; such boards go before those of the log. */
+  drawBy(shapes) {
+    const read = readShapes(shapes);
+    if (read.length === 0) return;
+    this.shapes = read;
+    this.hasFile = true;
   }
 
   /** The files have ended. */
@@ -155,7 +165,7 @@ export class MatchRecord {
         });
         break;
       case "board":
-        this.shapes = readShapes(data.shapes);
+        if (!this.hasFile) this.shapes = readShapes(data.shapes);
         break;
       case "parts":
         this.parts = list(data.parts);

@@ -42,12 +42,19 @@ export class Follower {
     this.address = `/api/matches/${encodeURIComponent(folder)}`;
     this.taken = { events: 0, series: 0, log: 0 };
     this.times = 0;
+    /** Whether the game's own boards were asked for. */
+    this.hasAsked = false;
     this.decoders = Object.fromEntries(FILES.map((file) => [file, new TextDecoder()]));
   }
 
   /** The summary of the match. */
   async summary() {
     return (await ask(this.address)).json();
+  }
+
+  /** How the match's game wants to be drawn, where it is one of the program that says so. */
+  async shapes() {
+    return (await (await ask(`${this.address}/board`)).json()).shapes;
   }
 
   /** Where a file, or the bundle of all, can be downloaded. */

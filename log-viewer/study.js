@@ -265,14 +265,16 @@ class StudyPage {
 
   says() {
     const { view } = this;
-    if (view.phase === "building") return "Panza reads the rules …";
+    if (view.phase === "building") {
+      return view.waits ? "Waiting for a match: the game is opened once Panza has played it." : "Panza reads the rules …";
+    }
     if (this.tree === null || view.phase === "failed") return "This game cannot be studied.";
     const shown = this.node.view;
     if (shown === null) return "";
     if (shown.phase === "over") {
       return `The game is over: ${view.roles.map((role, place) => `${role} ${goal(shown.goals?.[place] ?? 0)}`).join(", ")}.`;
     }
-    if (view.waits) return "Panza plays a match for a game manager; studying goes on after it.";
+    if (view.waits) return "Waiting for a match: studying goes on once Panza has played it.";
     const players = list(view.study.players);
     const to = view.roles.filter((_, place) => shown.legal[place].length > 1);
     const named = to.map((role) => {

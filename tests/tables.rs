@@ -92,6 +92,34 @@ fn a_game_is_played_over_http_and_logged() {
 }
 
 #[test]
+fn a_match_of_a_known_game_is_drawn_by_its_file() {
+    let (server, _root) = logging_server(&[]);
+    let play = |name: &str, game: &str, role: &str| {
+        let source = std::fs::read_to_string(format!("gdl-games/{game}.gdl")).unwrap();
+        let rules = source.lines().filter(|line| !line.starts_with(';'));
+        let rules: Vec<&str> = rules.collect();
+        let rules = rules.join(" ");
+        let message = format!("( START {name} {role} ({rules}) 0.2 600 )");
+        assert_eq!(server.ask(&message), "ready");
+        assert_eq!(server.ask(&format!("( ABORT {name} )")), "aborted");
+    };
+    play("one", "hex", "red");
+    play("two", "ticTacToe", "xplayer");
+    let drawn = |name: &str| get(server.address, &format!("/api/matches/{name}/board"), "");
+    // Threads of their own write the logs.
+    let until = Instant::now() + PATIENCE;
+    while drawn("one").code() == "404"
+        || json(&drawn("one"))["shapes"].as_array().unwrap().is_empty()
+    {
+        assert!(Instant::now() < until, "{:?}", json(&drawn("one")));
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    assert_eq!(json(&drawn("one"))["shapes"].as_array().unwrap().len(), 1);
+    assert_eq!(json(&drawn("two"))["shapes"], json!([]));
+    assert_eq!(drawn("three").code(), "404");
+}
+
+#[test]
 fn only_pages_of_this_player_and_machine_may_play() {
     let (server, _root) = logging_server(&[]);
     let opening = json!({ "game": "ticTacToe" }).to_string();

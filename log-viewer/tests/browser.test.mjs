@@ -4,7 +4,7 @@
 // test reads them and a browser on busy cores can take minutes for one.
 
 import assert from "node:assert/strict";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -21,7 +21,7 @@ import {
   shownPlan,
   withPage,
 } from "./page.mjs";
-import { PUZZLE_MOVES, bundleOf, makeMatch, makePuzzle, tiltyard, writeMatch } from "./samples.mjs";
+import { PUZZLE_MOVES, bundleOf, makeFirst, makeMatch, makePuzzle, tiltyard, writeMatch } from "./samples.mjs";
 import { play, serve } from "./server.mjs";
 
 const HOSTILE = "<img src=x onerror=alert(1)>";
@@ -50,6 +50,10 @@ before(async () => {
     makeMatch({ matchId: HOSTILE, players: ["<b>Panza</b>", "<script>alert(1)</script>"], turns: 9 }),
   );
   await writeMatch(join(logs, "puzzle"), makePuzzle());
+  const jugs = await readFile(new URL("../../gdl-games/threeJugs.gdl", import.meta.url), "utf8");
+  const facts = ["(holds large 8)", "(holds middle 0)", "(holds small 0)", "(step 0)"];
+  await writeMatch(join(logs, "known"), makeFirst(jugs.replaceAll(/^;.*$/gm, ""), facts));
+  await writeMatch(join(logs, "other"), makeFirst(jugs.replaceAll("(init (step 0))", "(init (step 1))"), facts));
   const cut = makeMatch({ matchId: "sample.connectFour.2", turns: 12 });
   await writeMatch(join(logs, "cut"), { ...cut, events: cut.events.slice(0, cut.events.length * 0.8) });
   around = await pageAround();
@@ -229,6 +233,18 @@ describe("a match that is played", () => {
       assert.equal(await inner.locator(".banner.note").count(), 0);
       await screenshot(page, "tiltyard");
     }));
+});
+
+test("a match whose rules are those of a game of the program is drawn by the file of the game", async () => {
+  await withPage({}, async (page) => {
+    await page.goto(`${server.address}/matches/known`);
+    await page.waitForSelector('#position [data-cell="large"]');
+    assert.deepEqual(await board(page), { large: "8", middle: "0", small: "0" });
+    // A game with other rules has no such file.
+    await page.goto(`${server.address}/matches/other`);
+    await page.waitForFunction(() => /holds large 8/.test(document.body.textContent));
+    assert.equal(await page.locator("#position [data-cell]").count(), 0);
+  });
 });
 
 test("a live match is followed as it goes on", () =>

@@ -257,6 +257,17 @@ export function makePuzzle() {
   return { events: `${events.join("\n")}\n`, series: "at_seconds,step\n", log: "", summary: JSON.stringify(summary) };
 }
 
+/** The files of a match at its first position, of which nothing is known but the rules and the facts. */
+export function makeFirst(rules, facts) {
+  const matchId = "sample.first";
+  const events = [
+    ["log", { match_id: matchId }],
+    ["start", { role: null, roles: [], rules }],
+    ["state", { step: 0, facts, terminal: false }],
+  ].map(([kind, data], at) => JSON.stringify({ time: moment(at), at_seconds: at, kind, data }));
+  return { events: `${events.join("\n")}\n`, series: "at_seconds,step\n", log: "", summary: JSON.stringify({ match_id: matchId }) };
+}
+
 /** The object that a match's page offers for download. */
 export function bundleOf(files) {
   return { version: 1, match_id: "sample", folder: "sample", ...files, notes: [] };

@@ -2,7 +2,8 @@
 //!
 //! One search goes through the positions from the last to the first and keeps its graph. What is
 //! proven about late positions is so known where the ones before are searched. The value of a move
-//! is that of the position after it. A doubtful loss of value is searched for longer.
+//! is that of the position after it. A doubtful loss of value is searched for longer, and the proof
+//! that decides it comes first.
 //!
 //! Invariants: proven goals go before values; the work is done in slices, and its time and memory
 //! are bounded by the settings.
@@ -22,16 +23,14 @@ use panza_machine::machine::Machine;
 use panza_rules::ids::{Id, MoveId, RoleId};
 use panza_search::search::{Limit, MoveReport, Search, SearchConfig, StopReason};
 
-/// Where a loss of value is doubtful, the positions before and after the move are searched again,
-/// for the time of a position times [`DOUBT`] where neither value is proven, and times
-/// [`HALF_PROVEN_DOUBT`] where one of them is.
-const DOUBT: u32 = 3;
-const HALF_PROVEN_DOUBT: u32 = 8;
+/// Where a loss of value is doubtful, the positions after and before the move are searched again,
+/// for the time of a position times this, or until it is proven on which side of the loss they are.
+const DOUBT: u32 = 8;
 /// A loss of value is doubtful from this part of the threshold on.
 const DOUBTFUL: f64 = 0.4;
-/// Points that a move must lose to be named where one of both values is proven and the other is
-/// not: the latter is often far from the truth there.
-const HALF_PROVEN: f64 = 60.0;
+/// Points that a move must lose to be named where the loss could be proven and is not. A draw that
+/// is not proven is worth about 50.
+const UNPROVEN: f64 = 45.0;
 /// Expansions of the proof-number search for each iteration: proofs say more here than in a match.
 const PROOF_EFFORT: f32 = 1.0;
 /// Iterations between two looks at the clock where iterations are counted.
@@ -48,7 +47,8 @@ pub struct ReviewSettings {
     pub time: Duration,
     /// Iterations for each position in place of a time; these repeat exactly.
     pub iterations: Option<u64>,
-    /// A move that loses at least this many points is named.
+    /// A move that loses at least this many points is named, if the loss is proven; a loss that is
+    /// not proven has to be greater.
     pub threshold: f64,
 }
 
@@ -155,8 +155,15 @@ struct Found {
 #[derive(Clone, Copy)]
 struct Task {
     position: usize,
-    /// Times the time of a position.
-    share: u32,
+    /// The turn on which a doubtful loss is the reason; none for the first search.
+    doubt: Option<usize>,
+}
+
+impl Task {
+    /// Its time in times of a position.
+    fn share(self) -> u32 {
+        self.doubt.map_or(1, |_| DOUBT)
+    }
 }
 
 /// Goes through the positions of a match.
@@ -217,7 +224,10 @@ impl Review {
                 state = next;
             }
         }
-        let tasks = (0..positions.len()).map(|position| Task { position, share: 1 });
+        let tasks = (0..positions.len()).map(|position| Task {
+            position,
+            doubt: None,
+        });
         Self {
             machine: Arc::clone(machine),
             config: SearchConfig {
@@ -241,11 +251,15 @@ impl Review {
             if begin >= until || stop.load(Ordering::Acquire) {
                 return false;
             }
-            let is_done = !self.positions[task.position].is_open() || self.slice(task, until, stop);
+            let is_settled = task.doubt.is_some_and(|turn| !self.is_doubtful(turn));
+            let is_open = self.positions[task.position].is_open() && !is_settled;
+            let is_done = !is_open || self.slice(task, until, stop);
             self.spent += begin.elapsed();
             if is_done {
                 self.tasks.pop();
-                self.assess(task);
+                if !is_settled {
+                    self.assess(task);
+                }
                 self.has_begun = false;
                 (self.spent, self.iterations) = (Duration::ZERO, 0);
             }
@@ -277,14 +291,11 @@ impl Review {
 
     /// The points that a move must lose to be named.
     fn needed(&self, loss: &Blunder) -> f64 {
-        let proven = |turn: usize| {
-            let found = self.positions.get(turn).and_then(|it| it.found.as_ref());
-            found.is_some_and(|found| found.worth.is_proven(loss.role))
-        };
-        let is_half_proven = !loss.is_proven && proven(loss.turn) != proven(loss.turn + 1);
-        match is_half_proven {
-            true => self.settings.threshold.max(HALF_PROVEN),
-            false => self.settings.threshold,
+        // Where several roles choose at once, nothing is proven of a move.
+        let is_sure = loss.is_proven || self.positions[loss.turn].choosers.len() > 1;
+        match is_sure {
+            true => self.settings.threshold,
+            false => self.settings.threshold.max(UNPROVEN),
         }
     }
 
@@ -294,8 +305,8 @@ impl Review {
         self.has_begun = false;
     }
 
-    /// The search, at a position.
-    fn search_at(&mut self, position: usize) -> &mut Search {
+    /// The search, at a position; `asked` is what it proves first.
+    fn search_at(&mut self, position: usize, asked: Option<(RoleId, u8)>) -> &mut Search {
         let position = &self.positions[position];
         let role = RoleId::from_index(position.choosers.first().copied().unwrap_or(0));
         let (machine, config) = (&self.machine, &self.config);
@@ -305,6 +316,9 @@ impl Review {
         if !self.has_begun {
             search.set_state(&position.state);
             search.set_role(role);
+            if let Some((role, goal)) = asked {
+                search.ask_first(role, goal);
+            }
             self.has_begun = true;
         }
         search
@@ -319,38 +333,50 @@ impl Review {
         let is_last;
         match self.settings.iterations {
             Some(count) => {
-                let all = count.saturating_mul(task.share.into());
+                let all = count.saturating_mul(task.share().into());
                 let now = all.saturating_sub(self.iterations).min(SLICE_ITERATIONS);
                 limit.iterations = Some(now);
                 self.iterations += now;
                 is_last = self.iterations >= all;
             }
             None => {
-                let all = self.settings.time * task.share;
+                let all = self.settings.time * task.share();
                 let end = Instant::now() + all.saturating_sub(self.spent);
                 limit.until = Some(end.min(until));
                 is_last = end <= until;
             }
         }
-        match self.search_at(task.position).run(limit) {
+        let asked = self.question(task);
+        let search = self.search_at(task.position, asked);
+        match search.run(limit) {
             StopReason::Proven => true,
             StopReason::Flag => false,
-            StopReason::Deadline | StopReason::Iterations => is_last,
+            StopReason::Deadline | StopReason::Iterations => {
+                is_last || asked.is_some_and(|(role, goal)| search.knows(role, goal))
+            }
         }
+    }
+
+    /// What decides a doubtful loss: whether the role can force this goal. Before the move it is
+    /// that after the move and the threshold, after the move one that is too much for a loss.
+    fn question(&self, task: Task) -> Option<(RoleId, u8)> {
+        let turn = task.doubt?;
+        let losses = self.losses(turn);
+        let [loss] = &losses[..] else { return None };
+        let threshold = self.settings.threshold;
+        let goal = match task.position == turn {
+            true => (loss.after + threshold).ceil(),
+            false => (loss.value - threshold).floor() + 1.0,
+        };
+        let is_goal = (1.0..=100.0).contains(&goal);
+        is_goal.then(|| (RoleId::from_index(loss.role), goal as u8))
     }
 
     /// Keeps what was found in a position, and looks at a doubtful loss once more.
     fn assess(&mut self, task: Task) {
         let found = self.found(task.position);
         self.positions[task.position].found = Some(found);
-        if task.share > 1 {
-            return;
-        }
-        let next = task.position + 1;
-        let is_doubtful = self.losses(task.position).iter().any(|loss| {
-            loss.value - loss.after >= DOUBTFUL * self.settings.threshold && !loss.is_proven
-        });
-        if !is_doubtful {
+        if task.doubt.is_some() || !self.is_doubtful(task.position) {
             return;
         }
         let role = self.positions[task.position].choosers[0];
@@ -359,14 +385,20 @@ impl Review {
             let found = found.and_then(Option::as_ref);
             found.is_some_and(|found| !found.worth.is_proven(role))
         };
-        let open: Vec<usize> = [task.position, next].into_iter().filter(is_open).collect();
-        let share = match open.len() {
-            1 => HALF_PROVEN_DOUBT,
-            _ => DOUBT,
-        };
-        let tasks = open.into_iter();
-        let tasks = tasks.map(|position| Task { position, share });
+        let turn = task.position;
+        let open = [turn, turn + 1].into_iter().filter(is_open);
+        let doubt = Some(turn);
+        let tasks = open.map(|position| Task { position, doubt });
+        let tasks: Vec<Task> = tasks.collect();
         self.tasks.extend(tasks);
+    }
+
+    /// Whether a loss of value on a turn may be one or none.
+    fn is_doubtful(&self, turn: usize) -> bool {
+        let losses = self.losses(turn);
+        losses.iter().any(|loss| {
+            loss.value - loss.after >= DOUBTFUL * self.settings.threshold && !loss.is_proven
+        })
     }
 
     fn found(&mut self, at: usize) -> Found {
@@ -396,7 +428,7 @@ impl Review {
         }
         let choosers = position.choosers.clone();
         let made = position.made.clone();
-        let search = self.search_at(at);
+        let search = self.search_at(at, None);
         search.settle();
         let outlook = search.outlook();
         let mut found = Found {

@@ -22,7 +22,7 @@ use super::pool::PoolId;
 use super::proof_numbers::{Answer, ProofNumberSearch, Question};
 use super::record::{Bounds, EdgeId, SIMULTANEOUS};
 use panza_machine::machine::Machine;
-use panza_rules::ids::NodeId;
+use panza_rules::ids::{Id, NodeId, RoleId};
 
 /// Expansions for a question before another one may be asked.
 const TURN: u32 = 1024;
@@ -59,6 +59,8 @@ pub(super) struct Questions {
     credit: f32,
     /// The expansions for each question about the present root.
     efforts: FxHashMap<u64, u32>,
+    /// What is asked about the present root before all else.
+    first: Option<Question>,
 }
 
 impl Questions {
@@ -75,6 +77,7 @@ impl Questions {
             iterations: 0,
             credit: 0.0,
             efforts: FxHashMap::default(),
+            first: None,
         })
     }
 
@@ -83,10 +86,61 @@ impl Questions {
         self.proofs.leave();
         self.task = None;
         self.efforts.clear();
+        self.first = None;
     }
 }
 
 impl Search {
+    /// Makes the proof-number search ask nothing but whether `role` can force at least this goal
+    /// from the current state, until that is known. The next state ends that.
+    pub fn ask_first(&mut self, role: RoleId, goal: u8) {
+        if let Some(questions) = &mut self.questions {
+            questions.proofs.leave();
+            questions.task = None;
+            let role = role.index();
+            questions.first = Some(Question { role, goal });
+        }
+    }
+
+    /// Whether it is proven that `role` can force at least this goal from the current state, or
+    /// that it cannot.
+    pub fn knows(&self, role: RoleId, goal: u8) -> bool {
+        let role = role.index();
+        !self.is_open(Question { role, goal })
+    }
+
+    /// Whether the bounds of the root leave a question open.
+    fn is_open(&self, Question { role, goal }: Question) -> bool {
+        let bounds = self.graph.bounds[self.graph.root][role];
+        goal > bounds.lower && goal <= bounds.upper
+    }
+
+    /// The question to ask before all else, as one of the role that moves at the root.
+    fn first_task(&self, questions: &Questions) -> Option<Task> {
+        let asked = questions.first.filter(|&question| self.is_open(question))?;
+        let node = self.graph.root;
+        let record = &self.graph.nodes[node];
+        let mover = usize::from(record.mover);
+        let question = if mover == asked.role {
+            asked
+        } else {
+            // The role that moves prevents a goal of the other one by a goal of its own.
+            let sum = self.fixed_sum(&questions.proofs)?;
+            let goal = (sum + 1).saturating_sub(asked.goal.into());
+            Question {
+                role: mover,
+                goal: u8::try_from(goal).ok()?,
+            }
+        };
+        Some(Task {
+            edge: EdgeId::NONE,
+            node,
+            generation: record.generation,
+            question,
+            weight: ROOT_WEIGHT,
+        })
+    }
+
     /// Lets the proof-number search work where it is due.
     #[inline]
     pub(super) fn solve(&mut self) {
@@ -127,6 +181,7 @@ impl Search {
                 // Where the answer cannot be used yet, the table has it.
                 if !self.apply_answer(&questions.proofs, task, answer) {
                     *effort = effort.saturating_add(TURN);
+                    questions.first = None;
                 }
                 questions.task = None;
             }
@@ -140,6 +195,9 @@ impl Search {
         let record = &self.graph.nodes[root];
         if !record.is_expanded() || record.terminal || record.mover == SIMULTANEOUS {
             return None;
+        }
+        if let Some(task) = self.first_task(questions) {
+            return Some(task);
         }
         let mut tasks = Vec::new();
         self.push_tasks(questions, root, EdgeId::NONE, ROOT_WEIGHT, &mut tasks);

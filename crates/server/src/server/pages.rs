@@ -6,6 +6,7 @@
 //! - `/api/matches?offset&limit&search`: the list as JSON
 //! - `/api/matches/FOLDER`: a match as in the list, with the length of its files
 //! - `/api/matches/FOLDER/log`, `/events`, `/series`, each `?from=BYTE`: the files, in whole lines
+//! - `/api/matches/FOLDER/board`: how its game wants to be drawn, where it is one of the program
 //! - `/api/matches/FOLDER/bundle`: all of a match as one JSON object
 //! - `/api/matches/FOLDER/tiltyard`: the same in the form of match databases
 //! - `/play`, `/study`, `/edit`: pages to play on, to study games on and to write rulesheets; what
@@ -249,6 +250,7 @@ impl Pages {
             ["api", "matches", folder, "log"] => self.slice(folder, Part::Log, &asked.query),
             ["api", "matches", folder, "events"] => self.slice(folder, Part::Events, &asked.query),
             ["api", "matches", folder, "series"] => self.slice(folder, Part::Series, &asked.query),
+            ["api", "matches", folder, "board"] => tables::board(&self.archive, folder),
             ["api", "matches", folder, "bundle"] => self.bundle(folder),
             ["api", "matches", folder, "tiltyard"] => match self.archive.entry(folder) {
                 Some(entry) => self.fetched(&entry),
@@ -341,10 +343,10 @@ impl Pages {
         }
         match segments.as_slice() {
             ["api", "tables", table] => {
-                tables::wait(|| self.tables.version(table), &asked.query).await;
+                tables::wait(self.tables.versions(table), &asked.query).await;
             }
             ["api", "tables", table, "report"] => {
-                tables::wait(|| self.tables.report_version(table), &asked.query).await;
+                tables::wait(self.tables.report_versions(table), &asked.query).await;
             }
             _ => {}
         }

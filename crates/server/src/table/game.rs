@@ -5,14 +5,13 @@
 //!
 //! Invariant: a search is at the present state, or is dropped.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
 use crossbeam::channel::{Receiver, RecvTimeoutError, TryRecvError};
 
 use super::course::Course;
-use super::host::{BUILD_PAUSE, Built, Host, PAUSE, SLICE, SLICE_ITERATIONS, Spent};
+use super::host::{Built, Host, PAUSE, SLICE, Spent};
 use super::view::{Found, Phase};
 use super::{Command, Effort};
 use panza_machine::build::BuiltGame;
@@ -58,7 +57,7 @@ impl Host {
         &mut self,
         built: Built,
         inbox: &Receiver<Command>,
-        is_busy: &impl Fn() -> bool,
+        is_busy: &(impl Fn() -> bool + Sync),
     ) {
         let mut game = self.begin(built);
         self.train(&mut game, is_busy);
@@ -88,30 +87,21 @@ impl Host {
     }
 
     /// Studies the game for the time that was asked for, unless a match begins.
-    fn train(&mut self, game: &mut Game, is_busy: &impl Fn() -> bool) {
+    fn train(&mut self, game: &mut Game, is_busy: &(impl Fn() -> bool + Sync)) {
         let time = self.opened.training;
         if time.is_zero() || is_busy() {
             return;
         }
         self.view.phase = Phase::Training;
         self.publish();
-        let cancelled = Arc::new(AtomicBool::new(false));
-        let budget = StudyBudget {
-            learning: true,
-            ..StudyBudget::from_now(&self.settings.metagame, time, &cancelled)
-        };
-        let (built, config) = (&game.built, &game.config);
-        let studied = std::thread::scope(|scope| {
-            let worker = std::thread::Builder::new().name("table study".into());
-            let worker = worker.spawn_scoped(scope, || study(built, None, config, &budget));
-            let worker = worker.ok()?;
-            while !worker.is_finished() {
-                if self.together.is_closed() || is_busy() {
-                    cancelled.store(true, Ordering::Relaxed);
-                }
-                std::thread::sleep(BUILD_PAUSE);
-            }
-            worker.join().ok()
+        let studied = self.unless_busy(is_busy, |cancelled| {
+            let budget = StudyBudget {
+                learning: true,
+                ..StudyBudget::from_now(&self.settings.metagame, time, cancelled)
+            };
+            // Without training the game can be played too.
+            let study = || study(&game.built, None, &game.config, &budget);
+            catch_unwind(AssertUnwindSafe(study)).ok()
         });
         if let Some(study) = studied {
             if let Some(record) = &game.record {
@@ -175,10 +165,12 @@ impl Host {
                 continue;
             }
             let thinker = self.thinker(&game);
-            let waits = thinker.is_some() && is_busy();
-            if waits {
-                // The match gets the memory too.
+            let is_busy = is_busy();
+            let waits = thinker.is_some() && is_busy;
+            if is_busy || self.view.phase != Phase::Playing {
+                // A match gets the memory too. After the end a planner would go on for ever.
                 game.searches.iter_mut().for_each(|search| *search = None);
+                game.spent = Spent::default();
             }
             let thinks_for = thinker.map(|role| self.opened.roles[role].clone());
             if (waits, &thinks_for) != (self.view.waits, &self.view.thinks_for) {
@@ -258,9 +250,9 @@ impl Host {
                 searcher.search(begin + slice, stop);
             }
             Effort::Iterations(count) => {
-                let left = count.saturating_sub(spent.iterations);
-                searcher.search_iterations(SLICE_ITERATIONS.min(left), stop);
-                spent.iterations += SLICE_ITERATIONS.min(left);
+                let now = spent.next_iterations(count.saturating_sub(spent.iterations));
+                searcher.search_iterations(now, stop);
+                spent.iterations += now;
             }
         }
         spent.time += begin.elapsed();

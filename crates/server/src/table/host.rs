@@ -6,6 +6,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 use std::time::{Duration, Instant};
 
+use crossbeam::channel::{RecvTimeoutError, bounded};
+
 use super::course::Course;
 use super::decision::deciding_facts;
 use super::effects::effects;
@@ -13,19 +15,21 @@ use super::view::{MAX_MOVES, Phase, View};
 use super::{Effort, Setting, Shown, locked};
 use panza_machine::build::{BuildBudget, BuiltGame, GameBuilders};
 use panza_machine::machine::random::Random;
-use panza_machine::structure::board::{self, BoardPainter};
+use panza_machine::structure::board::{self, BoardPainter, Layout};
 use panza_player::config::Settings;
 use panza_player::player::{StartRules, search_config};
 use panza_search::search::SearchConfig;
 
 /// A search is interrupted for commands and matches after this time.
 pub(super) const SLICE: Duration = Duration::from_millis(10);
-/// Iterations in a slice, where iterations are counted.
-pub(super) const SLICE_ITERATIONS: u64 = 500;
-/// How often a table looks whether it is still wanted, and whether a match has begun or ended.
-pub(super) const PAUSE: Duration = Duration::from_millis(100);
-/// How often a table that waits to build looks whether it is closed.
-pub(super) const BUILD_PAUSE: Duration = Duration::from_millis(20);
+/// The most iterations in a slice, where iterations are counted.
+const SLICE_ITERATIONS: u64 = 500;
+/// How often a table that does not search looks whether it is still wanted, and whether a match has
+/// begun or ended. Each look takes processor time from a match.
+pub(super) const PAUSE: Duration = Duration::from_millis(500);
+/// How often a table that builds, trains or waits to build looks whether it is closed and whether a
+/// match has begun.
+const BUILD_PAUSE: Duration = Duration::from_millis(20);
 /// Limit on the nodes of a search.
 const MAX_NODES: u32 = 500_000;
 /// Bytes of the searches of all tables together, and of their builds. A table begins with an equal
@@ -115,6 +119,13 @@ pub(super) struct Spent {
 }
 
 impl Spent {
+    /// Iterations for the next slice, of `left`: as many as take about [`SLICE`] by those so far.
+    pub fn next_iterations(self, left: u64) -> u64 {
+        let rate = self.iterations as f64 / self.time.as_secs_f64().max(1e-6);
+        let slice = (rate * SLICE.as_secs_f64()) as u64;
+        slice.clamp(1, SLICE_ITERATIONS).min(left)
+    }
+
     pub fn is_enough(self, effort: Effort) -> bool {
         match effort {
             Effort::Time(time) => self.time >= time,
@@ -148,46 +159,126 @@ impl Host {
         self.shown.publish(self.view.clone());
     }
 
-    /// Builds the game, and finds its boards.
-    pub fn build(&mut self, builders: &GameBuilders) -> Result<Built, String> {
-        let turn = self.together.begin_building()?;
+    /// Waits until no match runs. Returns whether the table is still wanted then.
+    fn wait_for_matches(&mut self, is_busy: &impl Fn() -> bool) -> bool {
+        loop {
+            if self.together.is_closed() || self.shown.is_idle() {
+                return false;
+            }
+            let waits = is_busy();
+            if waits != self.view.waits {
+                self.view.waits = waits;
+                self.publish();
+            }
+            if !waits {
+                return true;
+            }
+            std::thread::sleep(PAUSE);
+        }
+    }
+
+    /// Does work with a flag that is set once a match begins or the table is closed.
+    pub fn unless_busy<T>(
+        &self,
+        is_busy: &(impl Fn() -> bool + Sync),
+        work: impl FnOnce(&Arc<AtomicBool>) -> T,
+    ) -> T {
+        let cancelled = Arc::new(AtomicBool::new(false));
+        let (doing, done) = bounded::<()>(0);
+        let (together, of_watch) = (&self.together, &cancelled);
+        let watch = move || {
+            while done.recv_timeout(BUILD_PAUSE) == Err(RecvTimeoutError::Timeout) {
+                if together.is_closed() || is_busy() {
+                    of_watch.store(true, Ordering::Release);
+                }
+            }
+        };
+        std::thread::scope(|scope| {
+            // Dropped at the end of the work, also where it panics.
+            let _doing = doing;
+            let watcher = std::thread::Builder::new().name("table watch".into());
+            if watcher.spawn_scoped(scope, watch).is_err() {
+                tracing::warn!("the system gives no thread to watch for matches");
+            }
+            work(&cancelled)
+        })
+    }
+
+    /// Builds the game while no match runs, and finds its boards. It begins again where a match cut
+    /// it off.
+    pub fn build(
+        &mut self,
+        builders: &GameBuilders,
+        is_busy: &(impl Fn() -> bool + Sync),
+    ) -> Result<Built, String> {
+        while self.wait_for_matches(is_busy) {
+            let turn = self.together.begin_building()?;
+            if is_busy() {
+                continue;
+            }
+            let built = self.unless_busy(is_busy, |cancelled| {
+                let built = self.build_once(builders, cancelled);
+                // Another table may build now.
+                drop(turn);
+                let built = built.map(|built| {
+                    let boards = self.find_boards(&built.game, cancelled);
+                    (built, boards)
+                });
+                (!cancelled.load(Ordering::Acquire)).then_some(built)
+            });
+            if let Some(built) = built {
+                let (built, boards) = built?;
+                if self.view.shapes.is_empty() {
+                    self.view.shapes = boards;
+                }
+                return Ok(built);
+            }
+        }
+        Err("the table is closed".to_string())
+    }
+
+    fn build_once(
+        &self,
+        builders: &GameBuilders,
+        cancelled: &Arc<AtomicBool>,
+    ) -> Result<Built, String> {
         let begin = Instant::now();
         let memory = usize::try_from(self.settings.player.build_memory_mib).unwrap_or(usize::MAX);
         let memory = memory.saturating_mul(1 << 20);
         let budget = BuildBudget {
             until: begin + BUILD_TIME,
             memory: memory.min(self.together.share(BUILD_BYTES)),
-            cancelled: Arc::clone(&self.together.stop),
+            cancelled: Arc::clone(cancelled),
         };
         let mut is_fallback = false;
         let rules = &*self.opened.rules.rules;
-        let built = builders.main.build(rules, &budget).or_else(|why| {
+        let game = builders.main.build(rules, &budget).or_else(|why| {
             is_fallback = true;
             match &builders.fallback {
                 Some(fallback) => fallback.build(rules, &budget),
                 None => Err(why),
             }
         })?;
-        drop(turn);
-        if self.together.is_closed() {
-            return Err("the table is closed".to_string());
-        }
-        let took = begin.elapsed();
-        if self.view.shapes.is_empty() {
-            let until = Instant::now() + BOARD_TIME;
-            let mut random = Random::new(self.settings.search.seed);
-            let go_on = || Instant::now() < until && !self.together.is_closed();
-            let states = board::sample_states(&built.machine, &mut random, BOARD_STATES, go_on);
-            let facts = built.info().facts();
-            let facts = facts.filter(|facts| facts.len() <= MAX_BOARD_FACTS);
-            let painter = BoardPainter::learn_with(&states, facts.unwrap_or_default(), rules);
-            self.view.shapes = painter.layouts();
-        }
         Ok(Built {
-            game: built,
+            game,
             is_fallback,
-            took,
+            took: begin.elapsed(),
         })
+    }
+
+    /// The boards that are seen in random games, unless a file says how to draw the game.
+    fn find_boards(&self, game: &BuiltGame, cancelled: &AtomicBool) -> Vec<Layout> {
+        if !self.view.shapes.is_empty() {
+            return Vec::new();
+        }
+        let until = Instant::now() + BOARD_TIME;
+        let mut random = Random::new(self.settings.search.seed);
+        let go_on = || Instant::now() < until && !cancelled.load(Ordering::Acquire);
+        let states = board::sample_states(&game.machine, &mut random, BOARD_STATES, go_on);
+        let facts = game.info().facts();
+        let facts = facts.filter(|facts| facts.len() <= MAX_BOARD_FACTS);
+        let rules = &*self.opened.rules.rules;
+        BoardPainter::learn_with(&states, facts.unwrap_or_default(), rules).layouts()
     }
 
     /// The settings of a search, where the table keeps `n_searches` that share its memory.

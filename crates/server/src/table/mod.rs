@@ -12,8 +12,9 @@
 //! `course` is the line of states, `effects` and `decision` what is shown of a state.
 //!
 //! Invariants: every joint move is legal on the table's machine; where several roles choose, nobody
-//! sees a choice before all have chosen; while a match of a game manager runs, no table searches or
-//! holds a search; the number of tables, their memory and their idle time are bounded.
+//! sees a choice before all have chosen; while a match of a game manager runs, no table builds a
+//! game, searches or holds a search; the number of tables, their memory and their idle time are
+//! bounded.
 //!
 //! Never uses: HTTP, pages, how a board is drawn.
 
@@ -29,14 +30,16 @@ mod plans;
 mod study;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use crossbeam::channel::{Receiver, Sender, TrySendError, bounded};
 
 use serde::Deserialize;
+use tokio::sync::watch;
 
+pub use board_file::read as read_board;
 pub use effects::Effect;
 pub use report::{Candidate, Report, ShownBlunder, ShownPlan, ShownReview, ShownWorth, Thinking};
 pub use view::{Found, Phase, Study, View};
@@ -245,15 +248,15 @@ impl Drop for Table {
     }
 }
 
-/// What a table publishes.
+/// What a table publishes. Each version is told after what it is of can be read.
 struct Shown {
-    version: AtomicU64,
+    version: watch::Sender<u64>,
     view: Mutex<Arc<View>>,
     /// When somebody last asked for it.
     asked: Mutex<Instant>,
     /// The machine and the states of all turns so far.
     turns: Mutex<Option<Turns>>,
-    report_version: AtomicU64,
+    report_version: watch::Sender<u64>,
     /// What Panza thinks, at a study table.
     report: Mutex<Option<Arc<Report>>>,
 }
@@ -267,11 +270,11 @@ struct Turns {
 impl Shown {
     fn new(view: View) -> Self {
         Self {
-            version: AtomicU64::new(view.version),
+            version: watch::Sender::new(view.version),
             view: Mutex::new(Arc::new(view)),
             asked: Mutex::new(Instant::now()),
             turns: Mutex::new(None),
-            report_version: AtomicU64::new(0),
+            report_version: watch::Sender::new(0),
             report: Mutex::new(None),
         }
     }
@@ -284,16 +287,20 @@ impl Shown {
         });
     }
 
+    fn last_report(&self) -> Option<Arc<Report>> {
+        locked(&self.report).clone()
+    }
+
     fn publish_report(&self, report: Report) {
         let version = report.version;
         *locked(&self.report) = Some(Arc::new(report));
-        self.report_version.store(version, Ordering::Release);
+        self.report_version.send_replace(version);
     }
 
     fn publish(&self, view: View) {
         let version = view.version;
         *locked(&self.view) = Arc::new(view);
-        self.version.store(version, Ordering::Release);
+        self.version.send_replace(version);
     }
 
     fn is_idle(&self) -> bool {
@@ -485,21 +492,21 @@ impl Tables {
         let tables = locked(&self.shared.tables);
         let table = tables.iter().find(|table| table.name == name)?;
         *locked(&table.shown.asked) = Instant::now();
-        locked(&table.shown.report).clone()
+        table.shown.last_report()
     }
 
-    /// The version of that; 0 before.
-    pub fn report_version(&self, name: &str) -> Option<u64> {
+    /// The versions of that, from now on; 0 before it has said something.
+    pub fn report_versions(&self, name: &str) -> Option<watch::Receiver<u64>> {
         let tables = locked(&self.shared.tables);
         let table = tables.iter().find(|table| table.name == name)?;
-        Some(table.shown.report_version.load(Ordering::Acquire))
+        Some(table.shown.report_version.subscribe())
     }
 
-    /// The version of what a table shows.
-    pub fn version(&self, name: &str) -> Option<u64> {
+    /// The versions of what a table shows, from now on.
+    pub fn versions(&self, name: &str) -> Option<watch::Receiver<u64>> {
         let tables = locked(&self.shared.tables);
         let table = tables.iter().find(|table| table.name == name)?;
-        Some(table.shown.version.load(Ordering::Acquire))
+        Some(table.shown.version.subscribe())
     }
 
     /// Closes a table, which ends its work.
@@ -531,9 +538,9 @@ fn run(
     mut host: host::Host,
     builders: &GameBuilders,
     inbox: &Receiver<Command>,
-    is_busy: impl Fn() -> bool,
+    is_busy: impl Fn() -> bool + Sync,
 ) {
-    let hosted = catch_unwind(AssertUnwindSafe(|| match host.build(builders) {
+    let hosted = catch_unwind(AssertUnwindSafe(|| match host.build(builders, &is_busy) {
         Ok(built) if host.view.study.is_some() => host.host_study(built, inbox, &is_busy),
         Ok(built) => host.host_game(built, inbox, &is_busy),
         Err(why) => host.fail(&why),

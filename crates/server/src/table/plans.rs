@@ -2,7 +2,7 @@
 //! another move and reach the same goal.
 //!
 //! The planners run on threads of their own, at most one for the position and one for the moves
-//! beside it. Dropping [`Plans`] ends them.
+//! beside it. [`Plans::rest`] ends them until the next look, and dropping [`Plans`] for good.
 
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
@@ -35,6 +35,8 @@ pub(super) struct Plans {
     /// The move that it is at, and since when.
     at: Option<(MoveId, Instant)>,
     alternatives: Vec<ShownPlan>,
+    /// Whether no planner runs.
+    rests: bool,
 }
 
 impl Plans {
@@ -55,6 +57,7 @@ impl Plans {
             other: None,
             at: None,
             alternatives: Vec::new(),
+            rests: false,
         })
     }
 
@@ -64,12 +67,35 @@ impl Plans {
         self.begin = Instant::now();
         (self.best, self.left, self.at) = (None, None, None);
         self.alternatives.clear();
+        self.rests = false;
+    }
+
+    /// Ends the work of the planners at the position `state`. What was found is kept.
+    pub fn rest(&mut self, state: &[u64]) {
+        if self.rests {
+            return;
+        }
+        // A planner begins at another state when it is polled next.
+        self.planner.set_state(state);
+        if let (Some((mv, _)), Some(left)) = (self.at.take(), &mut self.left) {
+            left.push(mv);
+        }
+        self.other = None;
+        self.rests = true;
     }
 
     /// Looks at what the planners have found meanwhile. Returns whether they are done.
     pub fn look(&mut self, game: &BuiltGame, course: &mut Course, config: &SearchConfig) -> bool {
+        if std::mem::take(&mut self.rests) {
+            self.begin = Instant::now();
+        }
         poll(&mut *self.planner);
-        self.best = self.planner.plan();
+        let found = self.planner.plan();
+        // After a rest the planner has to find again what is known.
+        let key = |plan: &PlanStatus| (plan.goal, plan.is_best);
+        if found.as_ref().map(key) >= self.best.as_ref().map(key) {
+            self.best = found;
+        }
         let Some(best) = self.best.clone().filter(|best| best.goal.is_some()) else {
             return false;
         };

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use crossbeam::channel::{Receiver, RecvTimeoutError, TryRecvError};
 
 use super::course::Course;
-use super::host::{Built, Host, PAUSE, SLICE, SLICE_ITERATIONS, Spent};
+use super::host::{Built, Host, PAUSE, SLICE, Spent};
 use super::plans::Plans;
 use super::report::{Candidate, Report, ShownBlunder, ShownReview, ShownWorth, Thinking};
 use super::view::Phase;
@@ -34,7 +34,8 @@ const MAX_LINE_SHOWN: usize = 12;
 /// Time between two reports: at first, and after a position was searched for long.
 const FIRST_REPORTS: Duration = Duration::from_millis(100);
 const LATER_REPORTS: Duration = Duration::from_millis(600);
-/// Time that a position is searched before planners begin.
+/// Time that a position is searched before planners begin, and in which the first value is reported
+/// at once.
 const GLANCE: Duration = Duration::from_millis(200);
 /// The longest search of a position in a look for blunders.
 const MAX_REVIEW_TIME: Duration = Duration::from_secs(10);
@@ -89,9 +90,11 @@ impl Host {
                 desk.give_way();
             } else if wants {
                 self.work(&mut desk);
+            } else if let Some(plans) = &mut desk.plans {
+                plans.rest(desk.course.position.state());
             }
             if desk.due <= Instant::now() {
-                self.report(&mut desk, wants);
+                self.report(&mut desk, wants && !waits);
             }
             let command = match wants && !waits {
                 true => match inbox.try_recv() {
@@ -182,7 +185,7 @@ impl Host {
             return;
         }
         if !desk.is_proven {
-            self.search(desk, begin, stop);
+            self.search(desk, stop);
         } else {
             // Only planners are left, which have threads of their own.
             std::thread::sleep(SLICE);
@@ -207,7 +210,7 @@ impl Host {
         }
     }
 
-    fn search(&self, desk: &mut Desk, begin: Instant, stop: &AtomicBool) {
+    fn search(&self, desk: &mut Desk, stop: &AtomicBool) {
         let role = RoleId::from_index(desk.role().unwrap_or(0));
         let state = desk.course.position.state();
         let (machine, config) = (&desk.built.machine, &desk.config);
@@ -222,11 +225,12 @@ impl Host {
         match self.effort {
             Effort::Time(time) => {
                 let slice = SLICE.min(time.saturating_sub(desk.spent.time));
-                limit.until = Some(begin + slice);
+                // Making a search can take longer than a slice.
+                limit.until = Some(Instant::now() + slice);
             }
             Effort::Iterations(count) => {
                 let left = count.saturating_sub(desk.spent.iterations);
-                let now = SLICE_ITERATIONS.min(left);
+                let now = desk.spent.next_iterations(left);
                 limit.iterations = Some(now);
                 desk.spent.iterations += now;
             }
@@ -302,13 +306,28 @@ impl Host {
         if let Some(plans) = &desk.plans {
             (report.plan, report.alternatives) = plans.shown(info);
         }
+        if self.view.waits
+            && let Some(last) = self.shown.last_report()
+            && (last.position, &last.role) == (report.position, &report.role)
+        {
+            // What was found stays there until the search begins again.
+            report = Report {
+                version: report.version,
+                state: report.state,
+                review: report.review,
+                ..Report::clone(&last)
+            };
+        }
+        let has_values = report.worth.values.iter().any(Option::is_some);
         self.shown.publish_report(report);
         let pause = desk.spent.time / 8;
-        desk.due = match wants_work {
-            true => Instant::now() + pause.clamp(FIRST_REPORTS, LATER_REPORTS),
+        let pause = match wants_work {
+            true if !has_values && desk.spent.time < GLANCE => Duration::ZERO,
+            true => pause.clamp(FIRST_REPORTS, LATER_REPORTS),
             // Nothing changes before the next command or match.
-            false => Instant::now() + Duration::from_secs(3600),
+            false => Duration::from_secs(3600),
         };
+        desk.due = Instant::now() + pause;
     }
 
     /// Does what a person asks for, or says why not.
@@ -439,10 +458,11 @@ impl Desk {
         roles.find(|&role| self.course.legal(role).len() > 1)
     }
 
-    /// A match begins, and gets the memory too.
+    /// A match begins, and gets the memory too. The position is searched anew after it.
     fn give_way(&mut self) {
         self.search = None;
         self.plans = None;
+        self.spent = Spent::default();
         (self.is_planned, self.is_proven) = (false, false);
         if let Some(review) = &mut self.review {
             review.release();

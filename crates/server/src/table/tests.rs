@@ -1,7 +1,13 @@
+use super::host::Spent;
 use super::*;
 use crate::games::EMBEDDED;
+use panza_player::player::{Manager, Message, StartRequest};
 
 const PATIENCE: Duration = Duration::from_secs(60);
+/// Building this game takes all the time that it may take.
+const EXPLODING: &str = "(role r) (init (n y)) (init (n z)) (legal r go)
+    (<= terminal (true (n stop))) (goal r 50)
+    (<= (next (n (f ?x ?y))) (true (n ?x)) (true (n ?y)))";
 
 fn tables() -> Tables {
     let items = ["logs.match_logs=false", "memory.enabled=false"].map(String::from);
@@ -225,10 +231,8 @@ fn there_are_at_most_so_many_tables() {
 #[test]
 fn closed_tables_end_their_builds() {
     let tables = tables();
-    let source = "(role r) (init (n y)) (init (n z)) (legal r go) (<= terminal (true (n stop)))
-        (goal r 50) (<= (next (n (f ?x ?y))) (true (n ?x)) (true (n ?y)))";
     let exploding = || Setting {
-        source: source.into(),
+        source: EXPLODING.into(),
         ..setting("ticTacToe", People::Place(0))
     };
     let opened: Vec<String> = (0..MAX_TABLES)
@@ -247,6 +251,129 @@ fn closed_tables_end_their_builds() {
     // The next table plays as ever.
     let table = tables.open(setting("ticTacToe", People::Place(0))).unwrap();
     wait(&tables, &table, is_asked);
+}
+
+/// Begins a match of a game manager, and returns when it runs.
+fn begin_match(tables: &Tables) {
+    let source = EMBEDDED
+        .iter()
+        .find(|(name, _)| *name == "ticTacToe")
+        .unwrap()
+        .1;
+    let rules = StartRules::read(&sexpr::parse(source).0, source, "m").unwrap();
+    let start = StartRequest {
+        match_id: "m".to_string(),
+        role: "xplayer".to_string(),
+        rules,
+        start_clock: Duration::from_secs(600),
+        play_clock: Duration::from_secs(600),
+        received: Instant::now(),
+        manager: Manager::default(),
+    };
+    let player = &tables.shared.player;
+    player.handle(Message::Start(start), Box::new(drop));
+    wait_until(|| player.info() == Status::Busy);
+}
+
+/// Ends it, and returns when the player is free again.
+fn end_match(tables: &Tables) {
+    let player = &tables.shared.player;
+    let match_id = "m".to_string();
+    player.handle(Message::Abort { match_id }, Box::new(drop));
+    wait_until(|| player.info() == Status::Available);
+}
+
+fn wait_until(holds: impl Fn() -> bool) {
+    let until = Instant::now() + PATIENCE;
+    while !holds() {
+        assert!(Instant::now() < until);
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// Longer than anything that a table does without being asked.
+const QUIET: Duration = Duration::from_millis(800);
+
+#[test]
+fn studies_and_tables_give_way_to_a_match_and_go_on_after_it() {
+    let tables = tables();
+    let thinking = Setting {
+        effort: Effort::Time(MAX_TIME),
+        ..setting("connectFour", People::Named(Vec::new()))
+    };
+    let table = tables.open(thinking).unwrap();
+    wait(&tables, &table, |view| view.thinks_for.is_some());
+    let long = Setting {
+        effort: Effort::Time(MAX_TIME),
+        ..studied("connectFour", Study::default())
+    };
+    let study = tables.open(long).unwrap();
+    let searched = wait_report(&tables, &study, |report| {
+        report.state == Thinking::Searching && report.iterations > 0 && !report.moves.is_empty()
+    });
+    begin_match(&tables);
+    wait(&tables, &table, |view| view.waits);
+    let waiting = wait_report(&tables, &study, |report| report.state == Thinking::Waiting);
+    // What was found before is still shown.
+    assert!(waiting.iterations >= searched.iterations && !waiting.moves.is_empty());
+    // Nothing is opened either.
+    let late = tables
+        .open(setting("ticTacToe", People::Named(Vec::new())))
+        .unwrap();
+    let view = wait(&tables, &late, |view| view.waits);
+    assert_eq!(view.phase, Phase::Building);
+    // And nothing is told, which a browser would have to draw.
+    let versions = || {
+        let shown = |name: &String| *tables.versions(name).unwrap().borrow();
+        let report = *tables.report_versions(&study).unwrap().borrow();
+        ([&table, &study, &late].map(shown), report)
+    };
+    let before = versions();
+    std::thread::sleep(QUIET);
+    assert_eq!(versions(), before);
+    // Without a match it would have been played to its end.
+    assert_eq!(tables.view(&late).unwrap().phase, Phase::Building);
+    end_match(&tables);
+    wait(&tables, &late, |view| view.phase == Phase::Over);
+    wait(&tables, &table, |view| {
+        !view.waits && view.thinks_for.is_some()
+    });
+    wait_report(&tables, &study, |report| {
+        report.state == Thinking::Searching && report.iterations > 0
+    });
+}
+
+#[test]
+fn what_a_match_cuts_off_is_built_again_after_it() {
+    let tables = tables();
+    let exploding = Setting {
+        source: EXPLODING.into(),
+        ..setting("ticTacToe", People::Place(0))
+    };
+    let table = tables.open(exploding).unwrap();
+    let building = &tables.shared.building;
+    let is_building = || building.try_lock().is_err();
+    wait_until(is_building);
+    begin_match(&tables);
+    wait(&tables, &table, |view| view.waits);
+    assert!(!is_building());
+    end_match(&tables);
+    wait(&tables, &table, |view| !view.waits);
+    wait_until(is_building);
+    tables.close(&table);
+}
+
+#[test]
+fn slices_that_are_counted_are_as_short_as_those_of_a_time() {
+    let spent = |milliseconds, iterations| Spent {
+        time: Duration::from_millis(milliseconds),
+        iterations,
+    };
+    assert_eq!(spent(0, 0).next_iterations(200), 1);
+    assert_eq!(spent(1000, 10_000).next_iterations(200), 100);
+    assert_eq!(spent(1000, 10_000).next_iterations(30), 30);
+    assert_eq!(spent(1000, 1_000_000).next_iterations(2000), 500);
+    assert_eq!(spent(1000, 3).next_iterations(200), 1);
 }
 
 fn studied(game: &str, study: Study) -> Setting {
@@ -466,5 +593,5 @@ fn there_are_at_most_so_many_studies_and_a_table_can_be_studied() {
     assert!(names[1..].iter().all(|name| tables.view(name).is_some()));
     assert!(tables.view(&played).is_some());
     assert!(tables.to_study("x").is_none() && tables.report("x").is_none());
-    assert_eq!(tables.report_version("x"), None);
+    assert!(tables.report_versions("x").is_none());
 }

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::games::{Game, Nim, Rules, Table, TableNode};
 use super::proofs::{shape, table};
-use super::{config, iterations, mv};
+use super::{config, iterations, mv, tic_tac_toe};
 use crate::search::proof_numbers::{Answer, ProofNumberSearch, Question};
 use crate::search::{Search, SearchConfig, StopReason};
 use panza_machine::machine::Machine;
@@ -103,4 +103,26 @@ fn a_search_with_proof_numbers_proves_sooner() {
     };
     let (without, with) = (iterations_of(0.0), iterations_of(1.0));
     assert!(with < without, "{with} {without}");
+}
+
+#[test]
+fn what_is_asked_first_is_known_sooner() {
+    // Whether the first role can force a draw and whether it can win take turns otherwise.
+    let iterations_until_known = |is_asked: bool| {
+        let config = SearchConfig {
+            proof_effort: 1.0,
+            ..config()
+        };
+        let mut search = Search::new(tic_tac_toe(), RoleId(0), config);
+        if is_asked {
+            search.ask_first(RoleId(0), 100);
+        }
+        while !search.knows(RoleId(0), 100) {
+            search.run(iterations(1));
+        }
+        assert!(search.outlook()[0].bounds.1 < 100);
+        search.statistics().iterations
+    };
+    let (plain, asked) = (iterations_until_known(false), iterations_until_known(true));
+    assert!(asked < plain, "{asked} {plain}");
 }

@@ -287,12 +287,16 @@ proptest! {
     fn two_role_games_are_proven_right(
         shape in shape(), role in 0usize..2, seed in any::<u64>(), step in 1u64..20,
         proof_effort in prop_oneof![Just(0.0f32), Just(2.0f32)],
+        asked in proptest::option::of((0u32..2, 1u8..=100)),
     ) {
         let table = table(shape, 2, false);
         let values = minimax(&table, 0, role, &mut Random::new(seed));
         let config = SearchConfig { seed, proof_effort, ..config() };
         let machine: Arc<dyn Machine> = Game::new(table.clone());
         let mut search = Search::new(machine, RoleId(role as u32), config);
+        if let Some((role, goal)) = asked {
+            search.ask_first(RoleId(role), goal);
+        }
         // Every intermediate bound holds.
         let mut stopped = StopReason::Iterations;
         for _ in 0..5_000 {

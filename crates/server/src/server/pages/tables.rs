@@ -6,6 +6,7 @@
 //! | `POST /api/tables` with `{"game" or "name" and "rules", "people", "seconds" or "iterations"}` | `{"table"}` |
 //! | beside `"rules"`: `"file"`, `"dialect"` | as of `/api/check` in `sheets` |
 //! | the same with `"study": {"facts", "line", "turn"}`, or with `{"match"}` or `{"table"}` in place of a game | `{"table"}`, at which the game is studied |
+//! | `GET /api/matches/FOLDER/board` | the boards by the file of the game of a match, as `{"shapes"}`; none where it has no such file |
 //! | `GET /api/tables/TABLE?after=VERSION` | what the table shows, once it is newer than the version, or after a while |
 //! | `GET /api/tables/TABLE/report?after=VERSION` | likewise what Panza thinks at a study table, a [`Report`](crate::table::Report), or null |
 //! | `POST /api/tables/TABLE` with `{"do", ...}`, a [`Command`] | nothing |
@@ -15,25 +16,29 @@
 //!
 //! Never uses: how a game is played.
 
+use std::io;
 use std::sync::{Arc, OnceLock};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use hyper::StatusCode;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use tokio::sync::watch;
 
-use super::{Named, Page, dialect, number, unreadable};
+use super::{Named, Page, dialect, no_match, number, unreadable};
 use crate::games::{BOARDS, EMBEDDED};
-use crate::table::{Command, Effort, People, Setting, Study, TableError, Tables, title_and_text};
+use crate::table::{
+    Command, Effort, People, Setting, Study, TableError, Tables, read_board, title_and_text,
+};
 use panza_player::review::StoredMatch;
 use panza_player::telemetry::{Archive, Part};
 use panza_rules::gdl::{Dialect, sexpr};
 
-/// How long a request waits for something new, and how often it looks.
+/// How long a request waits for something new.
 const LONGEST_WAIT: Duration = Duration::from_secs(20);
-const LOOK_EVERY: Duration = Duration::from_millis(20);
-/// Bytes of the events of a match that are read.
+/// Bytes of the events of a match that are read, and of those that have its rules.
 const MOST_EVENTS: usize = 64 << 20;
+const MOST_RULES: usize = 1 << 20;
 /// Limit on the characters of the name of a game.
 const LONGEST_NAME: usize = 80;
 
@@ -126,7 +131,7 @@ fn game_of(opening: &mut Opening, study: Option<Study>) -> Result<Setting, Refus
     match (opening.game.take(), opening.rules.take()) {
         (_, Some(rules)) => {
             let name = plain_name(&opening.name.take().unwrap_or_default());
-            Ok(match known_as(&name, &rules) {
+            Ok(match known_rules(&rules).filter(|(own, _)| *own == name) {
                 // The game inside the program may say how to draw it.
                 Some((name, text)) if board.is_none() => of_program(name, text, study),
                 _ => {
@@ -179,7 +184,7 @@ fn of_match(archive: &Archive, folder: &str) -> Result<Setting, Refusal> {
         stored.map_err(|why| Page::text(StatusCode::UNPROCESSABLE_ENTITY, format!("{why}\n")))?;
     let name = plain_name(&stored.game.unwrap_or_default());
     // A log has no comments and no file for the board; the game inside the program has both.
-    let known = known_as(&name, &stored.rules);
+    let known = known_rules(&stored.rules);
     let study = Some(Study {
         turn: stored.moves.len(),
         line: stored.moves,
@@ -194,14 +199,33 @@ fn of_match(archive: &Archive, folder: &str) -> Result<Setting, Refusal> {
     })
 }
 
-/// The game of this name inside the program, if it has these statements in this order.
-fn known_as(name: &str, rules: &str) -> Option<(&'static str, &'static str)> {
-    let known = EMBEDDED.iter().copied().find(|(own, _)| *own == name)?;
-    let statements = |text: &str| {
+/// The game inside the program that has these statements in this order.
+fn known_rules(rules: &str) -> Option<(&'static str, &'static str)> {
+    static KNOWN: OnceLock<Vec<Vec<String>>> = OnceLock::new();
+    let statements = |text: &str| -> Vec<String> {
         let statements = sexpr::parse(text).0.into_iter();
-        statements.map(|it| it.to_string()).collect::<Vec<_>>()
+        statements.map(|it| it.to_string()).collect()
     };
-    (statements(known.1) == statements(rules)).then_some(known)
+    let known = KNOWN.get_or_init(|| {
+        let games = EMBEDDED.iter();
+        games.map(|(_, text)| statements(text)).collect()
+    });
+    let asked = statements(rules);
+    let place = known.iter().position(|own| *own == asked)?;
+    EMBEDDED.get(place).copied()
+}
+
+/// The boards of a match by the file of its game, for the page of the match.
+pub(super) fn board(archive: &Archive, folder: &str) -> Page {
+    let events = match archive.slice(folder, Part::Events, 0, MOST_RULES) {
+        Ok((events, _)) => events,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return no_match(),
+        Err(error) => return Page::failed(&error),
+    };
+    let stored = StoredMatch::read(&String::from_utf8_lossy(&events)).ok();
+    let board = stored.and_then(|stored| board_of(known_rules(&stored.rules)?.0));
+    let shapes = board.and_then(|text| read_board(&text).ok());
+    Page::json(&json!({ "shapes": shapes.unwrap_or_default() }))
 }
 
 /// A game inside the program.
@@ -333,7 +357,7 @@ pub(super) fn show(tables: &Tables, table: &str) -> Page {
 
 /// What Panza thinks at a study table.
 pub(super) fn report(tables: &Tables, table: &str) -> Page {
-    match tables.report_version(table) {
+    match tables.report_versions(table) {
         Some(_) => Page::json(&tables.report(table).as_deref()),
         None => refused(&TableError::Gone),
     }
@@ -349,14 +373,13 @@ pub(super) fn turn(tables: &Tables, table: &str, query: &str) -> Page {
 }
 
 /// Waits until a version is newer than that in the query, or for a while.
-pub(super) async fn wait(version: impl Fn() -> Option<u64>, query: &str) {
-    let Some(after) = number(query, "after") else {
+pub(super) async fn wait(versions: Option<watch::Receiver<u64>>, query: &str) {
+    let (Some(after), Some(mut versions)) = (number(query, "after"), versions) else {
         return;
     };
-    let until = Instant::now() + LONGEST_WAIT;
-    while version() == Some(after as u64) && Instant::now() < until {
-        tokio::time::sleep(LOOK_EVERY).await;
-    }
+    let newer = versions.wait_for(|&version| version != after as u64);
+    // What is there is shown in any case, also when the table has ended.
+    drop(tokio::time::timeout(LONGEST_WAIT, newer).await);
 }
 
 fn refused(error: &TableError) -> Page {
