@@ -57,6 +57,14 @@ export function fill(node, ...children) {
   return node;
 }
 
+/** The same for a node with buttons: the focus stays on the button with the same number, or on the last. */
+export function refill(node, ...children) {
+  const before = [...node.querySelectorAll("button")].indexOf(document.activeElement);
+  fill(node, ...children);
+  const buttons = node.querySelectorAll("button");
+  if (before >= 0) buttons[Math.min(before, buttons.length - 1)]?.focus({ preventScroll: true });
+}
+
 /** Sets a text only where it differs, so that what a person has selected stays selected. */
 export function setText(node, text) {
   if (node.textContent !== text) node.textContent = text;

@@ -10,7 +10,7 @@ import { offerGames, ownRules } from "./choose_game.js";
 import { drawCurve, turnAt } from "./curve.js";
 import { isIdle, spoken } from "./expressions.js";
 import { count, counted, goal, list } from "./format.js";
-import { byId, element, fill, keepFocus, setText, skipInPlace, wordmark } from "./page.js";
+import { byId, element, fill, keepFocus, refill, setText, skipInPlace, wordmark } from "./page.js";
 import { Refused, askReport, askTable, openTable, tellTable } from "./server.js";
 import { showPlans, showThoughts, showWorth, thinkingText } from "./thoughts.js";
 import { Variations, endOf, lineText, lineTo, nextOf, pathTo, readLine, worthOf } from "./variations.js";
@@ -457,7 +457,7 @@ class StudyPage {
     });
     const names = ["Line", "Turns", `Value for ${this.view.roles[role]}`, ""];
     const compared = element("table", { class: "root" }, element("thead", null, element("tr", null, names.map((name) => element("th", { scope: "col" }, name)))), element("tbody", null, rows));
-    fill(
+    refill(
       byId("compared"),
       ends.length > 1 && [element("h3", null, "Compared"), element("div", { class: "root-frame" }, compared)],
       ends.length > MOST_COMPARED && element("p", { class: "quiet" }, `and ${counted(ends.length - MOST_COMPARED, "further line")}`),
@@ -528,7 +528,7 @@ class StudyPage {
     for (const blunder of review.blunders) {
       this.reviewed[blunder.turn + 1].blunder = `${spoken(blunder.better)} was better: ${goal(Math.round(blunder.value))}, not ${goal(Math.round(blunder.after))}`;
     }
-    fill(byId("blunders"), review.blunders.map((blunder) => this.blunderItem(blunder)));
+    refill(byId("blunders"), review.blunders.map((blunder) => this.blunderItem(blunder)));
     this.showLines();
     this.showCurve();
   }
