@@ -257,7 +257,7 @@ fn an_editor_is_told_the_same_about_hrf() {
     assert_eq!(marked.as_array().expect("a list").len(), 2);
     assert_eq!(
         session.at("prepareRename", 6, 32, json!({})),
-        range(6, 28, 33)
+        range(6, 30, 35)
     );
     for (line, character) in [(6, 1), (7, 10), (2, 6), (1, 4)] {
         assert_eq!(

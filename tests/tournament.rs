@@ -326,6 +326,11 @@ fn an_interrupted_tournament_ends_its_players_and_resumes() {
         let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
         assert_eq!(lines.next().unwrap().unwrap(), "interrupted", "{signal}");
         assert_eq!(child.wait().unwrap().code(), Some(130), "{signal}");
+        // They are killed by then, and end when they get a processor.
+        let until = std::time::Instant::now() + std::time::Duration::from_secs(10);
+        while !processes_with(&mark).is_empty() && std::time::Instant::now() < until {
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
         assert_eq!(processes_with(&mark), Vec::<String>::new(), "{signal}");
     }
     folder.file("t.toml", &with_a_process(&serve(), ""));
