@@ -202,3 +202,27 @@ test("without Panza the page plays legal moves of its own and says so", { timeou
     await page.getByText("Panza cannot be reached").waitFor();
   });
 });
+
+test("where the browser keeps a page from this machine, a window of Panza passes messages on", { timeout: 240_000 }, async () => {
+  await withSavedPage(async ({ page, context, origin, pages, open }) => {
+    await page.route("**/gamemaster/message", (route) => route.abort());
+    await page.getByLabel("Key").fill((await page.getByLabel("Key").inputValue()).concat(" "));
+    await page.getByLabel("Key").blur();
+    await page.getByText("Panza cannot be reached").waitFor();
+    const [bridge] = await Promise.all([context.waitForEvent("page"), page.getByText("through a window of its own").click()]);
+    await bridge.getByText("Leave it open").waitFor();
+    await page.getByText("Panza is there").waitFor();
+    pages["/other"] = listPlayer("other", MOVES);
+    await open("other");
+    const { turns } = await playMatch(context, origin, {
+      text: ROW,
+      roles: ["x", "o"],
+      players: ["panza", "other"],
+      startClock: 3,
+      playClock: 3,
+    });
+    assert.ok(turns.every(({ role, isLegal }) => role === "o" || isLegal));
+    const answers = await page.locator("#turns tr[data-what=play] td:nth-child(5)").allTextContents();
+    assert.deepEqual([...new Set(answers)].sort(), ["", "Panza"]);
+  });
+});
