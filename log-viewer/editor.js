@@ -1,6 +1,6 @@
 // The text field in which rules are written: CodeMirror with the colours of both dialects of GDL,
-// KIF and HRF, diagnostics with their fixes, proposals and explanations. What is right and wrong is asked of the server; here is
-// only how it looks.
+// KIF and HRF, diagnostics with their fixes, proposals and explanations. What is right and wrong is
+// asked of the server; here is only how it looks.
 
 import {
   Compartment,
@@ -210,7 +210,10 @@ async function meaning(view, at, sheet) {
   return { pos: found.from, end: found.to, above: true, create: () => ({ dom: shown() }) };
 }
 
-/** A text field for rules inside an element. `changed` is called with each change, `sheet` gives the text as the server takes it. */
+/**
+ * A text field for rules inside an element. `changed` is called with each change, `sheet` gives the
+ * text as the server takes it.
+ */
 export class RulesEditor {
   constructor(parent, text, { changed, sheet }) {
     this.dialect = "kif";

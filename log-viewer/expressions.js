@@ -44,7 +44,10 @@ export function joined(expressions) {
   return expressions.map(writeExpression).join(" ");
 }
 
-/** Whether a move does nothing, by its name; `noop$` is that of roles which are not in control in HRF. */
+/**
+ * Whether a move does nothing, by its name; `noop$` is that of roles which are not in control in
+ * HRF.
+ */
 export function isIdle(move) {
   return /^\(?\s*(noop\$?|pass|wait)\s*\)?$/i.test(move);
 }

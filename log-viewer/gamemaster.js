@@ -1,7 +1,8 @@
-// The page that plays in Gamemaster. Gamemaster's players are pages that share its origin: a message to a player is
-// written to `localStorage` under the player's identifier, and a reply under the manager's. This page passes each
-// message to Panza, and writes Panza's answer as the reply. Where Panza cannot be reached it plays a legal move of its
-// own, and says so. Saved as one file it works at Gamemaster's origin; opened on Panza's own it shows how to save it.
+// The page that plays in Gamemaster. Gamemaster's players are pages that share its origin: a
+// message to a player is written to `localStorage` under the player's identifier, and a reply under
+// the manager's. This page passes each message to Panza, and writes Panza's answer as the reply.
+// Where Panza cannot be reached it plays a legal move of its own, and says so. Saved as one file it
+// works at Gamemaster's origin; opened on Panza's own it shows how to save it.
 //
 // It imports nothing, so that it can be saved with all it needs.
 
@@ -71,6 +72,8 @@ const waiting = new Map();
 
 class Refused extends Error {}
 
+const hasBridge = () => bridge !== null && !bridge.closed;
+
 /** Asks Panza by a request of this page: the answer's status and text. */
 async function askByRequest(body) {
   const headers = { "Content-Type": "application/json" };
@@ -80,9 +83,11 @@ async function askByRequest(body) {
   return { status: answer.status, text: await answer.text() };
 }
 
-/** The same through a window of Panza, where the browser lets no page of the network reach this machine. */
+/**
+ * The same through a window of Panza, where the browser lets no page of the network reach this
+ * machine.
+ */
 function askByWindow(body) {
-  if (bridge.closed) return Promise.reject(new Error("Panza's window is closed"));
   const id = (nextAsk += 1);
   return new Promise((done) => {
     waiting.set(id, done);
@@ -90,9 +95,13 @@ function askByWindow(body) {
   });
 }
 
-/** Passes a message on; throws `Refused` with the reason where Panza has one, and another error where it is not reached. */
+/**
+ * Passes a message on; throws `Refused` with the reason where Panza has one, and another error
+ * where it is not reached.
+ */
 async function ask(body) {
-  const { status, text } = await (bridge === null ? askByRequest(body) : askByWindow(body));
+  const { status, text } = await (hasBridge() ? askByWindow(body) : askByRequest(body));
+  if (status === 0) throw new Error(text);
   if (status !== 200) throw new Refused(text.trim());
   return JSON.parse(text);
 }
@@ -103,7 +112,7 @@ const clock = worker("gamemaster_clock.js");
 const timers = new Map();
 let nextTimer = 0;
 
-/** Resolves after so many milliseconds, in a page of the background too. */
+/** Resolves after this many milliseconds, also in a page in the background. */
 function after(milliseconds) {
   const id = (nextTimer += 1);
   return new Promise((done) => {
@@ -118,22 +127,30 @@ clock.addEventListener("message", ({ data: { id } }) => {
 });
 
 let rules = null;
+/** Questions that wait for an answer of the worker with the rules. */
+const questions = new Map();
+let nextQuestion = 0;
 let playClock = 0;
 /** The last legal move of our own that was found: a promise. */
 let ownMove = Promise.resolve(null);
 
-/** Asks the worker with the rules; a worker that is still busy with the last question answers later. */
+/** Asks the worker with the rules for a move; it answers one question after the other. */
 function askRules(question) {
-  const asked = rules;
+  const id = (nextQuestion += 1);
   return new Promise((done) => {
-    asked.addEventListener("message", ({ data }) => done(data.move), { once: true });
-    asked.postMessage(question);
+    questions.set(id, done);
+    rules.postMessage({ ...question, id });
   });
 }
 
 function beginRules(role, ruleset) {
   rules?.terminate();
   rules = worker("gamemaster_rules.js");
+  questions.clear();
+  rules.addEventListener("message", ({ data: { id, move } }) => {
+    questions.get(id)?.(move);
+    questions.delete(id);
+  });
   const sentences = applied(ruleset)?.slice(1) ?? [];
   ownMove = askRules({ do: "start", role, rules: sentences.join("\n") });
 }
@@ -148,9 +165,10 @@ function say(text) {
   at("says").textContent = text;
 }
 
-function complain(why) {
+/** Says what is wrong; where Panza is not reached, a saved page offers the other way. */
+function complain(why, isReached = true) {
   at("problem").textContent = why;
-  at("bridge").hidden = !isSaved || bridge !== null;
+  at("bridge").hidden = isReached || !isSaved || hasBridge();
 }
 
 function note(line) {
@@ -186,7 +204,10 @@ function showThoughts(found) {
   }
 }
 
-/** Asks Panza until it answers or the time is over: `{ found }`, or `{ why }` where it does not play. */
+/**
+ * Asks Panza until it answers or the time is over: `{ found }`, or `{ why }` where it does not
+ * play.
+ */
 async function answerOfPanza(message, began, due) {
   for (;;) {
     const waited = Math.round(performance.now() - began);
@@ -197,7 +218,7 @@ async function answerOfPanza(message, began, due) {
       if (error instanceof Refused) return { why: error.message };
       const left = due - performance.now();
       if (left < 2 * PAUSE) return { why: `Panza cannot be reached at ${address}` };
-      complain(`Panza cannot be reached at ${address}; it is tried again`);
+      complain(`Panza cannot be reached at ${address}; it is tried again`, false);
       await after(PAUSE);
     }
   }
@@ -307,7 +328,8 @@ async function look() {
     complain("");
     say("Panza is there");
   } catch (error) {
-    complain(error instanceof Refused ? error.message : `Panza cannot be reached at ${address}`);
+    const isReached = error instanceof Refused;
+    complain(isReached ? error.message : `Panza cannot be reached at ${address}`, isReached);
     say("without Panza");
   }
 }
@@ -326,8 +348,12 @@ async function serveBridge() {
     if (!origins.includes(origin) || source !== opener || typeof data?.id !== "number") return;
     const headers = { "Content-Type": "application/json", Authorization: `Bearer ${data.key}` };
     const body = JSON.stringify(data.body);
-    const answer = await fetch("/gamemaster/message", { method: "POST", headers, body });
-    source.postMessage({ id: data.id, status: answer.status, text: await answer.text() }, origin);
+    try {
+      const answer = await fetch("/gamemaster/message", { method: "POST", headers, body });
+      source.postMessage({ id: data.id, status: answer.status, text: await answer.text() }, origin);
+    } catch (error) {
+      source.postMessage({ id: data.id, status: 0, text: String(error) }, origin);
+    }
   });
   for (const origin of origins) opener.postMessage({ panza: "bridge" }, origin);
 }

@@ -1,9 +1,11 @@
-// Rules of Gamemaster for the page that plays there, as a worker: it follows a match and knows one legal move, for when
-// the player cannot be reached. Rules are proven from left to right, depth first, as Gamemaster does it; all answers are
-// bounded by a number of steps. Docs of the dialect: `docs/hrf.md`.
+// Rules of Gamemaster for the page that plays there, as a worker: it follows a match and knows one
+// legal move, for when the player cannot be reached. Rules are proven from left to right, depth
+// first, as Gamemaster does it; all answers are bounded by a number of steps. `docs/hrf.md`
+// describes the dialect.
 //
-// Messages: `{ do: "start", role, rules }`, `{ do: "play", move }` with the last move or "[]"; each is answered by
-// `{ move }`, a legal move as text, or null where another role is in control or none was found.
+// Messages: `{ id, do: "start", role, rules }`, `{ id, do: "play", move }` with the last move or
+// "[]". Each is answered by `{ id, move }`: a legal move as text, or null where another role is in
+// control or none was found.
 
 /** Steps of a proof for one answer; they take some seconds. */
 const MOST_STEPS = 20_000_000;
@@ -261,7 +263,10 @@ class Game {
     return one.parts.every((part, index) => this.#unify(part, other.parts[index]));
   }
 
-  /** Calls `then` for each proof until it returns true; returns whether it did. Bindings are undone where it did not. */
+  /**
+   * Calls `then` for each proof until it returns true; returns whether it did. Bindings are undone
+   * where it did not.
+   */
   #prove(goal, then) {
     if ((this.steps += 1) > MOST_STEPS) throw new Error("too many steps");
     const start = this.trail.length;
@@ -344,10 +349,10 @@ function take(asked) {
 
 addEventListener("message", ({ data }) => {
   try {
-    postMessage({ move: take(data) });
+    postMessage({ id: data.id, move: take(data) });
   } catch {
     // Rules that cannot be read or take too long: no move is known.
     game = null;
-    postMessage({ move: null });
+    postMessage({ id: data.id, move: null });
   }
 });

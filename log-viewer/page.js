@@ -57,7 +57,10 @@ export function fill(node, ...children) {
   return node;
 }
 
-/** The same for a node with buttons: the focus stays on the button with the same number, or on the last. */
+/**
+ * The same for a node with buttons: the focus stays on the button with the same number, or on the
+ * last.
+ */
 export function refill(node, ...children) {
   const before = [...node.querySelectorAll("button")].indexOf(document.activeElement);
   fill(node, ...children);
@@ -75,7 +78,10 @@ export function byId(id) {
   return document.getElementById(id);
 }
 
-/** Lets the skip link of a page focus its target without changing the address, where the address names a table. */
+/**
+ * Lets the skip link of a page focus its target without changing the address, where the address
+ * names a table.
+ */
 export function skipInPlace() {
   const link = document.querySelector(".skip");
   link.addEventListener("click", (event) => {
@@ -85,8 +91,8 @@ export function skipInPlace() {
 }
 
 /**
- * Keeps the focus among `buttons` where the one that has it, `focused`, is disabled or hidden now: the nearest one that
- * can be pressed gets it.
+ * Keeps the focus among `buttons` where the one that has it, `focused`, is disabled or hidden now:
+ * the nearest one that can be pressed gets it.
  */
 export function keepFocus(buttons, focused) {
   const at = buttons.indexOf(focused);

@@ -45,7 +45,9 @@ export class MatchRecord {
     else this.messages.lines.push(more);
   }
 
-  /** How the game wants to be drawn, by a file of its own; such boards go before those of the log. */
+  /**
+   * How the game wants to be drawn, by a file of its own; such boards go before those of the log.
+   */
   drawBy(shapes) {
     const read = readShapes(shapes);
     if (read.length === 0) return;

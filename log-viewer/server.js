@@ -141,7 +141,8 @@ export async function askRules(game) {
   return (await ask(`/api/games/${encodeURIComponent(game)}`)).text();
 }
 
-// A sheet is `{ text, file, dialect }`. Without a dialect the name of the file and the text tell it.
+// A sheet is `{ text, file, dialect }`. Without a dialect the name of the file and the text tell
+// it.
 
 /** What is wrong with a sheet: `{ dialect, diagnostics, more }`, with places in UTF-16 units. */
 export function checkRules(sheet) {

@@ -606,7 +606,10 @@ class StudyPage {
   }
 }
 
-/** The focus leaves a button that is about to be drawn anew, for the tree of lines, where the arrow keys go on. */
+/**
+ * The focus leaves a button that is about to be drawn anew, for the tree of lines, where the arrow
+ * keys go on.
+ */
 function leaveFocus() {
   const isByKeyboard = document.activeElement.matches(":focus-visible");
   byId("lines").focus({ preventScroll: !isByKeyboard });

@@ -1,5 +1,5 @@
-// The page of trained games: for each its generation, its games and hours, and the learning curve, which the player
-// draws. It is read again every minute, as often as a round of training ends.
+// The page of trained games: for each its generation, its games and hours, and the learning curve,
+// which the player draws. It is read again every minute, as often as a round of training ends.
 
 import { counted, list, number, object, text } from "./format.js";
 import { byId, element, fill, setText, wordmark } from "./page.js";

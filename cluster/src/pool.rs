@@ -19,7 +19,7 @@ use mpi::traits::Communicator;
 
 use crate::wire::{self, Message, Pause, Tag};
 
-/// What a call comes to.
+/// The reply to a call, or why there is none.
 type Answer = anyhow::Result<Vec<u8>>;
 
 #[derive(Debug)]

@@ -33,7 +33,7 @@ const SHORT: Duration = Duration::from_millis(5);
 enum Request {
     Begin(SharedGame),
     GoTo(Vec<u64>),
-    /// Tell what is known of the root.
+    /// Report what is known of the root.
     Report,
     Rest,
 }
@@ -192,8 +192,8 @@ pub fn lead(arguments: &ServeArguments, output: Output, pool: &Pool) -> anyhow::
 /// A rank that searches.
 pub struct Worker {
     companion: Companion,
-    /// When the root was told last, while there is something to search.
-    told: Option<Instant>,
+    /// When the root was reported last, while there is something to search.
+    reported: Option<Instant>,
 }
 
 impl Worker {
@@ -201,7 +201,7 @@ impl Worker {
     pub fn new(companion: Companion) -> Self {
         Self {
             companion,
-            told: None,
+            reported: None,
         }
     }
 }
@@ -211,26 +211,26 @@ impl Obey for Worker {
         let request = serde_json::from_slice(request).context("no request of a server")?;
         match request {
             Request::Begin(game) => {
-                self.told = None;
+                self.reported = None;
                 self.companion.begin(&game).map_err(|why| anyhow!(why))?;
             }
             Request::GoTo(state) => {
                 self.companion.go_to(&state).map_err(|why| anyhow!(why))?;
-                self.told = Some(Instant::now());
+                self.reported = Some(Instant::now());
             }
             Request::Report => {
-                let since = self.told.map_or(SLICE, |told| told.elapsed());
+                let since = self.reported.map_or(SLICE, |reported| reported.elapsed());
                 let root = self.companion.search(SLICE.saturating_sub(since));
                 let root = root.map_err(|why| anyhow!(why))?;
-                self.told = (!root.is_proven).then(Instant::now);
+                self.reported = (!root.is_proven).then(Instant::now);
                 return Ok(serde_json::to_vec(&root)?);
             }
-            Request::Rest => self.told = None,
+            Request::Rest => self.reported = None,
         }
         Ok(Vec::new())
     }
 
     fn go_on(&mut self) -> bool {
-        self.told.is_some() && self.companion.go_on(SHORT)
+        self.reported.is_some() && self.companion.go_on(SHORT)
     }
 }

@@ -120,7 +120,7 @@ fn signal(name: &str, process: u32) {
     let _ = sent;
 }
 
-/// Waits until a file has so many lines.
+/// Waits until a file has at least this many lines.
 fn wait_for_lines(path: &Path, least: usize) -> Vec<String> {
     let until = Instant::now() + LIMIT;
     loop {

@@ -1,5 +1,6 @@
-// A manager of matches as Gamemaster's: pages of one origin in one browser, which write messages into each other's
-// `localStorage`. It knows rules by the page's own reader, and holds the clocks itself.
+// A manager of matches as Gamemaster's: pages of one origin in one browser, which write messages
+// into each other's `localStorage`. It knows rules by the page's own reader, and holds the clocks
+// itself.
 
 import { readFile } from "node:fs/promises";
 import { createServer } from "node:http";
@@ -28,7 +29,7 @@ export async function servePages(pages) {
   return { origin: `http://127.0.0.1:${server.address().port}`, stop };
 }
 
-/** The page of a player that always plays the first legal move of a list of moves that were not made. */
+/** The page of a player that plays the first move of a list that nobody has made yet. */
 export function listPlayer(name, moves) {
   return `<!doctype html><title>${name}</title><script>
     const left = ${JSON.stringify(moves)};
@@ -47,9 +48,9 @@ export function listPlayer(name, moves) {
 }
 
 /**
- * Plays a match between pages that are open: `players` are their identifiers in the order of the roles. Answers
- * `{ rewards, turns }`, each turn with role, move, and milliseconds from the message to the reply, null where none came.
- * `afterTurn` is called with the number of turns made.
+ * Plays a match between pages that are open: `players` are their identifiers in the order of the
+ * roles. Answers `{ rewards, turns }`, each turn with role, move, and milliseconds from the message
+ * to the reply, null where none came. `afterTurn` is called with the number of turns made.
  */
 export async function playMatch(context, origin, { text, roles, players, startClock, playClock, afterTurn = () => {} }) {
   const page = await context.newPage();
@@ -62,7 +63,10 @@ export async function playMatch(context, origin, { text, roles, players, startCl
     });
   });
   let number = 0;
-  /** Sends a message to each player and waits until `isEnough` says so of the replies, or the clock has run out. */
+  /**
+   * Sends a message to each player and waits until `isEnough` says so of the replies, or the clock
+   * has run out.
+   */
   const round = async (contents, clock, isEnough) => {
     number += 1;
     const began = performance.now();

@@ -1,4 +1,5 @@
-// The page that plays in Gamemaster: its reader of rules, and matches of the saved page at another origin.
+// The page that plays in Gamemaster: its reader of rules, and matches of the saved page at another
+// origin.
 
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
@@ -105,7 +106,9 @@ async function savedPage(address) {
   return { text, key };
 }
 
-/** Starts the player and a server of pages at another origin, and opens the saved page with the key. */
+/**
+ * Starts the player and a server of pages at another origin, and opens the saved page with the key.
+ */
 async function withSavedPage(act) {
   // The origin has to be known to the player, whose page has to be known to the origin.
   const pages = { "/manager": "<!doctype html><title>manager</title>" };
@@ -126,7 +129,8 @@ async function withSavedPage(act) {
         await other.goto(`${site.origin}/${path}`);
         return other;
       };
-      // As the timers of pages in the background, which a browser without windows does not slow down.
+      // As the timers of pages in the background, which a browser without windows does not slow
+      // down.
       await page.addInitScript(() => {
         for (const name of ["setTimeout", "setInterval"]) {
           const own = window[name];
@@ -150,6 +154,8 @@ async function withSavedPage(act) {
 }
 
 const MOVES = [3, 2, 4, 1, 5].map((number) => `mark(${number})`);
+const ROLES = ["x", "o"];
+const MATCH = { text: ROW, roles: ROLES, startClock: 3, playClock: 3 };
 
 test("the saved page plays whole matches at another origin", { timeout: 240_000 }, async () => {
   await withSavedPage(async ({ page, context, origin, pages, open }) => {
@@ -157,15 +163,8 @@ test("the saved page plays whole matches at another origin", { timeout: 240_000 
       const other = players.find((name) => name !== "panza");
       pages[`/${other}`] = listPlayer(other, MOVES);
       await open(other);
-      const roles = ["x", "o"];
-      const { rewards, turns } = await playMatch(context, origin, {
-        text: ROW,
-        roles,
-        players,
-        startClock: 3,
-        playClock: 3,
-      });
-      const own = roles[players.indexOf("panza")];
+      const { rewards, turns } = await playMatch(context, origin, { ...MATCH, players });
+      const own = ROLES[players.indexOf("panza")];
       for (const { role, isLegal, move, took } of turns.filter((turn) => turn.role === own)) {
         assert.ok(isLegal, `${role} answered ${move}`);
         assert.ok(took <= 3000 - LEFT, `${move} after ${took} ms`);
@@ -185,11 +184,8 @@ test("without Panza the page plays legal moves of its own and says so", { timeou
     pages["/other"] = listPlayer("other", MOVES);
     await open("other");
     const { turns } = await playMatch(context, origin, {
-      text: ROW,
-      roles: ["x", "o"],
+      ...MATCH,
       players: ["panza", "other"],
-      startClock: 3,
-      playClock: 3,
       afterTurn: (count) => (count === 1 ? stop() : undefined),
     });
     for (const { isLegal, move, took } of turns.filter((turn) => turn.role === "x")) {
@@ -214,13 +210,7 @@ test("where the browser keeps a page from this machine, a window of Panza passes
     await page.getByText("Panza is there").waitFor();
     pages["/other"] = listPlayer("other", MOVES);
     await open("other");
-    const { turns } = await playMatch(context, origin, {
-      text: ROW,
-      roles: ["x", "o"],
-      players: ["panza", "other"],
-      startClock: 3,
-      playClock: 3,
-    });
+    const { turns } = await playMatch(context, origin, { ...MATCH, players: ["panza", "other"] });
     assert.ok(turns.every(({ role, isLegal }) => role === "o" || isLegal));
     const answers = await page.locator("#turns tr[data-what=play] td:nth-child(5)").allTextContents();
     assert.deepEqual([...new Set(answers)].sort(), ["", "Panza"]);

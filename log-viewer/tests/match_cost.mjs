@@ -1,10 +1,11 @@
-// What a browser that plays and studies costs a match: `node match_cost.mjs [PAIRS [SECONDS]]`, after a build.
+// What a browser that plays and studies costs a match: `node match_cost.mjs [PAIRS [SECONDS]]`,
+// after a build.
 //
-// A game manager's match is played in turn with empty pages in the browser (A) and with a page on which Panza studies a
-// position and one on which it plays itself (B). Both begin in the same position and have the same clocks. From the
-// match's own figures comes how many iterations it made in a second, which says little where other programs use the
-// processor. What says more is the processor time that tables, requests and the browser took during the match, read
-// from /proc.
+// A game manager's match is played in turn with empty pages in the browser (A) and with a page on
+// which Panza studies a position and one on which it plays itself (B). Both begin in the same
+// position and have the same clocks. From the match's own figures comes how many iterations it made
+// in a second, which says little where other programs use the processor. What says more is the
+// processor time that tables, requests and the browser took during the match, read from /proc.
 
 import { mkdtemp, readFile, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -32,7 +33,10 @@ async function send(address, message) {
 /** The threads of a process; none once it has ended. */
 const tasks = (pid) => readdir(`/proc/${pid}/task`).catch(() => []);
 
-/** The processor time of each thread of a process so far, in ms, as a map from its number to name and time. */
+/**
+ * The processor time of each thread of a process so far, in ms, as a map from its number to name
+ * and time.
+ */
 async function threads(pid) {
   const found = new Map();
   for (const thread of await tasks(pid)) {
@@ -76,7 +80,10 @@ async function figures(address, id) {
   return rows.map((row) => Object.fromEntries(row.split(",").map((value, place) => [names[place], value])));
 }
 
-/** Plays a match, and returns what is measured while the player searches for its first move and for the later ones. */
+/**
+ * Plays a match, and returns what is measured while the player searches for its first move and for
+ * the later ones.
+ */
 async function match(server, id, rules) {
   const { address } = server;
   const ready = await send(address, `( START ${id} red (${rules}) ${START_CLOCK} ${CLOCK} )`);

@@ -43,7 +43,10 @@ export async function withPage({ mayFail = false, ...options }, act) {
 /** Most presses of the tabulator key from one part of a page to another. */
 const MOST_TABS = 60;
 
-/** How the element that has the focus shows it: its outline, or that of a cell of a board; null where it is not seen. */
+/**
+ * How the element that has the focus shows it: its outline, or that of a cell of a board; null
+ * where it is not seen.
+ */
 function seenFocus(page) {
   return page.evaluate(() => {
     const focused = document.activeElement;

@@ -257,7 +257,10 @@ export function makePuzzle() {
   return { events: `${events.join("\n")}\n`, series: "at_seconds,step\n", log: "", summary: JSON.stringify(summary) };
 }
 
-/** The files of a match at its first position, of which nothing is known but the rules and the facts. */
+/**
+ * The files of a match at its first position, of which nothing is known but the rules and the
+ * facts.
+ */
 export function makeFirst(rules, facts) {
   const matchId = "sample.first";
   const events = [

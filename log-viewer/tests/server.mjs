@@ -16,7 +16,10 @@ export function program() {
   return found;
 }
 
-/** A server whose logs lie in a folder: `{ address, logs, pid, stop() }`, the addresses as URLs. Port 0 is any that is free; `more` are further settings. */
+/**
+ * A server whose logs lie in a folder: `{ address, logs, pid, stop() }`, the addresses as URLs.
+ * Port 0 is any that is free; `more` are further settings.
+ */
 export async function serve(folder, port = 0, more = []) {
   const arguments_ = ["serve", "--listen", `127.0.0.1:${port}`, "--json"];
   const settings = [

@@ -27,9 +27,9 @@ use panza_sync::budget::Budget;
 const BUILD_TIME: Duration = Duration::from_secs(120);
 /// Time for the structure of the game.
 const STRUCTURE_TIME: Duration = Duration::from_secs(5);
-/// The longest search before the root is told.
+/// The longest search before a report.
 const MAX_SLICE: Duration = Duration::from_secs(1);
-/// Moves of a root that are told, at most.
+/// Moves in a report, at most.
 const MAX_MOVES: usize = 1 << 12;
 
 /// A search of the position of a match in another process.
@@ -131,7 +131,7 @@ impl Companion {
         Ok(())
     }
 
-    /// Searches for so long and tells nothing; false where there is nothing to search.
+    /// Searches for this long, without a report; false where there is nothing to search.
     pub fn go_on(&mut self, time: Duration) -> bool {
         let Some(search) = &mut self.search else {
             return false;
@@ -140,8 +140,8 @@ impl Companion {
         true
     }
 
-    /// Searches for so long, and tells what it knows of the root. It has no moves where the choice
-    /// is not by estimates.
+    /// Searches for this long, and reports what is known of the root. The report has no moves where
+    /// the choice is not by estimates.
     ///
     /// # Errors
     /// There is no search.

@@ -10,7 +10,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use crate::telemetry::panic_text;
-use panza_rules::gdl::{self, Rules, Severity, Sexpr};
+use panza_rules::gdl::{self, Rules, Severity, Sexpr, sexpr};
 use panza_sync::allocator;
 
 /// Diagnostics of a rulesheet that are logged, at most.
@@ -50,6 +50,12 @@ impl StartRules {
             }
             _ => Ok(Self::new(rules, statements)),
         }
+    }
+
+    /// Rules that were read from a text in another dialect.
+    pub fn translated(rules: Rules) -> Self {
+        let (statements, _) = sexpr::parse(&gdl::format::rulesheet(&rules));
+        Self::new(rules, &statements)
     }
 
     /// Rules that were read from these statements.

@@ -1,7 +1,7 @@
 //! What a message of Gamemaster says: a word, and its arguments in parentheses.
 //!
-//! The arguments of `start` are long, and rules are read elsewhere; so arguments are told apart by
-//! parentheses, brackets, quotes and commas alone. Takes time and memory in proportion to the text.
+//! Arguments are split at commas outside of parentheses, brackets and quotes. Terms and rules are
+//! not parsed here. Time and memory are in proportion to the text.
 //!
 //! Never uses: matches, clocks that run.
 

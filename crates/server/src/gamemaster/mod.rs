@@ -32,7 +32,7 @@ use panza_player::player::{
     Answer, Manager, Message, PlayRequest, SentMoves, StartRequest, StartRules,
 };
 use panza_rules::gdl::hrf::{self, names};
-use panza_rules::gdl::{Severity, format, is_playable, sexpr};
+use panza_rules::gdl::{Severity, is_playable, main_error, sexpr};
 
 /// The part of each clock that is left to the page and to Gamemaster.
 pub const MARGIN: Duration = Duration::from_millis(300);
@@ -229,19 +229,17 @@ fn begin(session: &mut Option<Session>, start: &Start, said: Said) -> Result<Pas
 /// manager plays on whatever happens here.
 fn read_rules(text: &str) -> Result<StartRules, String> {
     let (rules, diagnostics) = hrf::load(text);
-    let mut errors = diagnostics
-        .iter()
-        .filter(|fault| fault.severity == Severity::Error)
-        .map(|fault| fault.one_line("ruleset", text));
     if !is_playable(&rules, &diagnostics) {
-        let first = errors.next();
+        let first = main_error(&diagnostics).map(|fault| fault.one_line("ruleset", text));
         return Err(first.unwrap_or_else(|| "the rules are no game".to_string()));
     }
+    let errors = diagnostics
+        .iter()
+        .filter(|it| it.severity == Severity::Error);
     for error in errors.take(MAX_ERRORS) {
-        tracing::warn!("{error}");
+        tracing::warn!("{}", error.one_line("ruleset", text));
     }
-    let (statements, _) = sexpr::parse(&format::rulesheet(&rules));
-    Ok(StartRules::new(rules, &statements))
+    Ok(StartRules::translated(rules))
 }
 
 /// The start of a text, for an error.

@@ -16,7 +16,7 @@ use std::net::{IpAddr, Ipv6Addr};
 use hyper::Request;
 use hyper::header::{self, HeaderName, HeaderValue};
 
-use super::relay::{Door, PATH};
+use super::relay::Door;
 use super::request::{Came, is_message_target, parameter};
 use panza_player::config::{HostNames, Networks, Origins, Secret, ServerSettings};
 
@@ -68,7 +68,7 @@ impl Access {
         }
         let is_post = request.method().as_str().eq_ignore_ascii_case("POST");
         let is_message = is_post || is_message_target(request);
-        let is_relayed = request.uri().path() == PATH && self.door.origin(request).is_some();
+        let is_relayed = self.door.origin(request).is_some();
         if is_post && !is_relayed && self.is_foreign(request) {
             return Some(FOREIGN_ORIGIN);
         }

@@ -138,8 +138,8 @@ impl Exchange {
         let received = progress.began().unwrap_or_else(Instant::now);
         let keeps_alive = asks_to_keep_alive(&request);
         let method = request.method().clone();
-        let is_relayed = !came.at_log_service && request.uri().path() == relay::PATH;
-        let origin = self.access.door().origin(&request).filter(|_| is_relayed);
+        let origin = self.access.door().origin(&request);
+        let origin = origin.filter(|_| !came.at_log_service);
         let outcome = self.outcome(request, came, progress, received).await;
         let outcome = Outcome { origin, ..outcome };
         // No clock runs for a page, so its connection may be closed for another.

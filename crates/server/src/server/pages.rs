@@ -357,7 +357,8 @@ impl Pages {
         let segments = segments(&asked.path).unwrap_or_default();
         let segments: Vec<&str> = segments.iter().map(AsRef::as_ref).collect();
         match segments.as_slice() {
-            ["api", "matches", _, "bundle" | "tiltyard"] | ["api", "unpack" | "preview"] => true,
+            ["api", "matches", _, "bundle" | "tiltyard"]
+            | ["api", "unpack" | "preview" | "training"] => true,
             ["" | "viewer" | "metrics" | "healthz" | "favicon.ico"] => false,
             [_] => asked.at_log_service,
             _ => false,

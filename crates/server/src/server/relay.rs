@@ -111,8 +111,12 @@ impl Door {
         }
     }
 
-    /// The origin of the page that sends the request, if it is one of Gamemaster's.
+    /// The origin of the page that sends the request, if it is one of Gamemaster's and asks at this
+    /// door.
     pub fn origin<B>(&self, request: &Request<B>) -> Option<HeaderValue> {
+        if request.uri().path() != PATH {
+            return None;
+        }
         let mut origins = request.headers().get_all(header::ORIGIN).iter();
         let (Some(origin), None) = (origins.next(), origins.next()) else {
             return None;

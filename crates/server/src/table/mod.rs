@@ -50,7 +50,7 @@ use panza_machine::machine::random::Random;
 use panza_player::config::Settings;
 use panza_player::player::{Player, StartRules, Status};
 use panza_player::telemetry::panic_text;
-use panza_rules::gdl::{self, CHANCE_ROLE, Dialect, sexpr};
+use panza_rules::gdl::{self, CHANCE_ROLE, Diagnostic, Dialect, sexpr};
 use panza_sync::allocator;
 
 /// Tables at the same time. A further one takes the place of the one that was idle longest.
@@ -248,7 +248,7 @@ impl Drop for Table {
     }
 }
 
-/// What a table publishes. Each version is told after what it is of can be read.
+/// What a table publishes. A new version is sent after its view or report is stored.
 struct Shown {
     version: watch::Sender<u64>,
     view: Mutex<Arc<View>>,
@@ -564,20 +564,21 @@ fn remove_idlest(tables: &mut Vec<Table>, is_meant: impl Fn(&Table) -> bool) {
 /// in logs too.
 fn rules_of(setting: &Setting) -> Result<StartRules, TableError> {
     let source = &*setting.source;
-    let (statements, (rules, diagnostics)) = match setting.dialect {
+    let refused = |diagnostics: &[Diagnostic]| match gdl::main_error(diagnostics) {
+        Some(fault) => Err(TableError::Rules(fault.one_line(&setting.game, source))),
+        None => Ok(()),
+    };
+    match setting.dialect {
         Dialect::Kif => {
             let (statements, faults) = sexpr::parse(source);
-            let loaded = gdl::load_statements(&statements, faults);
-            (Some(statements), loaded)
+            let (rules, diagnostics) = gdl::load_statements(&statements, faults);
+            refused(&diagnostics).map(|()| StartRules::new(rules, &statements))
         }
-        Dialect::Hrf => (None, gdl::hrf::load(source)),
-    };
-    if let Some(fault) = gdl::main_error(&diagnostics) {
-        return Err(TableError::Rules(fault.one_line(&setting.game, source)));
+        Dialect::Hrf => {
+            let (rules, diagnostics) = gdl::hrf::load(source);
+            refused(&diagnostics).map(|()| StartRules::translated(rules))
+        }
     }
-    let translated = || sexpr::parse(&gdl::format::rulesheet(&rules)).0;
-    let statements = statements.unwrap_or_else(translated);
-    Ok(StartRules::new(rules, &statements))
 }
 
 /// The title of a rulesheet and the paragraphs about it: the comment that it begins with. Both are

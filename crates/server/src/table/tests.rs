@@ -322,7 +322,7 @@ fn studies_and_tables_give_way_to_a_match_and_go_on_after_it() {
         .unwrap();
     let view = wait(&tables, &late, |view| view.waits);
     assert_eq!(view.phase, Phase::Building);
-    // And nothing is told, which a browser would have to draw.
+    // No new version is published, which a browser would have to draw.
     let versions = || {
         let shown = |name: &String| *tables.versions(name).unwrap().borrow();
         let report = *tables.report_versions(&study).unwrap().borrow();

@@ -5,7 +5,7 @@ use super::*;
 use crate::testing::game_of;
 use panza_rules::ids::RoleId;
 
-/// Whoever takes the last of seven stones wins; one to three are taken at a time.
+/// Nim with one heap of seven stones: a move takes one to three, and the last stone wins.
 const STONES: &str = "(role left) (role right) (init (stones 7)) (init (turn left))
     (after 7 1 6) (after 7 2 5) (after 7 3 4) (after 6 1 5) (after 6 2 4) (after 6 3 3)
     (after 5 1 4) (after 5 2 3) (after 5 3 2) (after 4 1 3) (after 4 2 2) (after 4 3 1)

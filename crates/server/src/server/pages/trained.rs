@@ -2,10 +2,12 @@
 //!
 //! | request | answer |
 //! |---|---|
-//! | `GET /api/training` | the games, those trained last first: signature, name if it is known, progress |
+//! | `GET /api/training` | the games, the latest first: signature, known name, progress |
 //! | `GET /api/training/SIGNATURE.svg` | the learning curve of one |
 //!
-//! Invariant: nothing is written; a memory that is not there stays away.
+//! Notes hold weights, so reading them takes time and memory in proportion to the trained games.
+//!
+//! Invariant: no note is changed, and no memory is made where there is none.
 //!
 //! Never uses: matches.
 
