@@ -22,6 +22,7 @@ mod server;
 mod shorten;
 mod soak;
 mod strength;
+mod trained;
 
 use clap::{Parser, Subcommand};
 use panza_arena::child;
@@ -113,7 +114,8 @@ enum Command {
             study SECONDS SEED      study it as a match does; 0 plays unstudied\n  \
             set KEY VALUE           exploration, first_play_visits, minimax_share, prior_temperature, amaf_playouts,\n                          \
             max_nodes, max_bytes, max_playout_steps, samples_per_request, ring_capacity,\n                          \
-            rollout_threads, evaluation_share, factored, width (lanes of the next game; 0 measures)\n  \
+            rollout_threads, evaluation_share, factored, memory (a file for studies to begin with),\n                          \
+            width (lanes of the next game; 0 measures)\n  \
             new ROLE SEED           search for a role, from 0, at the initial state\n  \
             advance MOVE | MOVE     play a joint move\n  \
             think ROLE MS           search for milliseconds of processor time, or on the clock\n                          \

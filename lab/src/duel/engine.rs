@@ -5,6 +5,7 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -20,12 +21,14 @@ use panza_player::config::Settings;
 use panza_player::metagame::{Study, StudyBudget, study};
 use panza_player::player::{Searcher, preferred_search, search_config};
 use panza_player::telemetry::COMMIT;
+use panza_rules::gdl::Rules;
 use panza_rules::ids::{Id, MoveId, RoleId};
 use panza_search::search::SearchConfig;
 use panza_sync::clock::thread_cpu_time;
 use serde_json::{Value, json};
 
 use super::protocol::{Command, Engine, Thought, number};
+use crate::trained::prior_study;
 
 /// Time to build a game; after that it is played with the prover.
 const BUILD_TIME: Duration = Duration::from_secs(120);
@@ -38,6 +41,7 @@ const MAX_ROLLOUT_THREADS: usize = 256;
 pub(super) struct NamedGame {
     pub name: String,
     pub built: BuiltGame,
+    pub rules: Arc<Rules>,
 }
 
 /// Builds that engines of one process share, so that they have the same machine.
@@ -64,6 +68,8 @@ struct Overrides {
     minimax_share: Option<f32>,
     prior_temperature: Option<f32>,
     is_factored: bool,
+    /// The memory file that studies begin with.
+    memory: Option<PathBuf>,
     /// Lanes of a machine; `None` measures the fastest.
     width: Option<usize>,
 }
@@ -127,6 +133,7 @@ fn build_game(path: &str, width: Option<usize>) -> anyhow::Result<NamedGame> {
     Ok(NamedGame {
         name: sheet.name,
         built,
+        rules: Arc::new(rules),
     })
 }
 
@@ -148,6 +155,7 @@ impl LocalEngine {
                 minimax_share: None,
                 prior_temperature: None,
                 is_factored: settings.search.factored,
+                memory: None,
                 width: None,
             },
             builds,
@@ -187,16 +195,19 @@ impl LocalEngine {
             learning: true,
             ..self.settings.metagame.clone()
         };
+        let memory = self.overrides.memory.clone();
         let played = self.game()?;
         let is_same = |known: &SeededStudy| known.seconds == seconds && known.seed == seed;
         played.study = played.studies.iter().position(is_same);
         if seconds > 0.0 && played.study.is_none() && played.uses_study(&config, is_factored) {
             let time = Duration::from_secs_f64(seconds);
             let budget = StudyBudget::from_now(&metagame, time, &Arc::default());
+            let (game, rules) = (&played.game.built, &played.game.rules);
+            let prior = memory.map(|path| prior_study(&path, rules, game));
             played.studies.push(SeededStudy {
                 seconds,
                 seed,
-                study: study(&played.game.built, None, &config, &budget),
+                study: study(game, prior.transpose()?, &config, &budget),
             });
             played.study = Some(played.studies.len() - 1);
         }
@@ -265,6 +276,7 @@ impl Overrides {
                 self.is_factored = is_factored
                     .with_context(|| format!("{key} is `{value}`; expected true or false"))?;
             }
+            "memory" => self.memory = Some(PathBuf::from(value)),
             "width" if value == "0" => self.width = None,
             "width" => {
                 let width = parse_width(value);
@@ -272,7 +284,7 @@ impl Overrides {
                 self.width = Some(width);
             }
             _ => bail!(
-                "unknown setting `{key}`; the settings are exploration, first_play_visits, minimax_share, prior_temperature, amaf_playouts, proof_effort, max_nodes, max_bytes, max_playout_steps, samples_per_request, ring_capacity, rollout_threads, evaluation_share, factored, width"
+                "unknown setting `{key}`; the settings are exploration, first_play_visits, minimax_share, prior_temperature, amaf_playouts, proof_effort, max_nodes, max_bytes, max_playout_steps, samples_per_request, ring_capacity, rollout_threads, evaluation_share, factored, memory, width"
             ),
         }
         Ok(())

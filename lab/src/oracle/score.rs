@@ -23,7 +23,7 @@ use panza_machine::machine::lanes::gang::GangLayout;
 use panza_machine::machine::lanes::interpret::Features;
 use panza_machine::machine::lanes::machine::LanesMachine;
 use panza_player::config::Settings;
-use panza_player::metagame::{StudyBudget, study};
+use panza_player::metagame::{PriorStudy, StudyBudget, study};
 use panza_player::player::search_config;
 use panza_rules::gdl::Rules;
 use panza_rules::ground;
@@ -34,6 +34,7 @@ use serde::Serialize;
 use super::file::{LOSING, OracleSetup};
 use super::{Oracle, open_all};
 use crate::page::{Page, Table, check_place, count, quantity};
+use crate::trained::prior_study;
 
 /// Wall time between two looks at a search that is limited by time.
 const SLICE: Duration = Duration::from_millis(2);
@@ -60,6 +61,9 @@ pub(super) struct ScoreArguments {
     /// Study each game for so long first, as in the start clock of a match.
     #[arg(long, value_name = "SECONDS", value_parser = parse_seconds, allow_negative_numbers = true)]
     study: Option<f64>,
+    /// Begin the study with what `panza train` has left in this memory file.
+    #[arg(long, value_name = "FILE", requires = "study")]
+    memory: Option<PathBuf>,
     /// Seed of the random numbers.
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -161,7 +165,10 @@ pub(super) fn run(arguments: &ScoreArguments, output: Output) -> anyhow::Result<
         let mut config = config.clone();
         if let Some(seconds) = arguments.study {
             let time = Duration::from_secs_f64(seconds);
-            config = studied(machines.of_match()?, &config, &settings, time);
+            let (game, rules) = (machines.of_match()?, &oracle.game.rules);
+            let memory = arguments.memory.as_deref();
+            let prior = memory.map(|path| prior_study(path, rules, game));
+            config = studied(game, prior.transpose()?, &config, &settings, time);
         }
         for (&budget, pooled) in budgets.iter().zip(&mut pooled) {
             let machine = match budget {
@@ -300,12 +307,13 @@ pub(super) fn run_sliced(
 /// The settings of a search after a study of the game.
 fn studied(
     game: &BuiltGame,
+    prior: Option<PriorStudy>,
     config: &SearchConfig,
     settings: &Settings,
     time: Duration,
 ) -> SearchConfig {
     let budget = StudyBudget::from_now(&settings.metagame, time, &Arc::default());
-    study(game, None, config, &budget).apply(config)
+    study(game, prior, config, &budget).apply(config)
 }
 
 impl<'a> Machines<'a> {

@@ -2,10 +2,17 @@
 
 use std::io::Write;
 use std::process::Stdio;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
+use panza_arena::engine_choice::{EngineChoice, EngineKind, build_for_playouts};
+use panza_arena::game_source::Game;
 use panza_lab::duel::LocalEngine;
 use panza_lab::duel::protocol::{Command, Engine};
+use panza_machine::build::BuiltGame;
 use panza_player::metagame::sprt::{Hypotheses, MIN_PAIRS, PairTally, Verdict, bound, elo};
+use panza_player::metagame::{GameMemory, RoundPlan, Training};
+use panza_search::search::SearchConfig;
 use serde_json::Value;
 
 use crate::program::{fails, objects, program, run, text};
@@ -197,6 +204,54 @@ fn an_engine_plays_by_texts_of_moves() {
     let thought: Value = serde_json::from_str(&again[2]).unwrap();
     assert_eq!(thought["move"], "(mark 2 2)", "{thought}");
     assert!(thought["visits"].as_u64() > Some(0), "{thought}");
+}
+
+#[test]
+fn studies_begin_with_what_long_training_has_left() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("memory.sqlite");
+    let game = Game::load("ticTacToe").unwrap();
+    let memory = format!("set memory {}", file.display());
+    let study = |engine: &mut LocalEngine| {
+        let commands = [
+            memory.as_str(),
+            "set width 512",
+            "game ticTacToe",
+            "study 0.1 1",
+        ];
+        replies(engine, &commands).remove(3)
+    };
+    let missing = study(&mut LocalEngine::new().unwrap());
+    assert!(missing.starts_with("no memory file `"), "{missing}");
+
+    let (mut notes, _) = GameMemory::open(&file, 10, &game.rules).unwrap();
+    let untrained = study(&mut LocalEngine::new().unwrap());
+    assert!(
+        untrained.ends_with("holds no training of the game"),
+        "{untrained}"
+    );
+
+    let built = build_for_playouts(&game.rules, EngineChoice::Only(EngineKind::Lanes), 512);
+    let built = BuiltGame::from(built.unwrap().machine().unwrap());
+    let mut training = Training::new(&built, SearchConfig::deterministic(1), None).unwrap();
+    let never = AtomicBool::new(false);
+    let plan = RoundPlan {
+        time: Duration::from_secs(1),
+        threads: 1,
+        families: 1,
+        seed: 1,
+        cancelled: &never,
+        members: None,
+    };
+    training.round(&plan).unwrap();
+    notes.write(&training.notes().unwrap()).unwrap();
+    let reply = study(&mut LocalEngine::new().unwrap());
+    let reply: Value = serde_json::from_str(&reply).unwrap();
+    let trained = training.progress().games as u64;
+    assert!(
+        trained > 0 && reply["games"].as_u64() >= Some(trained),
+        "{reply}"
+    );
 }
 
 #[test]

@@ -1,0 +1,24 @@
+//! What long training has left in a memory file, for studies of engines and oracles.
+//!
+//! Never uses: searches.
+
+use std::path::Path;
+
+use anyhow::{Context, ensure};
+use panza_machine::build::BuiltGame;
+use panza_player::metagame::{self, GameMemory, PriorStudy};
+use panza_rules::gdl::Rules;
+
+/// Games that the memory file may hold.
+const MAX_GAMES: usize = 100_000;
+
+/// The study of the game that the memory file `path` holds.
+pub fn prior_study(path: &Path, rules: &Rules, game: &BuiltGame) -> anyhow::Result<PriorStudy> {
+    ensure!(path.is_file(), "no memory file `{}`", path.display());
+    let (_, history) = GameMemory::open(path, MAX_GAMES, rules)?;
+    let prior = history.and_then(|history| {
+        let find = || metagame::find_prospects(game);
+        metagame::prior_study(game.machine.info(), &history, find)
+    });
+    prior.with_context(|| format!("`{}` holds no training of the game", path.display()))
+}
