@@ -1,13 +1,13 @@
 //! What one step costs on the machine that the player plays with: a transition, the expansion of a
-//! node, and a whole playout; what lanes make of a step of 512 playouts; and what a position costs
-//! when many are looked at in one go.
+//! node, and a whole playout; what lanes make of a step of 512 playouts; what a position costs when
+//! many are looked at in one go; and what the prospects of 64 positions cost.
 //!
 //! Transitions and expansions go round the states of a few random playouts, so that a figure is a
 //! mean over opening, middle and end, and over both phases of games that have them.
 
 use std::hint::black_box;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use criterion::measurement::{Measurement, ValueFormatter, WallTime};
 use criterion::{BenchmarkGroup, Criterion, Throughput, criterion_group, criterion_main};
@@ -15,9 +15,11 @@ use panza_arena::engine_choice::{
     Built, EngineChoice, EngineKind, build, build_faster, build_machine,
 };
 use panza_arena::game_source::Game;
-use panza_machine::build::PlayoutPolicy;
+use panza_machine::build::{BuildBudget, PlayoutPolicy};
 use panza_machine::machine::random::Random;
 use panza_machine::machine::{ExpansionStep, Machine, PlayoutTotals, PositionBatch, Reasoner};
+use panza_machine::structure::prospects::{Prospects, WIDTH};
+use panza_machine::structure::step_budget::StepBudget;
 use panza_rules::ids::{Id, MoveId, RoleId};
 
 /// A tiny game, two of moderate size, and two larger ones.
@@ -346,7 +348,45 @@ fn looks(criterion: &mut Criterion<WorkTime>) {
     }
 }
 
-criterion_group!(benches, transitions, expansions, playouts, passes);
+/// The prospects of a batch of states, as an evaluation reads them.
+fn prospects(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("prospects");
+    group.throughput(Throughput::Elements(WIDTH as u64));
+    let budget = BuildBudget {
+        until: Instant::now() + Duration::from_secs(60),
+        memory: 1 << 30,
+        cancelled: Arc::default(),
+    };
+    for name in ["connectFour", "breakthrough", "pentago", "hex"] {
+        let game = Game::load(name).expect("the game can be played");
+        let built = panza_machine::build::build(&game.rules, &budget).expect("it has a network");
+        let network = built.network.expect("it has a network");
+        let found = Prospects::find(&network, &mut StepBudget::new(1 << 24, None));
+        let found = found.expect("it is small enough");
+        let mut reasoner = Arc::clone(&built.machine).reasoner();
+        let places = places(built.machine.as_ref(), reasoner.as_mut());
+        let states = places.iter().map(|place| place.state.as_slice());
+        let states: Vec<&[u64]> = states.take(WIDTH).collect();
+        let mut buffer = found.buffer();
+        group.bench_function(name, |bencher| {
+            bencher.iter(|| {
+                found.words(&states, &mut buffer, |_, words| {
+                    black_box(words);
+                });
+            });
+        });
+    }
+    group.finish();
+}
+
+criterion_group!(
+    benches,
+    transitions,
+    expansions,
+    playouts,
+    passes,
+    prospects
+);
 criterion_group! {
     name = looking;
     config = Criterion::default()

@@ -22,9 +22,10 @@
 //! `set` overrides fields of the settings of a search: `exploration`, `first_play_visits`,
 //! `max_nodes`, `max_bytes`, `max_playout_steps`, `samples_per_request`, `ring_capacity`. A study
 //! scales the exploration, as in a match. `evaluation_share` replaces the share that the study
-//! found. Later studies begin with what long training has left in the file `memory`. `width` is the number of lanes of games that are built later; 0 measures the fastest, as
-//! a match does. `factored` (true or false) is the setting of the same name. With `rollout_threads`
-//! thinking is limited by time on the clock. The other settings are those of a match on one core.
+//! found. Later studies begin with what long training has left in the file `memory`. `width` is the
+//! number of lanes of games that are built later; 0 measures the fastest, as a match does.
+//! `factored` (true or false) is the setting of the same name. With `rollout_threads` thinking is
+//! limited by time on the clock. The other settings are those of a match on one core.
 //!
 //! Never uses: duels.
 

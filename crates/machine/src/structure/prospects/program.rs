@@ -9,13 +9,10 @@
 //!
 //! Never uses: the network.
 
+#[cfg(target_arch = "x86_64")]
+use super::vector::Avx2;
+use super::vector::{Costs, Portable, UNREACHABLE, Vector, WIDTH};
 use crate::machine::lanes::transpose;
-use crate::machine::multiversion::with_wide_vectors;
-
-/// The states of a run.
-pub(super) const WIDTH: usize = 64;
-/// The cost of what no sequence of the role's moves leads to.
-pub(super) const UNREACHABLE: u8 = u8::MAX;
 
 /// Passes over a block, at most. Costs that would still fall then stay too great.
 const MAX_PASSES: usize = 64;
@@ -30,8 +27,6 @@ pub(super) type Register = u32;
 /// The registers that are always 0, and always [`UNREACHABLE`].
 pub(super) const FREE: Register = 0;
 pub(super) const NEVER: Register = 1;
-
-type Costs = [u8; WIDTH];
 
 /// How the cost of a gate follows from those of its inputs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -103,8 +98,8 @@ pub(super) struct Buffer {
 impl Buffer {
     pub fn new<'a>(programs: impl Iterator<Item = &'a Program>) -> Self {
         let most = programs.map(|program| program.n_registers).max();
-        let mut registers = vec![[UNREACHABLE; WIDTH]; most.unwrap_or(0).max(2)];
-        registers[FREE as usize] = [0; WIDTH];
+        let mut registers = vec![Costs([UNREACHABLE; WIDTH]); most.unwrap_or(0).max(2)];
+        registers[FREE as usize] = Costs([0; WIDTH]);
         Self { registers }
     }
 }
@@ -143,32 +138,79 @@ impl Program {
     }
 
     /// The distance and the number of moves for each of some states, at most [`WIDTH`].
-    pub fn run(&self, states: &[&[u64]], buffer: &mut Buffer) -> (Costs, [u16; WIDTH]) {
+    pub fn run(&self, states: &[&[u64]], buffer: &mut Buffer) -> ([u8; WIDTH], [u16; WIDTH]) {
         let registers = buffer.registers.as_mut_slice();
         self.load(states, registers);
+        #[cfg(target_arch = "x86_64")]
+        if std::arch::is_x86_feature_detected!("avx2") {
+            // SAFETY: the processor has AVX2, as just detected.
+            return unsafe { self.run_with_avx2(registers) };
+        }
+        self.run_with::<Portable>(registers)
+    }
+
+    /// The same on any processor.
+    #[cfg(test)]
+    pub fn run_portably(
+        &self,
+        states: &[&[u64]],
+        buffer: &mut Buffer,
+    ) -> ([u8; WIDTH], [u16; WIDTH]) {
+        self.load(states, &mut buffer.registers);
+        self.run_with::<Portable>(&mut buffer.registers)
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2")]
+    fn run_with_avx2(&self, registers: &mut [Costs]) -> ([u8; WIDTH], [u16; WIDTH]) {
+        self.run_with::<Avx2>(registers)
+    }
+
+    /// Inlined, like all that it calls, so that it is compiled for the processor of its caller.
+    #[inline(always)]
+    fn run_with<V: Vector>(&self, registers: &mut [Costs]) -> ([u8; WIDTH], [u16; WIDTH]) {
         let mut n_moves = [0; WIDTH];
         for round in 0..self.rounds {
-            self.run_section(&self.legal, registers);
+            self.run_section::<V>(&self.legal, registers);
             if round == 0 {
-                for &cost in &self.moves {
-                    count_free(&registers[cost as usize], &mut n_moves);
-                }
+                self.count_moves::<V>(registers, &mut n_moves);
             }
             if self.updates.is_empty() {
                 break;
             }
-            self.run_section(&self.next, registers);
+            self.run_section::<V>(&self.next, registers);
             let mut is_changed = false;
             for &(fact, next) in &self.updates {
-                let by_moves = registers[next as usize];
-                is_changed |= lower(&mut registers[fact as usize], &by_moves);
+                let by_moves = V::read(&registers[next as usize]).plus(V::of(1));
+                let fact = &mut registers[fact as usize];
+                let before = V::read(fact);
+                let after = before.min(by_moves);
+                is_changed |= !after.equals(before);
+                after.write(fact);
             }
             if !is_changed {
                 break;
             }
         }
-        self.run_section(&self.goal, registers);
-        (registers[self.distance as usize], n_moves)
+        self.run_section::<V>(&self.goal, registers);
+        (registers[self.distance as usize].0, n_moves)
+    }
+
+    /// Counts the moves that cost nothing.
+    #[inline(always)]
+    fn count_moves<V: Vector>(&self, registers: &[Costs], n_moves: &mut [u16; WIDTH]) {
+        // A byte has the numbers of so many moves.
+        for moves in self.moves.chunks(usize::from(u8::MAX)) {
+            let mut counts = V::of(0);
+            for &cost in moves {
+                counts = counts.count_zeros(V::read(&registers[cost as usize]));
+            }
+            let mut numbers = Costs([0; WIDTH]);
+            counts.write(&mut numbers);
+            for (sum, number) in n_moves.iter_mut().zip(numbers.0) {
+                *sum = sum.saturating_add(u16::from(number));
+            }
+        }
     }
 
     /// Sets the costs of facts.
@@ -191,25 +233,31 @@ impl Program {
         }
     }
 
-    fn run_section(&self, section: &Section, registers: &mut [Costs]) {
+    #[inline(always)]
+    fn run_section<V: Vector>(&self, section: &Section, registers: &mut [Costs]) {
         let mut at = 0;
         for &(start, end) in &section.blocks {
             let (start, end) = (start as usize, end as usize);
-            for step in &section.steps[at..start] {
-                self.run_step(step, registers);
-            }
-            self.run_block(&section.steps[start..end], registers);
+            self.run_once::<V>(&section.steps[at..start], registers);
+            self.run_block::<V>(&section.steps[start..end], registers);
             at = end;
         }
-        for step in &section.steps[at..] {
-            self.run_step(step, registers);
+        self.run_once::<V>(&section.steps[at..], registers);
+    }
+
+    #[inline(always)]
+    fn run_once<V: Vector>(&self, steps: &[Step], registers: &mut [Costs]) {
+        for step in steps {
+            let costs = self.costs_after::<V>(step, registers);
+            costs.write(&mut registers[step.to as usize]);
         }
     }
 
     /// Repeats steps, forwards and backwards in turn, until no cost falls.
-    fn run_block(&self, steps: &[Step], registers: &mut [Costs]) {
+    #[inline(always)]
+    fn run_block<V: Vector>(&self, steps: &[Step], registers: &mut [Costs]) {
         for step in steps {
-            registers[step.to as usize] = [UNREACHABLE; WIDTH];
+            V::of(UNREACHABLE).write(&mut registers[step.to as usize]);
         }
         for pass in 0..MAX_PASSES {
             let mut is_changed = false;
@@ -218,7 +266,10 @@ impl Program {
                     0 => &steps[index],
                     _ => &steps[steps.len() - 1 - index],
                 };
-                is_changed |= self.run_step(step, registers);
+                let costs = self.costs_after::<V>(step, registers);
+                let to = &mut registers[step.to as usize];
+                is_changed |= !costs.equals(V::read(to));
+                costs.write(to);
             }
             if !is_changed {
                 break;
@@ -226,84 +277,17 @@ impl Program {
         }
     }
 
-    /// Returns whether the costs are others than before.
-    #[inline]
-    fn run_step(&self, step: &Step, registers: &mut [Costs]) -> bool {
+    #[inline(always)]
+    fn costs_after<V: Vector>(&self, step: &Step, registers: &[Costs]) -> V {
         let inputs = &self.operands[step.start as usize..step.end as usize];
+        let mut inputs = inputs
+            .iter()
+            .map(|&input| V::read(&registers[input as usize]));
         match step.kind {
-            Kind::Sum => sum(inputs, step.to, registers),
-            Kind::Least => least(inputs, step.to, registers),
-            Kind::Not => not(inputs, step.to, registers),
+            Kind::Sum => inputs.fold(V::of(0), V::plus),
+            Kind::Least => inputs.fold(V::of(UNREACHABLE), V::min),
+            Kind::Not => inputs.next().unwrap_or(V::of(UNREACHABLE)).not(),
         }
-    }
-}
-
-// None of these is inlined: amid other code the compiler takes their vectors apart. Each writes the
-// costs of a register, and returns whether they are others than before.
-
-#[inline(never)]
-fn sum(inputs: &[Register], to: Register, registers: &mut [Costs]) -> bool {
-    with_wide_vectors(
-        #[inline(always)]
-        || {
-            let mut costs = [0u8; WIDTH];
-            for &input in inputs {
-                for (cost, more) in costs.iter_mut().zip(&registers[input as usize]) {
-                    *cost = cost.saturating_add(*more);
-                }
-            }
-            replace(&mut registers[to as usize], &costs)
-        },
-    )
-}
-
-#[inline(never)]
-fn least(inputs: &[Register], to: Register, registers: &mut [Costs]) -> bool {
-    with_wide_vectors(
-        #[inline(always)]
-        || {
-            let mut costs = [UNREACHABLE; WIDTH];
-            for &input in inputs {
-                for (cost, other) in costs.iter_mut().zip(&registers[input as usize]) {
-                    *cost = (*cost).min(*other);
-                }
-            }
-            replace(&mut registers[to as usize], &costs)
-        },
-    )
-}
-
-#[inline(never)]
-fn not(inputs: &[Register], to: Register, registers: &mut [Costs]) -> bool {
-    let input = inputs.first().map_or(NEVER, |&input| input);
-    let costs = registers[input as usize].map(|cost| if cost == 0 { UNREACHABLE } else { 0 });
-    replace(&mut registers[to as usize], &costs)
-}
-
-#[inline(always)]
-fn replace(to: &mut Costs, costs: &Costs) -> bool {
-    let mut changes = 0;
-    for (cost, &now) in to.iter_mut().zip(costs) {
-        changes |= *cost ^ now;
-        *cost = now;
-    }
-    changes != 0
-}
-
-/// Lowers costs to one more than others, where that is less. Returns whether one fell.
-#[inline(never)]
-fn lower(costs: &mut Costs, others: &Costs) -> bool {
-    let before = *costs;
-    for (cost, other) in costs.iter_mut().zip(others) {
-        *cost = (*cost).min(other.saturating_add(1));
-    }
-    *costs != before
-}
-
-#[inline(never)]
-fn count_free(costs: &Costs, counts: &mut [u16; WIDTH]) {
-    for (count, &cost) in counts.iter_mut().zip(costs) {
-        *count = count.saturating_add(u16::from(cost == 0));
     }
 }
 
@@ -327,7 +311,7 @@ const BYTES: [[u8; 8]; 256] = {
 /// Makes the costs unreachable in these lanes, and 0 in all others.
 #[inline]
 fn spread(lanes: u64, costs: &mut Costs) {
-    for (bytes, lanes) in costs.chunks_exact_mut(8).zip(lanes.to_le_bytes()) {
+    for (bytes, lanes) in costs.0.chunks_exact_mut(8).zip(lanes.to_le_bytes()) {
         bytes.copy_from_slice(&BYTES[usize::from(lanes)]);
     }
 }

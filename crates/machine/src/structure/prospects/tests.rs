@@ -189,6 +189,31 @@ fn states_do_not_influence_each_other() {
     });
 }
 
+/// The version for AVX2 is compared where the processor has it.
+#[test]
+fn all_processors_give_the_same_costs() {
+    for name in [
+        "connectFour",
+        "breakthrough",
+        "hex",
+        "pentago",
+        "toadsAndFrogs",
+    ] {
+        let network = own_game(name);
+        let prospects = Prospects::find(&network, &mut budget()).expect("they are small");
+        let played = play(&network, 2, 100);
+        let states = played.iter().flat_map(|it| &it.states);
+        let states: Vec<&[u64]> = states.map(Vec::as_slice).collect();
+        let mut buffer = prospects.buffer();
+        for program in prospects.programs.iter().flatten() {
+            for states in states.chunks(WIDTH) {
+                let portable = program.run_portably(states, &mut buffer.costs);
+                assert_eq!(program.run(states, &mut buffer.costs), portable, "{name}");
+            }
+        }
+    }
+}
+
 #[test]
 fn a_word_has_a_bit_for_each_bound_that_is_met() {
     let network = own_game("ticTacToe");
