@@ -100,8 +100,8 @@ impl Prospects {
         self.programs.len()
     }
 
-    /// The steps and operands of the programs of all roles, each of about a nanosecond for
-    /// [`WIDTH`] states with AVX2.
+    /// The steps and operands of the programs of all roles, each of one to two
+    /// nanoseconds for [`WIDTH`] states with AVX2.
     pub fn size(&self) -> usize {
         let programs = self.programs.iter().flatten();
         programs.map(Program::size).sum()

@@ -199,7 +199,7 @@ impl Program {
     /// Counts the moves that cost nothing.
     #[inline(always)]
     fn count_moves<V: Vector>(&self, registers: &[Costs], n_moves: &mut [u16; WIDTH]) {
-        // A byte has the numbers of so many moves.
+        // Counts are bytes, so that they hold at most 255 moves.
         for moves in self.moves.chunks(usize::from(u8::MAX)) {
             let mut counts = V::of(0);
             for &cost in moves {

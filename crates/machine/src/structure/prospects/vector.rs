@@ -47,34 +47,42 @@ impl Portable {
 }
 
 impl Vector for Portable {
+    #[inline(always)]
     fn read(costs: &Costs) -> Self {
         Self(costs.0)
     }
 
+    #[inline(always)]
     fn write(self, costs: &mut Costs) {
         costs.0 = self.0;
     }
 
+    #[inline(always)]
     fn of(cost: u8) -> Self {
         Self([cost; WIDTH])
     }
 
+    #[inline(always)]
     fn plus(self, other: Self) -> Self {
         self.with(other, u8::saturating_add)
     }
 
+    #[inline(always)]
     fn min(self, other: Self) -> Self {
         self.with(other, u8::min)
     }
 
+    #[inline(always)]
     fn not(self) -> Self {
         self.with(self, |cost, _| if cost == 0 { UNREACHABLE } else { 0 })
     }
 
+    #[inline(always)]
     fn count_zeros(self, other: Self) -> Self {
         self.with(other, |count, cost| count.wrapping_add(u8::from(cost == 0)))
     }
 
+    #[inline(always)]
     fn equals(self, other: Self) -> bool {
         self.0 == other.0
     }
@@ -87,8 +95,8 @@ pub(super) use avx2::Avx2;
 mod avx2 {
     use std::arch::x86_64::{
         __m256i, _mm256_adds_epu8, _mm256_and_si256, _mm256_cmpeq_epi8, _mm256_loadu_si256,
-        _mm256_min_epu8, _mm256_movemask_epi8, _mm256_set1_epi8, _mm256_setzero_si256,
-        _mm256_storeu_si256, _mm256_sub_epi8,
+        _mm256_min_epu8, _mm256_movemask_epi8, _mm256_set1_epi8, _mm256_storeu_si256,
+        _mm256_sub_epi8,
     };
 
     use super::{Costs, Vector};
@@ -96,6 +104,13 @@ mod avx2 {
     /// The version for AVX2. Only code that runs where the processor has AVX2 makes one.
     #[derive(Clone, Copy)]
     pub(in super::super) struct Avx2(__m256i, __m256i);
+
+    impl Avx2 {
+        #[inline(always)]
+        fn with(self, other: Self, of: impl Fn(__m256i, __m256i) -> __m256i) -> Self {
+            Self(of(self.0, other.0), of(self.1, other.1))
+        }
+    }
 
     // SAFETY of all methods: the processor has AVX2, see [`Avx2`]. Loads and stores need no
     // alignment and stay within the 64 bytes of the costs.
@@ -132,47 +147,31 @@ mod avx2 {
         #[inline(always)]
         fn plus(self, other: Self) -> Self {
             // SAFETY: see above.
-            unsafe {
-                Self(
-                    _mm256_adds_epu8(self.0, other.0),
-                    _mm256_adds_epu8(self.1, other.1),
-                )
-            }
+            self.with(other, |cost, other| unsafe {
+                _mm256_adds_epu8(cost, other)
+            })
         }
 
         #[inline(always)]
         fn min(self, other: Self) -> Self {
             // SAFETY: see above.
-            unsafe {
-                Self(
-                    _mm256_min_epu8(self.0, other.0),
-                    _mm256_min_epu8(self.1, other.1),
-                )
-            }
+            self.with(other, |cost, other| unsafe { _mm256_min_epu8(cost, other) })
         }
 
         #[inline(always)]
         fn not(self) -> Self {
             // SAFETY: see above.
-            unsafe {
-                let zero = _mm256_setzero_si256();
-                Self(
-                    _mm256_cmpeq_epi8(self.0, zero),
-                    _mm256_cmpeq_epi8(self.1, zero),
-                )
-            }
+            self.with(Self::of(0), |cost, zero| unsafe {
+                _mm256_cmpeq_epi8(cost, zero)
+            })
         }
 
         #[inline(always)]
         fn count_zeros(self, other: Self) -> Self {
-            let zeros = other.not();
             // SAFETY: see above. Zeros are -1.
-            unsafe {
-                Self(
-                    _mm256_sub_epi8(self.0, zeros.0),
-                    _mm256_sub_epi8(self.1, zeros.1),
-                )
-            }
+            self.with(other.not(), |count, zero| unsafe {
+                _mm256_sub_epi8(count, zero)
+            })
         }
 
         #[inline(always)]

@@ -11,7 +11,6 @@ use crate::search::{Limit, Search, SearchConfig, StopReason};
 use panza_machine::machine::Machine;
 use panza_machine::machine::random::Random;
 use panza_rules::ids::RoleId;
-use panza_sync::clock::thread_cpu_time;
 
 #[test]
 fn a_search_can_be_sent_to_another_thread() {
@@ -360,30 +359,24 @@ fn matching_pennies_and_rock_paper_scissors_have_even_values() {
 
 #[test]
 fn the_deadline_is_kept_in_a_fast_game() {
-    let time = Duration::from_millis(3);
-    let mut worked = Vec::new();
+    let time = Duration::from_millis(1);
+    let mut late = Vec::new();
     let mut iterations = 0;
-    for _ in 0..40 {
+    // Of many runs, since other processes may take the core.
+    let is_kept = (0..400).any(|_| {
         let mut search = Search::new(Game::new(Endless), RoleId(0), config());
-        let (start, before) = (Instant::now(), thread_cpu_time());
+        let start = Instant::now();
         let limit = Limit {
             until: Some(start + time),
             ..Limit::default()
         };
         assert_eq!(search.run(limit), StopReason::Deadline);
-        let (elapsed, after) = (start.elapsed(), thread_cpu_time());
-        assert!(elapsed >= time, "{elapsed:?}");
-        // Other processes may have the core when the time is over.
-        worked.push(
-            after
-                .zip(before)
-                .map_or(elapsed, |(after, before)| after - before),
-        );
+        late.push(start.elapsed().checked_sub(time).expect("not too early"));
         iterations += search.root().iterations;
-    }
+        late.last() < Some(&Duration::from_millis(1))
+    });
     assert!(iterations > 0);
-    let least = worked.iter().min().expect("forty runs");
-    assert!(*least < time + Duration::from_millis(1), "{worked:?}");
+    assert!(is_kept, "{late:?}");
 }
 
 #[test]
