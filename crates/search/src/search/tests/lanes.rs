@@ -6,13 +6,13 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use super::games::{Endless, Game, Nim};
-use super::threads::{check_settled, threaded};
+use super::threads::{check_settled, run_until_in_flight, threaded};
 use super::{config, iterations, mv, self_play, tic_tac_toe};
 use crate::search::pipeline::{Pipeline, Received};
 use crate::search::request::RolloutRequest;
 use crate::search::rollout::RolloutThread;
 use crate::search::worker::Worker;
-use crate::search::{Limit, Search, SearchConfig, StopReason};
+use crate::search::{Search, SearchConfig, StopReason};
 use panza_machine::machine::random::Random;
 use panza_machine::machine::{
     BatchPlayouts, GameInfo, Machine, PlayoutTicket, PlayoutTotals, Reasoner,
@@ -564,12 +564,7 @@ fn stopped_in_flight(machine: &Arc<Wide>) -> Search {
         RoleId(0),
         wide_config(2, 1),
     );
-    let limit = Limit {
-        until: Some(Instant::now() + Duration::from_millis(5)),
-        ..Limit::default()
-    };
-    assert_eq!(search.run(limit), StopReason::Deadline);
-    assert!(search.statistics().in_flight > 0);
+    run_until_in_flight(&mut search);
     search
 }
 

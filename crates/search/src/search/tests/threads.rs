@@ -30,6 +30,20 @@ pub(super) fn check_settled(search: &mut Search) -> SearchStatistics {
     statistics
 }
 
+/// Runs the search until a deadline finds requests in flight. On a busy machine a run may end
+/// before its first request, or after its last answer.
+pub(super) fn run_until_in_flight(search: &mut Search) {
+    let is_in_flight = (0..400).any(|_| {
+        let limit = Limit {
+            until: Some(Instant::now() + Duration::from_millis(5)),
+            ..Limit::default()
+        };
+        assert_eq!(search.run(limit), StopReason::Deadline);
+        search.statistics().in_flight > 0
+    });
+    assert!(is_in_flight, "no request was in flight at any deadline");
+}
+
 #[test]
 fn every_request_is_answered_and_in_flight_returns_to_zero() {
     for (threads, samples) in [(1, 1), (2, 3), (5, 1)] {
@@ -118,18 +132,7 @@ fn the_search_goes_on_when_rollout_threads_panic() {
 fn dropping_a_search_with_requests_in_flight_joins_its_threads() {
     let machine = slow(Endless, Duration::from_millis(1));
     let mut search = Search::new(Arc::clone(&machine), RoleId(0), threaded(3));
-    // On a busy machine a run may end before its first request, or after its last answer.
-    for _ in 0..400 {
-        let limit = Limit {
-            until: Some(Instant::now() + Duration::from_millis(5)),
-            ..Limit::default()
-        };
-        assert_eq!(search.run(limit), StopReason::Deadline);
-        if search.statistics().in_flight > 0 {
-            break;
-        }
-    }
-    assert!(search.statistics().in_flight > 0);
+    run_until_in_flight(&mut search);
     drop(search);
     // Rollout threads hold the machine as long as they live.
     assert_eq!(Arc::strong_count(&machine), 1);
