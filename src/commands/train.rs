@@ -219,11 +219,11 @@ fn object(progress: &Progress, report: &RoundReport, left: Option<Duration>) -> 
 /// A round for people.
 fn line(progress: &Progress, report: &RoundReport) -> String {
     let rate = report.games as f64 / report.play_seconds.max(1e-9);
+    let correlation = report.correlation.map_or("-".into(), |r| format!("{r:.3}"));
     let mut line = format!(
-        "{:7.0} s  {:>11} games  {rate:6.0} games/s  r {:.3}  generation {} ({:+.0} Elo)",
+        "{:7.0} s  {:>11} games  {rate:6.0} games/s  r {correlation:<5}  generation {} ({:+.0} Elo)",
         progress.seconds,
         grouped(progress.games as u64),
-        report.correlation,
         progress.generation,
         progress.elo,
     );

@@ -153,8 +153,9 @@ pub struct RoundReport {
     pub games: usize,
     /// See `games`.
     pub play_seconds: f64,
-    /// Correlation of the newest evaluation with targets of games outside the training.
-    pub correlation: f64,
+    /// Correlation of the newest evaluation with targets of games outside the training. `None` if
+    /// nothing was measured, as in a round that was interrupted.
+    pub correlation: Option<f64>,
     /// The test in progress after it: pairs, and points per game.
     pub pending: Option<(u32, f64)>,
     /// The test that was decided in it, if one was.
@@ -319,7 +320,8 @@ impl<'a> Training<'a> {
         );
         let learned = learned.ok_or("it has too many roles")?;
         let play_seconds = begin.elapsed().as_secs_f64();
-        let correlation = learned.validation.evaluation;
+        let validation = learned.validation;
+        let correlation = (validation.positions > 0).then_some(validation.evaluation);
         self.newest = Some(known(&learned));
         self.progress.games = learned.games;
         self.progress.samples += learned.samples;
