@@ -20,7 +20,7 @@ use panza::ground::Budget;
 use panza::learning::evaluation::Evaluation;
 
 use panza::ids::RoleId;
-use panza::memory::{Kind, Store};
+use panza::memory::{Kind, MOST_NOTE_BYTES, Store};
 use panza::metagame::transfer::{export, import};
 use panza::metagame::{
     GameMemory, RoundPlan, StudyBudget, Training, find_prospects, notes, prior_study, study,
@@ -132,6 +132,26 @@ fn training_goes_on_and_is_known_in_twenty_disguises() {
 }
 
 #[test]
+fn a_game_of_many_facts_is_trained_and_kept() {
+    let mut source = source().to_owned();
+    source += "(init (tick 0)) (<= (next (tick ?m)) (true (tick ?n)) (comes ?n ?m))\n";
+    for number in 0..2_500 {
+        source += &format!("(base (tick {number})) (comes {number} {})\n", number + 1);
+    }
+    source += "(base (tick 2500))\n";
+    let (rules, game) = built(&source);
+    assert!(game.info().facts().unwrap().len() > 2_500);
+    let found = trained(&game);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("memory.db");
+    let (mut memory, _) = GameMemory::open(&path, 10, &rules).unwrap();
+    memory.write(&found).unwrap();
+    let (_, history) = GameMemory::open(&path, 10, &rules).unwrap();
+    let prior = prior_study(game.info(), &history.unwrap(), || find_prospects(&game)).unwrap();
+    assert_eq!(prior.trained.unwrap().generation, 3);
+}
+
+#[test]
 fn a_file_of_another_machine_is_checked() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("memory.db");
@@ -192,7 +212,7 @@ fn a_file_of_another_machine_is_checked() {
             "parameters does not fit",
         ),
         (
-            changed(&|it| it["notes"]["parameters"] = json!("x".repeat(5 << 20))),
+            changed(&|it| it["notes"]["parameters"] = json!("x".repeat(MOST_NOTE_BYTES))),
             "bytes; expected at most",
         ),
     ] {

@@ -18,7 +18,7 @@ use super::{GameRecord, GameSummary, Kind, MemoryError, PastMatch};
 /// Limit on the matches kept of one game.
 pub const MOST_MATCHES: usize = 200;
 /// Limit on a note as JSON, in bytes.
-pub const MOST_NOTE_BYTES: usize = 4 << 20;
+pub const MOST_NOTE_BYTES: usize = 16 << 20;
 /// Limit on an unpacked text.
 const MOST_TEXT_BYTES: u64 = 256 << 20;
 /// Pause between attempts where SQLite does not wait itself.

@@ -22,7 +22,9 @@ use serde_json::{Value, json};
 use super::contest::{Contest, MoveBudget, random_opening};
 use super::history::{GameHistory, term, term_text};
 use super::move_order::move_order;
-use super::notes::{MAX_FACTS, MAX_GAMES, evaluation_note, notes, prior_study, read_evaluation};
+use super::notes::{
+    MAX_GAMES, MAX_TRAINED_FACTS, evaluation_note, prior_study, read_evaluation, study_notes,
+};
 use super::parameters::Parameters;
 use super::sprt::{Hypotheses, PairTally, Verdict, elo};
 use super::structure::{STEPS, Structure};
@@ -67,6 +69,8 @@ const TEST_OPENING: u32 = 6;
 /// Positions of the book, and what may be lacking to an even value there, in points.
 const MAX_OPENINGS: usize = 500;
 const EVEN: f32 = 25.0;
+/// True facts of the positions of the book that are kept, at most.
+const MAX_BOOK_FACTS: usize = 500_000;
 /// Training steps of a game, at most.
 const MAX_LENGTH: u64 = 1 << 16;
 /// Tests that are kept.
@@ -208,8 +212,8 @@ impl<'a> Training<'a> {
         let info = game.info();
         match info.facts() {
             None => return Err("it is played on the prover, which has no evaluation"),
-            Some(facts) if facts.len() > MAX_FACTS => {
-                return Err("it has too many facts for its evaluation to be kept");
+            Some(facts) if facts.len() > MAX_TRAINED_FACTS => {
+                return Err("it has more than 10,000 facts");
             }
             Some(_) => {}
         }
@@ -523,17 +527,24 @@ impl<'a> Training<'a> {
             ..Study::default()
         };
         let facts = info.facts().unwrap_or_default();
-        let openings = self.openings.iter().map(|state| {
+        let openings = self.openings.iter().rev().map(|state| {
             let holds = |&fact: &usize| state[fact / 64] >> (fact % 64) & 1 == 1;
             (0..facts.len()).filter(holds).collect::<Vec<usize>>()
         });
+        let mut n_kept = 0;
+        let kept = openings.take_while(|facts| {
+            n_kept += facts.len();
+            n_kept <= MAX_BOOK_FACTS
+        });
+        let mut openings: Vec<Vec<usize>> = kept.collect();
+        openings.reverse();
         let training = json!({
             "progress": self.progress,
             "newest": evaluation_note(info, &newest.evaluation, newest.games, newest.sums.as_ref()),
             "facts": facts.iter().map(|fact| term(fact)).collect::<Vec<_>>(),
-            "openings": openings.collect::<Vec<_>>(),
+            "openings": openings,
         });
-        let mut found = notes(info, &study);
+        let mut found = study_notes(info, &study, study.evaluation.as_deref());
         found.push((Kind::Training, training));
         Some(found)
     }
