@@ -63,6 +63,8 @@
 //! More programs are in the folders `examples` of the crates: legal moves from rules, playouts of
 //! any game, an analysis of a position, and here a player of one's own behind the server.
 
+#![forbid(unsafe_code)]
+
 pub use panza_arena as arena;
 pub use panza_lsp as lsp;
 pub use panza_machine::{build, machine, propnet, structure};

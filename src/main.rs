@@ -1,5 +1,7 @@
 //! The `panza` program.
 
+#![forbid(unsafe_code)]
+
 use std::process::ExitCode;
 
 use clap::Parser;

@@ -902,6 +902,35 @@ fn study_prints_the_address_of_its_page_and_ends_on_signals() {
 }
 
 #[test]
+fn study_draws_the_board_by_the_file_beside_a_rulesheet() {
+    let folder = tempfile::tempdir().unwrap();
+    let rules = folder.path().join("mine.gdl");
+    let source = std::fs::read_to_string(Path::new(ROOT).join("gdl-games/ticTacToe.gdl")).unwrap();
+    std::fs::write(&rules, source.replace("xplayer", "first")).unwrap();
+    let board = folder.path().join("mine.board.toml");
+    let entry = "[[board]]\nfact = \"cell\"\narguments = 3\ncell = [1, 2]\n\
+        columns = [\"1\", \"2\", \"3\"]\nrows = [\"1\", \"2\", \"3\"]\n\
+        column_names = [\"left\", \"middle\", \"right\"]\n";
+    std::fs::write(&board, entry).unwrap();
+    let arguments = ["study", rules.to_str().unwrap(), "--no-open", "--json"];
+    let (mut child, first, _lines) = started(&arguments);
+    let shown: Value = serde_json::from_str(&first).unwrap();
+    let table = shown["study"].as_str().unwrap().split_once('#').unwrap().1;
+    let mut stream = std::net::TcpStream::connect(shown["listening"].as_str().unwrap()).unwrap();
+    let request = format!("GET /api/tables/{table} HTTP/1.0\r\n\r\n");
+    stream.write_all(request.as_bytes()).unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    assert!(answer.contains("\"middle\""), "{answer}");
+    send(&child, "-INT");
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+
+    std::fs::write(&board, "[[board]]\nfact = 1\n").unwrap();
+    let error = fails(&arguments, 2);
+    assert!(error.contains("expected a string"), "{error}");
+}
+
+#[test]
 fn study_names_the_blunders_of_a_log() {
     let folder = tempfile::tempdir().unwrap();
     let rules = std::fs::read_to_string(Path::new(ROOT).join("gdl-games/ticTacToe.gdl")).unwrap();

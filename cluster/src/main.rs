@@ -9,6 +9,8 @@
 //!
 //! Never uses: a thread of its own for each message, unsafe code.
 
+#![forbid(unsafe_code)]
+
 mod wire;
 mod pool;
 mod worker;

@@ -5,6 +5,8 @@
 //! with proven claims about their moves, the quality of trained evaluations, published games,
 //! fingerprints, and the pages in `docs` that are made of their results.
 
+#![forbid(unsafe_code)]
+
 mod analysis;
 mod children;
 pub mod corpus;

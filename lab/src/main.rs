@@ -1,5 +1,7 @@
 //! The `panza-lab` program, run as `cargo lab`.
 
+#![forbid(unsafe_code)]
+
 use std::process::ExitCode;
 
 use clap::Parser;

@@ -37,7 +37,7 @@ use panza_player::telemetry;
     version,
     about = "A General Game Playing player: serve it, test it, measure it",
     after_help = "GAME is a path to a rulesheet, or the name of a game that `panza games` lists. Files that end in\n\
-        .hrf are in the dialect of Gamemaster, all others in KIF.\n\
+        .hrf are in the dialect of Gamemaster, those in .gdl or .kif in KIF; of others the text decides.\n\
         Exit status: 0 done, 1 done with a finding (rules have errors, a trace disagrees, a match has\n\
         no result), 2 unusable arguments or input, 130 interrupted.\n\n\
         Examples:\n  \
@@ -82,7 +82,7 @@ enum Command {
             program, on this machine only, until Ctrl-C. Its pages are those of panza serve.\n\
             --blunders searches every position of the match, from the last to the first, and names the\n\
             moves after which the value of the role that made them was at least --threshold points lower.\n\
-            Doubtful ones are searched four times as long. Proven values go first.\n\n\
+            Doubtful ones are searched again, up to eight times as long. Proven values go first.\n\n\
             Examples:\n  panza study connectFour\n  panza study logs/MATCH --turn 12\n  \
             panza study logs/MATCH --blunders --ms 500 --json"
     )]
@@ -106,8 +106,8 @@ enum Command {
     Format(format::FormatArguments),
     /// Write a rulesheet in the other dialect: KIF as HRF, or HRF as KIF.
     #[command(
-        after_help = "HRF is the dialect of Gamemaster, of files that end in .hrf; all other rules are KIF. Every game\n\
-            of HRF can be written in KIF, where roles that are not in control have the move noop$. In HRF\n\
+        after_help = "HRF is the dialect of Gamemaster, of files that end in .hrf; .gdl and .kif are KIF, and of other\n\
+            files the beginning of the text decides. Every game of HRF can be written in KIF, where roles that are not in control have the move noop$. In HRF\n\
             one role moves in every state: games with moves at the same time are refused. How roles take\n\
             turns is seen in random games.\n\
             Status 1: the game cannot be written in this dialect.\n\n\

@@ -31,6 +31,8 @@ use panza_rules::ids::MoveId;
 use panza_search::search::SearchConfig;
 use panza_sync::allocator;
 
+/// Limit on the file that describes a board, in bytes.
+const MAX_BOARD: u64 = 1 << 20;
 /// Larger logs are refused.
 const MAX_LOG: u64 = 128 << 20;
 /// Time for building a game, and for the answers of the server.
@@ -138,7 +140,8 @@ fn show(arguments: &StudyArguments, subject: &Subject, output: Output) -> anyhow
     };
     let mut settings = arguments.settings.load([listen])?;
     settings.server.log_listen = None;
-    let opening = opening(arguments, subject);
+    let board = board_beside(&subject.game.sheet)?;
+    let opening = opening(arguments, subject, board.as_deref());
     let failed: Arc<(Notify, Mutex<Option<anyhow::Error>>)> = Arc::default();
     let of_thread = Arc::clone(&failed);
     let opens = !arguments.no_open && !output.is_json();
@@ -169,8 +172,20 @@ fn show(arguments: &StudyArguments, subject: &Subject, output: Output) -> anyhow
     error.map_or(Ok(Outcome::Holds), Err)
 }
 
+/// The file beside a rulesheet that describes its board; `None` where there is none.
+fn board_beside(sheet: &Rulesheet) -> anyhow::Result<Option<String>> {
+    let path = sheet.file.as_ref();
+    let path = path.map(|path| path.with_extension("board.toml"));
+    let Some(path) = path.filter(|path| path.exists()) else {
+        return Ok(None);
+    };
+    let text = String::from_utf8(read_limited(&path, MAX_BOARD)?);
+    let text = text.with_context(|| format!("`{}` is not UTF-8", path.display()))?;
+    Ok(Some(text))
+}
+
 /// What is asked of the server.
-fn opening(arguments: &StudyArguments, subject: &Subject) -> String {
+fn opening(arguments: &StudyArguments, subject: &Subject, board: Option<&str>) -> String {
     let study = subject.log.as_ref().map_or(json!({}), |log| {
         json!({
             "line": log.moves,
@@ -184,6 +199,7 @@ fn opening(arguments: &StudyArguments, subject: &Subject) -> String {
     let asked = json!({
         "name": sheet.name,
         "rules": subject.game.kif_text(),
+        "board": board,
         "seconds": THINKING,
         "study": study,
     });
