@@ -880,14 +880,9 @@ fn serve_prints_its_address_and_ends_on_signals() {
     }
 }
 
-#[test]
-fn study_prints_the_address_of_its_page_and_ends_on_signals() {
-    let arguments = ["study", "ticTacToe", "--no-open", "--json"];
-    let (mut child, first, _lines) = started(&arguments);
-    let shown: Value = serde_json::from_str(&first).unwrap();
-    assert_keys(&shown, &["listening", "study"]);
+/// The table behind the page whose address `panza study` has printed.
+fn studied(shown: &Value) -> String {
     let listening = shown["listening"].as_str().unwrap();
-    assert!(listening.starts_with("127.0.0.1:"), "{listening}");
     let page = format!("http://{listening}/study#");
     let study = shown["study"].as_str().unwrap();
     let table = study.strip_prefix(&page).expect("it names the study");
@@ -896,6 +891,18 @@ fn study_prints_the_address_of_its_page_and_ends_on_signals() {
     stream.write_all(request.as_bytes()).unwrap();
     let mut answer = String::new();
     stream.read_to_string(&mut answer).unwrap();
+    answer
+}
+
+#[test]
+fn study_prints_the_address_of_its_page_and_ends_on_signals() {
+    let arguments = ["study", "ticTacToe", "--no-open", "--json"];
+    let (mut child, first, _lines) = started(&arguments);
+    let shown: Value = serde_json::from_str(&first).unwrap();
+    assert_keys(&shown, &["listening", "study"]);
+    let listening = shown["listening"].as_str().unwrap();
+    assert!(listening.starts_with("127.0.0.1:"), "{listening}");
+    let answer = studied(&shown);
     assert!(answer.contains("\"game\":\"ticTacToe\""), "{answer}");
     send(&child, "-INT");
     assert_eq!(child.wait().unwrap().code(), Some(0));
@@ -915,12 +922,7 @@ fn study_draws_the_board_by_the_file_beside_a_rulesheet() {
     let arguments = ["study", rules.to_str().unwrap(), "--no-open", "--json"];
     let (mut child, first, _lines) = started(&arguments);
     let shown: Value = serde_json::from_str(&first).unwrap();
-    let table = shown["study"].as_str().unwrap().split_once('#').unwrap().1;
-    let mut stream = std::net::TcpStream::connect(shown["listening"].as_str().unwrap()).unwrap();
-    let request = format!("GET /api/tables/{table} HTTP/1.0\r\n\r\n");
-    stream.write_all(request.as_bytes()).unwrap();
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).unwrap();
+    let answer = studied(&shown);
     assert!(answer.contains("\"middle\""), "{answer}");
     send(&child, "-INT");
     assert_eq!(child.wait().unwrap().code(), Some(0));

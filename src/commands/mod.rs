@@ -107,9 +107,9 @@ enum Command {
     /// Write a rulesheet in the other dialect: KIF as HRF, or HRF as KIF.
     #[command(
         after_help = "HRF is the dialect of Gamemaster, of files that end in .hrf; .gdl and .kif are KIF, and of other\n\
-            files the beginning of the text decides. Every game of HRF can be written in KIF, where roles that are not in control have the move noop$. In HRF\n\
-            one role moves in every state: games with moves at the same time are refused. How roles take\n\
-            turns is seen in random games.\n\
+            files the beginning of the text decides. Every game of HRF can be written in KIF, where roles\n\
+            that are not in control have the move noop$. In HRF one role moves in every state: games with\n\
+            moves at the same time are refused. How roles take turns is seen in random games.\n\
             Status 1: the game cannot be written in this dialect.\n\n\
             Examples:\n  panza convert my-game.hrf > my-game.kif\n  panza convert ticTacToe --to hrf"
     )]

@@ -29,10 +29,7 @@ use panza_search::learning::evaluation::{
 };
 
 /// Facts above which evaluations of studies are not stored: their rows would fill the file.
-const MAX_STUDIED_FACTS: usize = 2000;
-/// Facts above which a game is not trained: the notes of a training have some hundred bytes for
-/// each.
-pub(super) const MAX_TRAINED_FACTS: usize = 10_000;
+const MAX_FACTS: usize = 2000;
 /// Training games above which a note is no note of a training.
 pub(super) const MAX_GAMES: usize = 1 << 40;
 
@@ -41,19 +38,19 @@ pub fn notes(info: &dyn GameInfo, study: &Study) -> Vec<(Kind, Value)> {
     if study.generation.is_some() {
         return Vec::new();
     }
-    let is_stored = |evaluation: &&Arc<Evaluation>| evaluation.n_facts() <= MAX_STUDIED_FACTS;
-    let evaluation = study.evaluation.as_ref().filter(is_stored);
-    study_notes(info, study, evaluation.map(|evaluation| &**evaluation))
+    study_notes(info, study, MAX_FACTS)
 }
 
-/// The notes of a study and of its evaluation.
+/// The notes of a study, with its evaluation unless it has more than `max_facts` facts.
 pub(super) fn study_notes(
     info: &dyn GameInfo,
     study: &Study,
-    evaluation: Option<&Evaluation>,
+    max_facts: usize,
 ) -> Vec<(Kind, Value)> {
     let mut notes = vec![(Kind::Parameters, study.to_json())];
-    if let Some(evaluation) = evaluation {
+    if let Some(evaluation) = &study.evaluation
+        && evaluation.n_facts() <= max_facts
+    {
         let note = evaluation_note(info, evaluation, study.games, study.sums.as_ref());
         notes.push((Kind::Evaluation, note));
     }

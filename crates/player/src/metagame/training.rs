@@ -22,9 +22,7 @@ use serde_json::{Value, json};
 use super::contest::{Contest, MoveBudget, random_opening};
 use super::history::{GameHistory, term, term_text};
 use super::move_order::move_order;
-use super::notes::{
-    MAX_GAMES, MAX_TRAINED_FACTS, evaluation_note, prior_study, read_evaluation, study_notes,
-};
+use super::notes::{MAX_GAMES, evaluation_note, prior_study, read_evaluation, study_notes};
 use super::parameters::Parameters;
 use super::sprt::{Hypotheses, PairTally, Verdict, elo};
 use super::structure::{STEPS, Structure};
@@ -45,6 +43,9 @@ use panza_search::learning::{Deadline, Known, Learned, LearningBudget, learn_tog
 use panza_search::search::SearchConfig;
 use panza_sync::budget::Budget;
 
+/// Facts above which a game is not trained: its notes have some hundred bytes for each.
+const MAX_FACTS: usize = 10_000;
+const TOO_MANY_FACTS: &str = "it has more than 10,000 facts";
 /// Time for the structure of the game.
 const STRUCTURE_TIME: Duration = Duration::from_secs(10);
 /// The share of a round for self-play; the rest is for tests and trials.
@@ -212,9 +213,7 @@ impl<'a> Training<'a> {
         let info = game.info();
         match info.facts() {
             None => return Err("it is played on the prover, which has no evaluation"),
-            Some(facts) if facts.len() > MAX_TRAINED_FACTS => {
-                return Err("it has more than 10,000 facts");
-            }
+            Some(facts) if facts.len() > MAX_FACTS => return Err(TOO_MANY_FACTS),
             Some(_) => {}
         }
         let budget = Budget {
@@ -544,7 +543,7 @@ impl<'a> Training<'a> {
             "facts": facts.iter().map(|fact| term(fact)).collect::<Vec<_>>(),
             "openings": openings,
         });
-        let mut found = study_notes(info, &study, study.evaluation.as_deref());
+        let mut found = study_notes(info, &study, MAX_FACTS);
         found.push((Kind::Training, training));
         Some(found)
     }
