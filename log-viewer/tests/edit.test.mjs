@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { after, before, test } from "node:test";
 import { closeBrowser, openBrowser, screenshot, withPage } from "./page.mjs";
-import { play, serve } from "./server.mjs";
+import { serve, startMatch } from "./server.mjs";
 
 const HEXAPAWN = fileURLToPath(new URL("hexapawn.hrf", import.meta.url));
 
@@ -279,13 +279,12 @@ test("files are opened and saved", () =>
 
 test("while a match is played nothing is tried out", () =>
   withPage({}, async (page) => {
-    const match = play(server.address, { startClock: 1, playClock: 2, seed: 1 });
+    const match = await startMatch(server.address, { id: "busy", startClock: 1, playClock: 1 });
     await open(page);
-    await page.waitForFunction(async () => (await (await fetch("/metrics")).text()).includes("panza_busy 1"));
     await page.click("#look");
     await page.waitForFunction(() => /plays a match/.test(document.getElementById("preview-says").textContent));
     await found(page, "No errors and no warnings.");
-    await match;
+    await match.abort();
     await page.click("#look");
     await page.waitForFunction(() => document.getElementById("playouts").textContent !== "");
   }));

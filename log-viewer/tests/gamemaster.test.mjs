@@ -155,7 +155,9 @@ async function withSavedPage(act) {
 
 const MOVES = [3, 2, 4, 1, 5].map((number) => `mark(${number})`);
 const ROLES = ["x", "o"];
-const MATCH = { text: ROW, roles: ROLES, startClock: 3, playClock: 3 };
+/** Most moves are proven and answered at once; a browser on busy cores needs the rest. */
+const CLOCK = 6;
+const MATCH = { text: ROW, roles: ROLES, startClock: CLOCK, playClock: CLOCK };
 
 test("the saved page plays whole matches at another origin", { timeout: 240_000 }, async () => {
   await withSavedPage(async ({ page, context, origin, pages, open }) => {
@@ -167,7 +169,7 @@ test("the saved page plays whole matches at another origin", { timeout: 240_000 
       const own = ROLES[players.indexOf("panza")];
       for (const { role, isLegal, move, took } of turns.filter((turn) => turn.role === own)) {
         assert.ok(isLegal, `${role} answered ${move}`);
-        assert.ok(took <= 3000 - LEFT, `${move} after ${took} ms`);
+        assert.ok(took <= 1000 * CLOCK - LEFT, `${move} after ${took} ms`);
       }
       // Both can draw.
       assert.ok(rewards[players.indexOf("panza")] >= 50, `${rewards}`);
@@ -190,7 +192,7 @@ test("without Panza the page plays legal moves of its own and says so", { timeou
     });
     for (const { isLegal, move, took } of turns.filter((turn) => turn.role === "x")) {
       assert.ok(isLegal, `answered ${move}`);
-      assert.ok(took <= 3000 - LEFT, `${move} after ${took} ms`);
+      assert.ok(took <= 1000 * CLOCK - LEFT, `${move} after ${took} ms`);
     }
     const answers = await page.locator("#turns tr[data-what=play] td:nth-child(5)").allTextContents();
     assert.equal(answers[0], "Panza");

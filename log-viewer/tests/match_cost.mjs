@@ -11,24 +11,18 @@ import { mkdtemp, readFile, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { closeBrowser, openBrowser, withPage } from "./page.mjs";
-import { serve } from "./server.mjs";
+import { serve, startMatch } from "./server.mjs";
 
 const PAIRS = Number(process.argv[2] ?? 4);
 const CLOCK = Number(process.argv[3] ?? 4);
 /** Moves of the player in a match. Fewer than four discs decide nothing. */
 const MOVES = 3;
 const START_CLOCK = 2;
-const COLUMNS = 7;
 /** Threads of a table, and the threads that answer requests. */
 const OF_TABLES = /^(table|planner)/;
 const OF_PAGES = /^tokio/;
 
 const sleep = (seconds) => new Promise((done) => setTimeout(done, 1000 * seconds));
-
-async function send(address, message) {
-  const answer = await fetch(address, { method: "POST", headers: { "Content-Type": "text/acl" }, body: message });
-  return (await answer.text()).trim();
-}
 
 /** The threads of a process; none once it has ended. */
 const tasks = (pid) => readdir(`/proc/${pid}/task`).catch(() => []);
@@ -84,30 +78,19 @@ async function figures(address, id) {
  * Plays a match, and returns what is measured while the player searches for its first move and for
  * the later ones.
  */
-async function match(server, id, rules) {
+async function match(server, id) {
   const { address } = server;
-  const ready = await send(address, `( START ${id} red (${rules}) ${START_CLOCK} ${CLOCK} )`);
-  if (ready !== "ready") throw new Error(`START is answered by ${ready}`);
+  const played = await startMatch(address, { id, startClock: START_CLOCK, playClock: CLOCK });
   const before = await threads(server.pid);
   const browserBefore = await browserTime(server);
-  const heights = new Array(COLUMNS).fill(0);
-  const fall = (move) => (heights[Number(/\d+/.exec(move)[0]) - 1] += 1);
-  let moves = "nil";
-  for (let made = 0; made < MOVES; made += 1) {
-    const own = await send(address, `( PLAY ${id} ${moves} )`);
-    fall(own);
-    await send(address, `( PLAY ${id} (${own} noop) )`);
-    const other = `(drop ${heights.indexOf(Math.min(...heights)) + 1})`;
-    fall(other);
-    moves = `(noop ${other})`;
-  }
+  for (let step = 0; step < 2 * MOVES; step += 1) await played.turn();
   const times = new Map();
   for (const [thread, { name, time }] of await threads(server.pid)) {
     const took = time - (before.get(thread)?.time ?? 0);
     times.set(name, (times.get(name) ?? 0) + took);
   }
   const browser = (await browserTime(server)) - browserBefore;
-  await send(address, `( STOP ${id} ${moves} )`);
+  await played.stop();
   // The last line of figures is written by a thread of its own.
   await sleep(0.5);
   const rows = (await figures(address, id)).filter(({ at_seconds: at }) => Number(at) > START_CLOCK);
@@ -134,11 +117,10 @@ function median(values) {
 }
 
 async function main(server, page, other) {
-  const rules = (await (await fetch(`${server.address}/api/games/connectFour`)).text()).replaceAll(/;.*$/gm, "");
-  await match(server, "warm", rules);
+  await match(server, "warm");
   const pairs = [];
   for (let pair = 0; pair < PAIRS; pair += 1) {
-    const without = await match(server, `a${pair}`, rules);
+    const without = await match(server, `a${pair}`);
     await page.goto(`${server.address}/study`);
     await page.click('[data-game="connectFour"]');
     await page.waitForFunction(() => document.querySelectorAll("#thoughts tbody tr").length > 0);
@@ -146,7 +128,7 @@ async function main(server, page, other) {
     await other.selectOption("#people", "none");
     await other.click('[data-game="breakthrough"]');
     await other.waitForFunction(() => /by search/.test(document.getElementById("says").textContent));
-    const beside = await match(server, `b${pair}`, rules);
+    const beside = await match(server, `b${pair}`);
     for (const [place, { times, browser, rate }] of [without, beside].entries()) {
       const named = [...times].filter(([, time]) => time >= 0.1).sort((one, two) => two[1] - one[1]);
       const shown = named.map(([name, time]) => `${name} ${time.toFixed(1)}`).join(", ");

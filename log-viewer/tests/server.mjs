@@ -1,4 +1,5 @@
-// Starts the player's server and plays matches on it, for the tests that need a real one.
+// Starts the player's server and plays matches on it, for the tests that need a real one. Some matches are played by
+// the clock, others go on when a test says so: what such a test shows does not depend on how fast a page opens.
 
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
@@ -70,4 +71,64 @@ export function play(address, { game = "connectFour", opponents = 1, startClock,
     child.once("exit", (code) => (code === 0 ? done() : fail(new Error(`the match ended with status ${code}`))));
     child.once("error", fail);
   });
+}
+
+/** The board of connectFour in `gdl-games`, and the directions of its lines. */
+const COLUMNS = 8;
+const ROWS = 6;
+const DIRECTIONS = [
+  [1, 0],
+  [0, 1],
+  [1, 1],
+  [1, -1],
+];
+const IN_A_LINE = 4;
+
+async function send(address, message) {
+  const answer = await fetch(address, { method: "POST", headers: { "Content-Type": "text/acl" }, body: message });
+  return (await answer.text()).trim();
+}
+
+/** Whether the disc on top of a column ends a line of four of its colour. */
+function isLine(columns, column) {
+  const row = columns[column].length - 1;
+  const colour = columns[column][row];
+  const reach = (x, y) => {
+    let steps = 0;
+    while (columns[column + (steps + 1) * x]?.[row + (steps + 1) * y] === colour) steps += 1;
+    return steps;
+  };
+  return DIRECTIONS.some(([x, y]) => reach(x, y) + 1 + reach(-x, -y) >= IN_A_LINE);
+}
+
+/**
+ * Starts a match of connectFour in which Panza is red and goes first, and resolves when Panza is ready. It goes on by
+ * `turn()`, a move of one role, until `isOver()`; black puts each disc into the lowest column. `stop()` and `abort()`
+ * end it.
+ */
+export async function startMatch(address, { id, startClock, playClock }) {
+  const rules = (await (await fetch(`${address}/api/games/connectFour`)).text()).replaceAll(/;.*$/gm, "");
+  const ready = await send(address, `( START ${id} red (${rules}) ${startClock} ${playClock} )`);
+  if (ready !== "ready") throw new Error(`START is answered by ${ready}`);
+  const columns = Array.from({ length: COLUMNS }, () => []);
+  let discs = 0;
+  let isOver = false;
+  let moves = "nil";
+  return {
+    isOver: () => isOver,
+    turn: async () => {
+      const answer = await send(address, `( PLAY ${id} ${moves} )`);
+      const isRed = discs % 2 === 0;
+      const lowest = columns.reduce((best, { length }, place) => (length < columns[best].length ? place : best), 0);
+      const column = isRed ? Number(/^\(\s*drop (\d)\s*\)$/.exec(answer)?.[1]) - 1 : lowest;
+      if (!(columns[column]?.length < ROWS)) throw new Error(`PLAY is answered by ${answer}`);
+      columns[column].push(isRed ? "red" : "black");
+      discs += 1;
+      isOver = isLine(columns, column) || discs === COLUMNS * ROWS;
+      const drop = `(drop ${column + 1})`;
+      moves = isRed ? `(${drop} noop)` : `(noop ${drop})`;
+    },
+    stop: () => send(address, `( STOP ${id} ${moves} )`),
+    abort: () => send(address, `( ABORT ${id} )`),
+  };
 }

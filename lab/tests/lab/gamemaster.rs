@@ -1,6 +1,9 @@
 //! Recorded playouts of Stanford's Gamemaster, against the prover and the built machines.
 
+use std::num::NonZero;
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use panza_lab::gamemaster::{examine, sheets};
 
@@ -25,17 +28,30 @@ fn gamemaster_games_agree_with_their_traces_on_the_prover_and_on_networks() {
         return println!("no folder {}", folder.display());
     }
     let only = std::env::var("PANZA_GAMEMASTER_ONLY").ok();
-    let (mut n_games, mut without_network, mut faults) = (0, 0, Vec::new());
-    for (game, sheet) in sheets(&folder).expect("the rulesheets are there") {
-        if only.as_ref().is_some_and(|only| *only != sheet) {
-            continue;
+    let sheets: Vec<(String, String)> = sheets(&folder)
+        .expect("the rulesheets are there")
+        .into_iter()
+        .filter(|(_, sheet)| only.as_ref().is_none_or(|only| only == sheet))
+        .collect();
+    let (next, examined) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+    let examine_some = || {
+        while let Some((game, sheet)) = sheets.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let found = examine(&folder, (game, sheet), 0.0).expect("the files can be read");
+            println!("{sheet}: {} states, {:?}", found.states, found.network);
+            examined.lock().unwrap().push((game == sheet, sheet, found));
         }
-        let found = examine(&folder, (&game, &sheet), 0.0).expect("the files can be read");
-        if game == sheet {
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..std::thread::available_parallelism().map_or(1, NonZero::get) {
+            scope.spawn(examine_some);
+        }
+    });
+    let (mut n_games, mut without_network, mut faults) = (0, 0, Vec::new());
+    for (is_game, sheet, found) in examined.into_inner().unwrap() {
+        if is_game {
             n_games += 1;
             without_network += usize::from(found.network.is_err());
         }
-        println!("{sheet}: {} states, {:?}", found.states, found.network);
         faults.extend(found.faults.iter().map(|fault| format!("{sheet}: {fault}")));
     }
     println!("{n_games} games, {without_network} without a network");
