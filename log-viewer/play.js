@@ -148,7 +148,9 @@ class TablePage {
       if (view.phase === "building") {
         return view.waits ? "Waiting for a match: the game is opened once Panza has played it." : "Panza reads the rules …";
       }
-      if (view.phase === "training") return "Panza trains …";
+      if (view.phase === "training") {
+        return view.waits ? "Waiting for a match: training begins again once Panza has played it." : "Panza trains …";
+      }
       if (view.phase === "failed") return "This game cannot go on.";
       if (view.resigned !== null) return `${view.resigned} has resigned.`;
       if (view.phase === "over") return `The game is over: ${this.result()}`;

@@ -6,6 +6,7 @@
 //! Invariant: a search is at the present state, or is dropped.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use crossbeam::channel::{Receiver, RecvTimeoutError, TryRecvError};
@@ -86,28 +87,31 @@ impl Host {
         }
     }
 
-    /// Studies the game for the time that was asked for, unless a match begins.
+    /// Studies the game for the time that was asked for, while no match runs. It begins again where
+    /// a match cut it off.
     fn train(&mut self, game: &mut Game, is_busy: &(impl Fn() -> bool + Sync)) {
         let time = self.opened.training;
-        if time.is_zero() || is_busy() {
-            return;
-        }
-        self.view.phase = Phase::Training;
-        self.publish();
-        let studied = self.unless_busy(is_busy, |cancelled| {
-            let budget = StudyBudget {
-                learning: true,
-                ..StudyBudget::from_now(&self.settings.metagame, time, cancelled)
-            };
-            // Without training the game can be played too.
-            let study = || study(&game.built, None, &game.config, &budget);
-            catch_unwind(AssertUnwindSafe(study)).ok()
-        });
-        if let Some(study) = studied {
-            if let Some(record) = &game.record {
-                record.studied(&study.to_json());
+        while !time.is_zero() && self.wait_for_matches(is_busy) {
+            self.view.phase = Phase::Training;
+            self.publish();
+            let trained = self.unless_busy(is_busy, |cancelled| {
+                let budget = StudyBudget {
+                    learning: true,
+                    ..StudyBudget::from_now(&self.settings.metagame, time, cancelled)
+                };
+                // Without training the game can be played too.
+                let study = || study(&game.built, None, &game.config, &budget);
+                let studied = catch_unwind(AssertUnwindSafe(study)).ok();
+                (!cancelled.load(Ordering::Acquire)).then_some(studied)
+            });
+            let Some(studied) = trained else { continue };
+            if let Some(study) = studied {
+                if let Some(record) = &game.record {
+                    record.studied(&study.to_json());
+                }
+                game.config = study.apply(&game.config);
             }
-            game.config = study.apply(&game.config);
+            return;
         }
     }
 

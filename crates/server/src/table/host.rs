@@ -160,7 +160,7 @@ impl Host {
     }
 
     /// Waits until no match runs. Returns whether the table is still wanted then.
-    fn wait_for_matches(&mut self, is_busy: &impl Fn() -> bool) -> bool {
+    pub fn wait_for_matches(&mut self, is_busy: &impl Fn() -> bool) -> bool {
         loop {
             if self.together.is_closed() || self.shown.is_idle() {
                 return false;

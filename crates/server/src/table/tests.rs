@@ -291,6 +291,22 @@ fn wait_until(holds: impl Fn() -> bool) {
     }
 }
 
+#[test]
+fn training_that_a_match_cuts_off_begins_again() {
+    let tables = tables();
+    let trained = Setting {
+        training: Duration::from_secs(600),
+        ..setting("connectFour", People::Place(0))
+    };
+    let table = tables.open(trained).unwrap();
+    let trains = |view: &View| view.phase == Phase::Training && !view.waits;
+    wait(&tables, &table, trains);
+    begin_match(&tables);
+    wait(&tables, &table, |view| view.waits);
+    end_match(&tables);
+    wait(&tables, &table, trains);
+}
+
 /// Longer than anything that a table does without being asked.
 const QUIET: Duration = Duration::from_millis(800);
 
