@@ -1,7 +1,7 @@
 // The pages in a real browser, served by the player itself: the list, a live match, stored ones, logs opened by
-// themselves, damage, strangers' words, narrow and dark screens. No page may write an error to the console. Times are
-// printed and decide nothing. Where `$SCREENSHOTS` names a folder, screenshots are left there for people to look at;
-// otherwise none are taken, since no test reads them and a browser on busy cores can take minutes for one.
+// themselves, damage, strangers' words, narrow and dark screens. No page may write an error to the console. Where
+// `$SCREENSHOTS` names a folder, screenshots are left there for people to look at; otherwise none are taken, since no
+// test reads them and a browser on busy cores can take minutes for one.
 
 import assert from "node:assert/strict";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
@@ -548,7 +548,7 @@ test("without plotly.js the rest of the page works", () =>
     assert.match(await page.locator("#charts").innerText(), /charts are not here/);
   }));
 
-test("a match of an hour opens with all its samples", (context) =>
+test("a match of an hour opens fast", (context) =>
   withPage({}, async (page) => {
     const times = [];
     for (let round = 0; round < 3; round += 1) {
@@ -563,6 +563,8 @@ test("a match of an hour opens with all its samples", (context) =>
     assert.ok(samples >= 3600);
     assert.equal((await points(page, "speed"))["Iterations/s"], samples);
     context.diagnostic(`board and first chart of ${samples} samples after ${times.join(", ")} ms`);
+    // The aim is 2 s; a machine that does other things too gets more.
+    assert.ok(Math.min(...times) < 6000, times.join());
   }));
 
 test("ten thousand stored matches are listed", async (context) => {
@@ -591,6 +593,7 @@ test("ten thousand stored matches are listed", async (context) => {
     });
     const page = times.pop();
     context.diagnostic(`10,000 matches: answers after ${times.join(", ")} ms, the page after ${page} ms`);
+    assert.ok(Math.min(...times) < 3000, times.join());
   } finally {
     await many.stop();
   }
