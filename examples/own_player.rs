@@ -13,14 +13,13 @@
 use std::error::Error;
 use std::sync::Arc;
 
-use panza::build::{self, BuildBudget, BuiltGame};
-use panza::config::Settings;
-use panza::gdl::Rules;
-use panza::ids::{Id, MoveId, RoleId};
-use panza::machine::random::Random;
-use panza::machine::{Expander, GameInfo, Machine, PlayoutEnd, Reasoner};
-use panza::player::GameBuilders;
-use panza::server;
+use panza_config::Settings;
+use panza_game::{BuildBudget, BuiltGame};
+use panza_gdl::Rules;
+use panza_gdl::ids::{Id, MoveId, RoleId};
+use panza_machine::{Expander, GameInfo, Machine, PlayoutEnd, Reasoner};
+use panza_player::GameBuilders;
+use panza_sync::random::Random;
 
 /// One move in so many is drawn at random.
 const EXPLORATION: u32 = 5;
@@ -143,7 +142,7 @@ impl Reasoner for MastReasoner {
 }
 
 fn build_mast(rules: &Rules, budget: &BuildBudget) -> Result<BuiltGame, String> {
-    let game = build::build(rules, budget)?;
+    let game = panza_game::build(rules, budget)?;
     let machine: Arc<dyn Machine> = Arc::new(MastMachine(game.machine));
     // Without the network and the factors of the game nothing is learned, and it is searched whole.
     Ok(BuiltGame::from(machine))
@@ -160,7 +159,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let shutdown = async {
         let _ = tokio::signal::ctrl_c().await;
     };
-    let announce = |listens: server::Listening| println!("http://{}", listens.address);
-    server::serve(&settings, builders, shutdown, announce).await?;
+    let announce = |listens: panza_server::Listening| println!("http://{}", listens.address);
+    panza_server::serve(&settings, builders, shutdown, announce).await?;
     Ok(())
 }

@@ -2,27 +2,30 @@
 //! state machines, a search, and a server that plays matches with them.
 //!
 //! ```text
-//!  GDL text ──▶ gdl ──▶ ground ──▶ propnet ──▶ machine ──▶ search ──▶ player ◀──▶ server ◀── HTTP
-//!               parse    atoms &    gates &     counter     graph &    match       GGP protocol
-//!               check    rules      passes      & lanes     pipeline   clocks
-//!                 │                    │           │           │          │
-//!                 │                    └─ structure ┴─ build ──┴ metagame └──▶ telemetry
-//!                 └──▶ prover (oracle, referee, fallback)
+//!  GDL text ─▶ gdl ─▶ ground ─▶ propnet ─▶ machine ─▶ game ─▶ search ─▶ player ◀─▶ server ◀── HTTP
+//!  HRF         hrf    atoms &   gates &     counter    rules   graph     match      GGP protocol
+//!              ide    rules     passes      + lanes    to a    planner   clocks
+//!               │                  │                   game      │         │
+//!               └▶ prover          └▶ analysis ─▶ learning ─▶ metagame     └▶ web ─▶ pages
+//!                  (oracle, fallback)             memory         telemetry
 //! ```
 //!
 //! This library exports the crates of the project under one name, in reading order:
 //!
-//! | crate | modules |
+//! | crate | holds |
 //! |---|---|
-//! | `panza_sync` | [`sync`] the ring between threads, stopping, pinning; [`budget`] deadlines, memory limits, flags |
-//! | `panza_rules` | [`ids`] typed indices; [`gdl`] text to checked rules; [`prover`] the reference reasoner; [`ground`] rules without variables |
-//! | `panza_machine` | [`propnet`] a game as a network of gates; [`machine`] engines that run it; [`structure`] what is found in a network; [`build`] rules to a game |
-//! | `panza_search` | [`search`] Monte Carlo search with proofs; [`planner`] plans for games of one player; [`learning`] evaluations; [`statistics`] random games |
-//! | `panza_player` | [`config`] settings; [`telemetry`] logs and figures; [`memory`] records between matches; [`metagame`] the study of a game; [`player`] one match |
-//! | `panza_server` | [`gamemaster`] the messages of Gamemaster; [`games`] rulesheets inside the program; [`table`] games between people and Panza; [`preview`] a look at rules; [`server`] the GGP protocol, and pages |
-//! | `panza_sokoban` | [`sokoban`] levels, solutions, solvers |
-//! | `panza_lsp` | [`lsp`] the language server for rulesheets |
-//! | `panza_arena` | [`arena`] the game manager, tournaments |
+//! | [`sync`] | the ring between threads, stopping, pinning, deadlines and memory limits |
+//! | [`gdl`], [`hrf`], [`ide`] | text to checked rules; the other dialect; what editors ask |
+//! | [`prover`], [`ground`] | the reference reasoner; rules without variables |
+//! | [`propnet`], [`machine`] | a game as a network of gates; engines that run it |
+//! | [`analysis`], [`game`] | what is found in a network; rules to a game |
+//! | [`search`], [`planner`], [`learning`] | Monte Carlo search with proofs; plans for games of one player; evaluations |
+//! | [`memory`], [`metagame`] | records between matches; the study of a game |
+//! | [`player`], [`telemetry`] | one match; logs and figures |
+//! | [`web`], [`server`] | what a browser is told; the GGP protocol, and pages |
+//! | [`cli`], [`referee`] | what commands share; the game manager, tournaments |
+//! | [`config`], [`gdl_games`], [`log_viewer`] | settings; rulesheets and pages inside the program |
+//! | [`sokoban`] | levels, solutions, solvers |
 //!
 //! [`commands`] has the subcommands of `panza`.
 //!
@@ -31,8 +34,9 @@
 //! ```
 //! use std::time::{Duration, Instant};
 //!
-//! use panza::build::{self, BuildBudget};
-//! use panza::machine::{PlayoutTotals, random::Random};
+//! use panza::game::{self, BuildBudget};
+//! use panza::machine::PlayoutTotals;
+//! use panza::sync::random::Random;
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let text = std::fs::read_to_string("gdl-games/ticTacToe.gdl")?;
@@ -43,10 +47,10 @@
 //!     memory: 1 << 30,
 //!     cancelled: Default::default(),
 //! };
-//! let game = build::build(&rules, &budget)?;
+//! let built = game::build(&rules, &budget)?;
 //!
-//! let initial = game.machine.initial_state();
-//! let lanes = game.machine.playouts(&mut Random::new(1), 1_000);
+//! let initial = built.machine.initial_state();
+//! let lanes = built.machine.playouts(&mut Random::new(1), 1_000);
 //! let mut lanes = lanes.expect("lanes are the fastest engine for tic-tac-toe");
 //! lanes.submit(&initial, 1_000_000);
 //! let mut tally = PlayoutTotals::default();
@@ -65,14 +69,30 @@
 
 #![forbid(unsafe_code)]
 
-pub use panza_arena as arena;
-pub use panza_lsp as lsp;
-pub use panza_machine::{build, machine, propnet, structure};
-pub use panza_player::{config, memory, metagame, player, telemetry};
-pub use panza_rules::{gdl, ground, ids, prover};
-pub use panza_search::{learning, planner, search, statistics};
-pub use panza_server::{gamemaster, games, preview, server, table};
+pub use panza_analysis as analysis;
+pub use panza_cli as cli;
+pub use panza_config as config;
+pub use panza_game as game;
+pub use panza_gdl as gdl;
+pub use panza_gdl_games as gdl_games;
+pub use panza_ground as ground;
+pub use panza_hrf as hrf;
+pub use panza_ide as ide;
+pub use panza_learning as learning;
+pub use panza_log_viewer as log_viewer;
+pub use panza_machine as machine;
+pub use panza_memory as memory;
+pub use panza_metagame as metagame;
+pub use panza_planner as planner;
+pub use panza_player as player;
+pub use panza_propnet as propnet;
+pub use panza_prover as prover;
+pub use panza_referee as referee;
+pub use panza_search as search;
+pub use panza_server as server;
 pub use panza_sokoban as sokoban;
-pub use panza_sync::{self as sync, budget};
+pub use panza_sync as sync;
+pub use panza_telemetry as telemetry;
+pub use panza_web as web;
 
 pub mod commands;

@@ -8,5 +8,5 @@ use clap::Parser;
 use panza::commands;
 
 fn main() -> ExitCode {
-    panza_arena::outcome::exit_code(commands::run(&commands::Arguments::parse()))
+    panza_cli::outcome::exit_code(commands::run(&commands::Arguments::parse()))
 }

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use panza::memory::Store;
-use panza::structure::signature;
+use panza_analysis::signature;
+use panza_memory::Store;
 use serde_json::Value;
 
 use crate::ROOT;
@@ -1161,7 +1161,7 @@ fn a_match_writes_memory_only_where_settings_say_so() {
             scope.spawn(|| play(&["--games", "3", "--set", "memory.enabled=true"]));
         }
     });
-    let (rules, _) = panza::gdl::load(&std::fs::read_to_string(game).unwrap());
+    let (rules, _) = panza_gdl::load(&std::fs::read_to_string(game).unwrap());
     let signature = signature::signature(&rules, signature::WORK).to_string();
     let mut store = Store::open(&memory, 10, Duration::from_secs(20)).unwrap();
     let known = store.read(&signature).unwrap().expect("it was played");

@@ -3,16 +3,16 @@
 
 use std::sync::Arc;
 
-use panza::arena::engine_choice::build_machine;
-use panza::arena::game_source::Game;
-use panza::build::{self, PlayoutPolicy};
-use panza::gdl::{self, Rules};
-use panza::ground::Budget;
-use panza::ids::{MoveId, RoleId};
-use panza::machine::lanes::gang::GangLayout;
-use panza::machine::lanes::interpret::Features;
-use panza::machine::random::Random;
-use panza::machine::{BatchPlayouts, Machine, PlayoutTotals, Reasoner};
+use panza_cli::engine_choice::build_machine;
+use panza_cli::game_source::Game;
+use panza_game::PlayoutPolicy;
+use panza_gdl::Rules;
+use panza_gdl::ids::{MoveId, RoleId};
+use panza_ground::Budget;
+use panza_machine::lanes::gang::GangLayout;
+use panza_machine::lanes::interpret::Features;
+use panza_machine::{BatchPlayouts, Machine, PlayoutTotals, Reasoner};
+use panza_sync::random::Random;
 
 /// Playouts of the slow twin.
 const PLAYOUTS: u32 = 300;
@@ -123,7 +123,7 @@ impl Lanes {
     fn new(rules: &Rules) -> Self {
         let machine = build_machine(rules).expect("it has a network");
         let budget = Budget::generous();
-        let compiled = build::compile(rules, budget).expect("it has a network");
+        let compiled = panza_game::compile(rules, budget).expect("it has a network");
         let programs = |policy| compiled.lanes.programs(budget, policy);
         let even = programs(PlayoutPolicy::Uniform).expect("it fits lanes");
         let programs = programs(PlayoutPolicy::Decisive).expect("it fits lanes");
@@ -139,7 +139,7 @@ impl Lanes {
 
     /// The game of a rulesheet without faults.
     fn of_text(text: &str) -> Self {
-        let (rules, faults) = gdl::load(text);
+        let (rules, faults) = panza_gdl::load(text);
         assert!(faults.is_empty(), "{faults:?}");
         Self::new(&rules)
     }

@@ -5,7 +5,7 @@
 //! moves are compared. The network is tested without passes, with every pass, with each pass alone,
 //! in phases, each counted and specialised, and by lanes.
 
-use panza::games::EMBEDDED;
+use panza_gdl_games::EMBEDDED;
 
 #[path = "engines/phases.rs"]
 mod phases;

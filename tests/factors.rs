@@ -2,10 +2,10 @@
 
 use std::time::{Duration, Instant};
 
-use panza::games::EMBEDDED;
-use panza::ground::{self, Budget};
-use panza::propnet::{self, Network};
-use panza::structure::factors::{Factors, factors};
+use panza_analysis::factors::{Factors, factors};
+use panza_gdl_games::EMBEDDED;
+use panza_ground::Budget;
+use panza_propnet::Network;
 
 use crate::support::corpus::corpus;
 
@@ -17,13 +17,13 @@ const BUILT_WITHIN: Duration = Duration::from_secs(2);
 
 /// The network of some rules, before passes; nothing where it takes too long.
 fn network_of(text: &str) -> Option<Network> {
-    let rules = panza::gdl::load(text).0;
+    let rules = panza_gdl::load(text).0;
     let limits = Budget {
         until: Some(Instant::now() + BUILT_WITHIN),
         ..Budget::generous()
     };
-    let program = ground::ground(&rules, limits).ok()?;
-    propnet::build(&program, limits).ok()
+    let program = panza_ground::ground(&rules, limits).ok()?;
+    panza_propnet::build(&program, limits).ok()
 }
 
 fn relevant(found: &Factors) -> usize {

@@ -11,7 +11,7 @@ use std::sync::Once;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use panza::machine::random::Random;
+use panza_sync::random::Random;
 use targets::mutate::{below, mutate};
 use targets::{SERVER_THREAD, TARGETS, Target};
 
@@ -113,7 +113,7 @@ fn rulesheets() {
         if case % 2 == 0 {
             close(&mut text);
         }
-        let is_sound = panza::gdl::format::format(&text).is_ok();
+        let is_sound = panza_gdl::format::format(&text).is_ok();
         laid_out.set(laid_out.get() + usize::from(is_sound));
         text.into_bytes()
     });

@@ -1,26 +1,20 @@
-//! The glossary of ARCHITECTURE.md and the code use the same terms.
+//! The glossary of `docs/glossary.md` and the code use the same terms.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::support::source::source_folders;
+use crate::support::source::crates;
 
 /// A row of the glossary.
 struct Entry {
     term: String,
-    /// Paths of modules, such as `search::graph`; those of the lab begin with `lab`.
+    /// Paths of modules, such as `search::graph`: the name of a crate, or `lab`, and modules in it.
     modules: Vec<String>,
 }
 
-/// The rows of the tables under the heading 'Glossary': term, meaning, modules.
+/// The rows of the tables of the page: term, meaning, modules.
 fn glossary(page: &str) -> Vec<Entry> {
-    let (_, section) = page
-        .split_once("\n## Glossary\n")
-        .expect("there is a glossary");
-    let section = section
-        .split_once("\n## ")
-        .map_or(section, |(section, _)| section);
-    let rows = section.lines().filter(|line| line.starts_with("| "));
+    let rows = page.lines().filter(|line| line.starts_with("| "));
     rows.filter(|line| !line.starts_with("| term |"))
         .map(|line| {
             let cells: Vec<&str> = line.trim_matches('|').split(" | ").map(str::trim).collect();
@@ -85,19 +79,15 @@ fn contains(words: &[String], term: &[String]) -> bool {
 fn files_of(module: &str) -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let inner = module.replace("::", "/");
-    // A crate by its name, or a module of any crate.
-    let mut paths: Vec<PathBuf> = source_folders()
-        .iter()
-        .map(|source| root.join(source).join(&inner))
-        .collect();
-    if let Some((name, inner)) = inner.split_once('/') {
-        if name == "lab" {
-            paths.push(root.join("lab/src").join(inner));
-        }
-        paths.push(root.join("crates").join(name).join("src").join(inner));
-    } else {
-        paths.push(root.join("crates").join(&inner).join("src"));
-    }
+    let (name, inner) = inner.split_once('/').unwrap_or((&inner, ""));
+    let folder = match name {
+        "lab" => Some("lab".to_string()),
+        _ => crates().remove(name),
+    };
+    let Some(folder) = folder else {
+        return Vec::new();
+    };
+    let paths = vec![root.join(folder).join("src").join(inner)];
     let mut files: Vec<PathBuf> = paths.iter().map(|path| path.with_extension("rs")).collect();
     let mut folders = paths;
     while let Some(folder) = folders.pop() {
@@ -116,8 +106,8 @@ fn files_of(module: &str) -> Vec<PathBuf> {
 
 #[test]
 fn every_term_of_the_glossary_occurs_in_its_modules() {
-    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("ARCHITECTURE.md");
-    let page = fs::read_to_string(page).expect("ARCHITECTURE.md can be read");
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/glossary.md");
+    let page = fs::read_to_string(page).expect("the glossary can be read");
     let entries = glossary(&page);
     assert!(entries.len() >= 80, "only {} terms", entries.len());
     let mut faults = Vec::new();

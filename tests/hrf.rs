@@ -2,13 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use panza::arena::game_source::{EMBEDDED, Game, Rulesheet};
-use panza::arena::turns::find_turns;
-use panza::gdl::hrf::names::NOOP;
-use panza::gdl::{Rules, Severity, Term, hrf};
-use panza::ids::{Id, RoleId, TermId};
-use panza::machine::random::Random;
-use panza::prover::{Prover, State};
+use panza_cli::game_source::{EMBEDDED, Game, Rulesheet};
+use panza_game::turns::find_turns;
+use panza_gdl::ids::{Id, RoleId, TermId};
+use panza_gdl::{Rules, Severity, Term};
+use panza_hrf::names::NOOP;
+use panza_prover::{Prover, State};
+use panza_sync::random::Random;
 
 /// Games that HRF cannot have: roles move at the same time, or one draws its moves.
 const REFUSED: [&str; 6] = [
@@ -127,7 +127,7 @@ fn our_own_games_play_the_same_in_hrf_where_one_role_moves() {
                 continue;
             }
         };
-        let text = match hrf::write(&game.rules, &turns) {
+        let text = match panza_hrf::write(&game.rules, &turns) {
             Ok(text) => text,
             Err(faults) => {
                 println!("{name}: {}", faults[0].message);
@@ -135,8 +135,8 @@ fn our_own_games_play_the_same_in_hrf_where_one_role_moves() {
                 continue;
             }
         };
-        assert_eq!(hrf::format(&text).as_ref(), Ok(&text), "{name}");
-        let (rules, faults) = hrf::load(&text);
+        assert_eq!(panza_hrf::format(&text).as_ref(), Ok(&text), "{name}");
+        let (rules, faults) = panza_hrf::load(&text);
         let error = faults
             .iter()
             .find(|fault| fault.severity == Severity::Error);

@@ -4,16 +4,18 @@
 //! Which crate may import which is in the manifests. Test modules may import anything.
 
 use crate::support::imports::{declarations, module_path, references};
-use crate::support::source::{Token, rust_files, source_folders, tokens, without_tests};
+use crate::support::source::{Token, crates, rust_files, source_folders, tokens, without_tests};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Modules in which also the file of a folder takes part in the order of its parts.
-const LAYERED: &[&str] = &["build", "commands", "metagame", "player", "tournament"];
+/// Crates and modules in which also the file of a folder takes part in the order of its parts.
+const LAYERED: &[&str] = &["game", "metagame", "player", "commands", "tournament"];
 
-fn is_layered(module: &str) -> bool {
-    LAYERED.contains(&module)
+/// Whether a module of the crate with the source folder `root` is one of [`LAYERED`], or in one.
+fn is_layered(root: &str, module: &[String]) -> bool {
+    let mut names = root.split('/').chain(module.iter().map(String::as_str));
+    names.any(|name| LAYERED.contains(&name))
 }
 
 /// The source files in a folder without their tests, by their paths from there.
@@ -48,21 +50,20 @@ fn no_crate_has_a_circle_inside() {
     assert!(circles.is_empty(), "\n{}\n", circles.join("\n\n"));
 }
 
-/// The crates of the project that each crate of the folder `crates`, and the Python package, depend
-/// on, from their manifests.
+/// The crates of the project that each crate, and the Python package, depend on, from their
+/// manifests.
 fn manifests() -> BTreeMap<String, BTreeSet<String>> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let folders = fs::read_dir(root.join("crates")).expect("the folder can be read");
-    let folders = folders.map(|entry| entry.expect("it can be read").path());
-    let read = folders.chain([root.join("python")]).map(|folder| {
-        let text = fs::read_to_string(folder.join("Cargo.toml")).expect("it has a manifest");
+    let members = crates()
+        .into_iter()
+        .chain([("python".into(), "python".into())]);
+    let read = members.map(|(name, folder)| {
+        let manifest = root.join(folder).join("Cargo.toml");
+        let text = fs::read_to_string(manifest).expect("it has a manifest");
         let manifest: toml::Table = text.parse().expect("the manifest is TOML");
         let needed = manifest["dependencies"].as_table().expect("it is a table");
-        let ours = needed
-            .keys()
-            .filter_map(|name| name.strip_prefix("panza-ggp-"));
-        let name = folder.file_name().expect("it has a name").to_string_lossy();
-        (name.into_owned(), ours.map(str::to_string).collect())
+        let ours = needed.keys().filter_map(|name| name.strip_prefix("panza-"));
+        (name, ours.map(str::to_string).collect())
     });
     read.collect()
 }
@@ -135,9 +136,7 @@ fn circles(root: &str, sources: &BTreeMap<PathBuf, Vec<Token>>) -> Vec<String> {
         for reference in references.iter().filter(|reference| !reference.is_reexport) {
             let to = module_of(&reference.path);
             let n_common = from.iter().zip(&to).take_while(|(a, b)| a == b).count();
-            let is_layered = from[..n_common]
-                .first()
-                .is_some_and(|module| is_layered(module));
+            let is_layered = is_layered(root, &from[..n_common]);
             let part = |path: &[String]| match path.get(n_common) {
                 Some(child) => Some(child.clone()),
                 None => is_layered.then(|| "mod.rs".to_string()),
@@ -220,11 +219,11 @@ mod checks {
 
     #[test]
     fn a_child_and_the_file_above_it_may_not_import_each_other() {
-        let child = ("build/a.rs", "use super::T;");
-        assert!(check_circles(&[("build/mod.rs", "mod a; pub struct T;"), child]).is_empty());
+        let child = ("tournament/a.rs", "use super::T;");
+        assert!(check_circles(&[("tournament/mod.rs", "mod a; pub struct T;"), child]).is_empty());
         for above in ["mod a; use a::X;", "mod a; fn f() { a::g() }"] {
             assert_eq!(
-                check_circles(&[("build/mod.rs", above), child]).len(),
+                check_circles(&[("tournament/mod.rs", above), child]).len(),
                 1,
                 "{above}"
             );

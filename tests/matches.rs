@@ -6,12 +6,12 @@ use std::time::{Duration, Instant};
 
 use crate::support::client::{Running, read_to_end};
 use crate::support::{factory, settings};
-use panza::arena::game_source::Game;
-use panza::build::{self, BuildBudget, GameBuilders};
-use panza::gdl::Rules;
-use panza::ids::{Id, RoleId};
-use panza::machine::random::Random;
-use panza::prover::{Prover, State};
+use panza_cli::game_source::Game;
+use panza_game::{BuildBudget, GameBuilders};
+use panza_gdl::Rules;
+use panza_gdl::ids::{Id, RoleId};
+use panza_prover::{Prover, State};
+use panza_sync::random::Random;
 
 /// The prover alone.
 fn last_resort() -> GameBuilders {
@@ -174,8 +174,8 @@ fn the_fallback_agrees_with_the_main_machine() {
             memory: 1 << 30,
             cancelled: Arc::default(),
         };
-        let compiled = build::build(&rules, &budget).unwrap().machine;
-        let prover = build::prover(&rules).unwrap().machine;
+        let compiled = panza_game::build(&rules, &budget).unwrap().machine;
+        let prover = panza_game::prover(&rules).unwrap().machine;
         assert_eq!(prover.kind(), "prover");
         let n_roles = compiled.info().n_roles();
         assert_eq!(prover.info().n_roles(), n_roles);

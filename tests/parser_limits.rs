@@ -6,7 +6,7 @@
 use std::fmt::Write;
 use std::time::{Duration, Instant};
 
-use panza::gdl::{self, Rules, hrf};
+use panza_gdl::Rules;
 
 fn shown(rules: &Rules) -> Vec<String> {
     let rules = rules
@@ -19,8 +19,8 @@ fn shown(rules: &Rules) -> Vec<String> {
 /// Reads the text and lays it out, and says how long that took.
 fn time_of(text: &str) -> Duration {
     let start = Instant::now();
-    let (_, diagnostics) = gdl::load(text);
-    let _ = gdl::format::format(text);
+    let (_, diagnostics) = panza_gdl::load(text);
+    let _ = panza_gdl::format::format(text);
     for diagnostic in diagnostics.iter().take(2) {
         diagnostic.one_line("text", text);
     }
@@ -30,8 +30,8 @@ fn time_of(text: &str) -> Duration {
 /// The same for HRF.
 fn time_of_hrf(text: &str) -> Duration {
     let start = Instant::now();
-    let (_, diagnostics) = hrf::load(text);
-    let _ = hrf::format(text);
+    let (_, diagnostics) = panza_hrf::load(text);
+    let _ = panza_hrf::format(text);
     for diagnostic in diagnostics.iter().take(2) {
         diagnostic.one_line("text", text);
     }
@@ -203,7 +203,7 @@ fn disjunctions_take_linear_time() {
 
 /// The codes of what is wrong with a statement, apart from what is missing.
 fn faults(statement: &str) -> (Rules, Vec<&'static str>) {
-    let (rules, diagnostics) = gdl::load(&format!(
+    let (rules, diagnostics) = panza_gdl::load(&format!(
         "(role r) (legal r m) terminal (goal r 1) {statement}"
     ));
     let codes = diagnostics.iter().map(|diagnostic| diagnostic.code);
@@ -353,7 +353,7 @@ fn hrf_that_would_grow_without_bound_is_a_fault() {
         ),
     ] {
         let start = Instant::now();
-        hrf::load(&hrf_game(text));
+        panza_hrf::load(&hrf_game(text));
         let time = start.elapsed();
         assert!(time < Duration::from_secs(10), "{time:?} for {text}");
     }

@@ -1,9 +1,9 @@
 //! Each pass removes its pattern from a rulesheet made for it. That no pass changes an output is
 //! tested in `engines`.
 
-use panza::ground::Budget;
-use panza::propnet::Network;
-use panza::propnet::passes::{Pass, PassSet, optimise_with};
+use panza_ground::Budget;
+use panza_propnet::Network;
+use panza_propnet::passes::{Pass, PassSet, optimise_with};
 
 use crate::support::compare::{network_of, rules_of};
 
@@ -53,8 +53,8 @@ const LAMPS: &str = "
 
 /// How many gates ask for the base whose text this is.
 fn n_users(network: &Network, fact: &str) -> usize {
-    let is_fact = |signal: panza::propnet::Signal| match network.node(signal) {
-        panza::propnet::Node::Base(base) => network.facts[base] == fact,
+    let is_fact = |signal: panza_propnet::Signal| match network.node(signal) {
+        panza_propnet::Node::Base(base) => network.facts[base] == fact,
         _ => false,
     };
     let gates = network.gates.ids();
@@ -86,7 +86,7 @@ fn the_same_rules_give_the_same_network() {
     let first = with(&network, PassSet::all());
     let second = with(&network, PassSet::all());
     assert_eq!(first.terminal, second.terminal);
-    let inputs = |network: &Network| -> Vec<Vec<panza::propnet::Signal>> {
+    let inputs = |network: &Network| -> Vec<Vec<panza_propnet::Signal>> {
         let gates = network.gates.ids();
         gates.map(|gate| network.inputs(gate).to_vec()).collect()
     };

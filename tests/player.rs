@@ -8,15 +8,15 @@ use std::time::{Duration, Instant};
 
 use crate::support::pile::{Mischief, Pile, hang, rules};
 use crate::support::{HIGH, factory, piles, settings, sound};
-use panza::config::Settings;
-use panza::gdl::{self, sexpr};
-use panza::memory::Store;
-use panza::planner::SOLVERS;
-use panza::player::{
+use panza_analysis::signature;
+use panza_config::Settings;
+use panza_gdl::sexpr;
+use panza_memory::Store;
+use panza_planner::SOLVERS;
+use panza_player::{
     Answer, GameBuilders, Message, PlayRequest, Player, Reply, SentMoves, StartRequest, StartRules,
     Status,
 };
-use panza::structure::signature;
 use serde_json::json;
 
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -77,7 +77,7 @@ impl Table {
             start_clock,
             play_clock,
             received: Instant::now(),
-            manager: panza::player::Manager::default(),
+            manager: panza_player::Manager::default(),
         };
         table.player.handle(Message::Start(start), reply);
         (table, answer)
@@ -507,7 +507,7 @@ fn the_result_is_stored_in_memory() {
     assert_eq!(answer.recv_timeout(PATIENCE), Ok(Answer::Aborted));
     assert!(table.player.shut_down(PATIENCE), "threads are left");
 
-    let (rules, _) = gdl::load(&rules(60));
+    let (rules, _) = panza_gdl::load(&rules(60));
     let game = signature::identify(&rules, signature::WORK).1.unwrap();
     let mut memory = Store::open(&path, 10, PATIENCE).unwrap();
     let known = memory.read(&game.signature().to_string()).unwrap().unwrap();

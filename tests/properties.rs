@@ -12,8 +12,7 @@
 
 use std::fmt::Write;
 
-use panza::gdl;
-use panza::propnet::passes;
+use panza_propnet::passes;
 use proptest::prelude::*;
 
 use crate::support::chances;
@@ -300,19 +299,19 @@ proptest! {
     #[test]
     fn lane_playouts_have_the_exact_distribution(numbers in numbers(), seed in any::<u64>()) {
         let network = network_of(&rules_of(&game(&numbers)));
-        let network = passes::optimise(network, panza::ground::Budget::generous());
+        let network = passes::optimise(network, panza_ground::Budget::generous());
         chances::compare(&network, seed);
     }
 
     #[test]
     fn printed_rules_read_back_the_same(numbers in numbers()) {
         let rules = rules_of(&game(&numbers));
-        let print = |rules: &gdl::Rules| {
+        let print = |rules: &panza_gdl::Rules| {
             rules.rules.iter().map(|rule| format!("{}\n", rules.show_rule(rule))).collect::<String>()
         };
         let printed = print(&rules);
         prop_assert_eq!(&print(&rules_of(&printed)), &printed);
-        let laid_out = gdl::format::format(&printed).expect("what was printed can be laid out");
+        let laid_out = panza_gdl::format::format(&printed).expect("what was printed can be laid out");
         prop_assert_eq!(&print(&rules_of(&laid_out)), &printed);
     }
 }

@@ -13,7 +13,7 @@ use crate::support::client::{
 use crate::support::pile::{hang, rules};
 use crate::support::{HIGH, factory, settings, sound};
 
-use panza::player::GameBuilders;
+use panza_player::GameBuilders;
 
 fn start(id: &str, role: &str, size: u64, start_clock: f64, play_clock: f64) -> String {
     format!(
@@ -483,7 +483,7 @@ fn slow_bytes_do_not_extend_the_time_limit() {
 #[test]
 fn silent_connections_block_no_client() {
     let server = server();
-    let silent: Vec<_> = (0..panza::server::MAX_CONNECTIONS + 20)
+    let silent: Vec<_> = (0..panza_server::MAX_CONNECTIONS + 20)
         .map(|_| server.connect())
         .collect();
     let begin = Instant::now();
@@ -529,7 +529,7 @@ fn an_address_that_is_taken_is_an_error() {
         .build()
         .unwrap();
     let error = runtime
-        .block_on(panza::server::serve(
+        .block_on(panza_server::serve(
             &settings(&[&taken]),
             sound(HIGH),
             std::future::pending(),

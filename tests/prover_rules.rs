@@ -3,9 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use panza::gdl;
-use panza::ids::{RoleId, TermId};
-use panza::prover::{Limits, Prover, ProverError, State};
+use panza_gdl::ids::{RoleId, TermId};
+use panza_prover::{Limits, Prover, ProverError, State};
 
 const ROLE: RoleId = RoleId(0);
 
@@ -14,7 +13,7 @@ fn prover(text: &str) -> Prover {
 }
 
 fn try_prover(text: &str, limits: Limits) -> Result<Prover, ProverError> {
-    let (rules, _) = gdl::load(text);
+    let (rules, _) = panza_gdl::load(text);
     Prover::with_limits(&rules, limits)
 }
 
@@ -394,7 +393,7 @@ fn a_prover_that_is_stopped_answers_no_more() {
         "(role r) {digits} (init go)
          (<= (legal r (pick ?a ?b ?c)) (true go) (digit ?a) (digit ?b) (digit ?c))"
     );
-    let (rules, _) = gdl::load(&text);
+    let (rules, _) = panza_gdl::load(&text);
     let limits = Limits::default();
     let stop = Arc::clone(&limits.stop);
     let mut prover = Prover::untuned(&rules, limits.clone()).unwrap();

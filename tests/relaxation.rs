@@ -4,15 +4,15 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use panza::budget::Budget;
-use panza::build::{self, BuildBudget, BuiltGame};
-use panza::games::EMBEDDED;
-use panza::ids::{MoveId, RoleId};
-use panza::machine::Reasoner;
-use panza::machine::lanes::compile::compile_expander;
-use panza::machine::lanes::expand::ExpanderLayout;
-use panza::machine::lanes::interpret::Features;
-use panza::propnet::{Network, Signal, append_relaxed, relaxation};
+use panza_game::{BuildBudget, BuiltGame};
+use panza_gdl::ids::{MoveId, RoleId};
+use panza_gdl_games::EMBEDDED;
+use panza_machine::Reasoner;
+use panza_machine::lanes::compile::compile_expander;
+use panza_machine::lanes::expand::ExpanderLayout;
+use panza_machine::lanes::interpret::Features;
+use panza_propnet::{Network, Signal, append_relaxed, relaxation};
+use panza_sync::budget::Budget;
 
 use crate::support::corpus::corpus;
 
@@ -28,7 +28,7 @@ fn built(text: &str, time: Duration) -> Option<BuiltGame> {
         memory: 1 << 30,
         cancelled: Arc::default(),
     };
-    build::build(&panza::gdl::load(text).0, &budget).ok()
+    panza_game::build(&panza_gdl::load(text).0, &budget).ok()
 }
 
 /// All states of a game that can be reached.

@@ -6,18 +6,18 @@ use std::time::{Duration, Instant};
 
 use crate::support::renamed::Disguise;
 use crate::support::settings;
-use panza::arena::game_source::EMBEDDED;
-use panza::build::{self, BuildBudget};
-use panza::gdl::{self, sexpr};
-use panza::ids::{MoveId, RoleId};
-use panza::machine::random::Random;
-use panza::memory::{Kind, Store};
-use panza::metagame::{PlanNote, term};
-use panza::planner::Plan;
-use panza::player::{
+use panza_analysis::signature;
+use panza_cli::game_source::EMBEDDED;
+use panza_game::BuildBudget;
+use panza_gdl::ids::{MoveId, RoleId};
+use panza_gdl::sexpr;
+use panza_memory::{Kind, Store};
+use panza_memory::{PlanNote, term};
+use panza_planner::Plan;
+use panza_player::{
     Answer, GameBuilders, Manager, Message, PlayRequest, Player, Reply, StartRequest, StartRules,
 };
-use panza::structure::signature;
+use panza_sync::random::Random;
 use serde_json::json;
 
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -160,13 +160,13 @@ fn play_move(player: &Player, moves: &mut Vec<String>) {
 
 /// Plays until the game ends with 100 points, for at most `max_moves` moves.
 fn play_to_the_goal(player: &Player, puzzle: &Puzzle, max_moves: usize) {
-    let rules = gdl::load(&puzzle.source).0;
+    let rules = panza_gdl::load(&puzzle.source).0;
     let budget = BuildBudget {
         until: Instant::now() + PATIENCE,
         memory: 1 << 30,
         cancelled: Arc::default(),
     };
-    let machine = build::build(&rules, &budget).unwrap().machine;
+    let machine = panza_game::build(&rules, &budget).unwrap().machine;
     let (start, mut moves) = (machine.initial_state(), Vec::new());
     for _ in 0..max_moves {
         play_move(player, &mut moves);
@@ -216,7 +216,7 @@ fn wait_for_line(folder: &Path, line: &str) {
 
 /// The plan in the memory, in the names of the puzzle.
 fn stored(folder: &Path, puzzle: &Puzzle) -> Option<PlanNote> {
-    let game = signature::identify(&gdl::load(&puzzle.source).0, signature::WORK).1?;
+    let game = signature::identify(&panza_gdl::load(&puzzle.source).0, signature::WORK).1?;
     let mut store = Store::open(&memory_of(folder), 10, PATIENCE).unwrap();
     let record = store.read(&game.signature().to_string()).unwrap()?;
     let (_, note) = record.notes.iter().find(|(kind, _)| *kind == Kind::Plan)?;
@@ -268,7 +268,7 @@ fn the_next_match_starts_with_the_plan_under_other_names() {
 
 /// A plan in canonical names is all that the memory has of the game.
 fn store_plan(folder: &Path, puzzle: &Puzzle, moves: &[&str], is_best: bool) {
-    let rules = gdl::load(&puzzle.source).0;
+    let rules = panza_gdl::load(&puzzle.source).0;
     let game = signature::identify(&rules, signature::WORK).1.unwrap();
     let moves: Vec<_> = moves
         .iter()

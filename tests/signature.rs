@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 
 use crate::support::corpus::corpus;
 use crate::support::renamed::Disguise;
-use panza::arena::game_source::EMBEDDED;
-use panza::gdl::{self, Rules, Sexpr, sexpr};
-use panza::structure::signature::{Canonical, Signature, WORK, identify, signature};
+use panza_analysis::signature::{Canonical, Signature, WORK, identify, signature};
+use panza_cli::game_source::EMBEDDED;
+use panza_gdl::{Rules, Sexpr, sexpr};
 
 type Games = Vec<(String, String)>;
 
@@ -82,7 +82,7 @@ fn compare_renamed(games: Games) {
     let mut slowest = (Duration::ZERO, String::new());
     let (mut all, mut exact) = (0_usize, 0_usize);
     for (name, text) in games {
-        let (rules, _) = gdl::load(&text);
+        let (rules, _) = panza_gdl::load(&text);
         let started = Instant::now();
         let known = canonical(&name, &rules);
         slowest = slowest.max((started.elapsed(), name.clone()));
@@ -94,7 +94,7 @@ fn compare_renamed(games: Games) {
         for seed in [1, 2] {
             let mut disguise = Disguise::new(&statements, seed, keeps);
             let sheet = disguise.rulesheet(&statements);
-            let (others, _) = gdl::load(&sheet);
+            let (others, _) = panza_gdl::load(&sheet);
             let met = canonical(&name, &others);
             assert_eq!(met.signature(), known.signature(), "{name}, seed {seed}");
             assert!(
@@ -120,7 +120,7 @@ fn compare_renamed(games: Games) {
 #[test]
 fn translated_facts_hold_in_the_renamed_game() {
     for (name, text) in EMBEDDED {
-        let (rules, _) = gdl::load(text);
+        let (rules, _) = panza_gdl::load(text);
         let (statements, _) = sexpr::parse(text);
         let known = canonical(name, &rules);
         let mut disguise = Disguise::new(&statements, 7, |symbol| {
@@ -128,7 +128,7 @@ fn translated_facts_hold_in_the_renamed_game() {
             found.is_some_and(|found| known.name(found) == Some(symbol))
         });
         let sheet = disguise.rulesheet(&statements);
-        let (others, _) = gdl::load(&sheet);
+        let (others, _) = panza_gdl::load(&sheet);
         let met = canonical(name, &others);
         let facts = |rules: &Rules| -> Vec<String> {
             let facts = rules.rules.iter().filter(|rule| rule.body.is_empty());
@@ -161,7 +161,7 @@ fn other_published_games_have_other_signatures() {
 fn compare_all(games: Games) {
     let mut by_signature: BTreeMap<Signature, Vec<(String, String)>> = BTreeMap::new();
     for (name, text) in games {
-        let (rules, _) = gdl::load(&text);
+        let (rules, _) = panza_gdl::load(&text);
         let known = canonical(&name, &rules);
         let names = by_signature.entry(known.signature()).or_default();
         names.push((name, known.text().to_string()));
@@ -189,7 +189,7 @@ fn a_changed_rule_of_a_published_game_changes_the_signature() {
 
 fn compare_changed(games: Games) {
     for (name, text) in games {
-        let (rules, _) = gdl::load(&text);
+        let (rules, _) = panza_gdl::load(&text);
         let known = signature(&rules, WORK);
         let n_rules = rules.rules.len();
         for at in [0, n_rules / 3, n_rules / 2, n_rules - 1] {

@@ -8,14 +8,14 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use panza::arena::engine_choice::build_machine;
-use panza::arena::game_source::Game;
-use panza::ids::{MoveId, RoleId};
-use panza::machine::random::Random;
-use panza::machine::{Machine, Reasoner};
-use panza::search::{Limit, Search, SearchConfig};
+use panza_cli::engine_choice::build_machine;
+use panza_cli::game_source::Game;
+use panza_gdl::ids::{MoveId, RoleId};
+use panza_machine::{Machine, Reasoner};
+use panza_search::{Limit, Search, SearchConfig};
+use panza_sync::random::Random;
 
-#[path = "../crates/search/src/search/tests/matrix_game.rs"]
+#[path = "../crates/search/src/tests/matrix_game.rs"]
 mod matrix_game;
 
 /// Searches for each position and role.

@@ -3,14 +3,14 @@
 
 use std::collections::BTreeSet;
 
-use panza::ids::{Id, RoleId, TermId};
-use panza::machine::random::Random;
-use panza::prover::{Prover, State};
-use panza::sokoban::board::{Board, Direction, NO_SQUARE, Position, Push};
-use panza::sokoban::level::{Ground, Level};
-use panza::sokoban::rulesheet::rulesheet;
-use panza::sokoban::solution::Solution;
-use panza::sokoban::text::Collection;
+use panza_gdl::ids::{Id, RoleId, TermId};
+use panza_prover::{Prover, State};
+use panza_sokoban::board::{Board, Direction, NO_SQUARE, Position, Push};
+use panza_sokoban::level::{Ground, Level};
+use panza_sokoban::rulesheet::rulesheet;
+use panza_sokoban::solution::Solution;
+use panza_sokoban::text::Collection;
+use panza_sync::random::Random;
 
 const LEVELS: &str = include_str!("../sokoban-levels/twelve.sok");
 
@@ -154,7 +154,7 @@ fn for_each_level(steps: usize, mut test: impl FnMut(&Level, &Board, Prover, &So
         let board = Board::new(level).unwrap();
         let solution = Solution::from_text(&board, entry.solutions()[0].moves()).unwrap();
         let text = rulesheet(title, level, &board, steps);
-        let (rules, diagnostics) = panza::gdl::load(&text);
+        let (rules, diagnostics) = panza_gdl::load(&text);
         assert!(diagnostics.is_empty(), "{title}: {diagnostics:?}");
         test(level, &board, Prover::new(&rules).unwrap(), &solution);
     }

@@ -2,17 +2,14 @@
 
 use std::sync::Arc;
 
-use panza::build;
-use panza::gdl;
-use panza::ground;
-use panza::ids::RoleId;
-use panza::machine::Machine;
-use panza::propnet;
-use panza::search::{Limit, Search, SearchConfig};
-use panza::structure::latches::latches;
-use panza::structure::score_ranges::{ScoreRange, score_ranges};
-use panza::structure::step_budget::StepBudget;
-use panza::structure::symmetry::Symmetries;
+use panza_gdl::ids::RoleId;
+use panza_machine::Machine;
+
+use panza_analysis::latches::latches;
+use panza_analysis::score_ranges::{ScoreRange, score_ranges};
+use panza_analysis::step_budget::StepBudget;
+use panza_analysis::symmetry::Symmetries;
+use panza_search::{Limit, Search, SearchConfig};
 
 /// Ten doors, each opened by one of two keys; a wrong key breaks the lock for good, and then
 /// nothing is to be had. The doors can be taken in any order, so that there is much to search once
@@ -32,15 +29,15 @@ const DOORS: &str = "(role thief)
 
 /// A machine of the rules, and what settled facts make certain.
 fn game(text: &str) -> (Arc<dyn Machine>, Vec<ScoreRange>) {
-    let (rules, faults) = gdl::load(text);
+    let (rules, faults) = panza_gdl::load(text);
     assert!(faults.is_empty(), "{faults:?}");
-    let limits = ground::Budget::generous();
-    let program = ground::ground(&rules, limits).unwrap();
-    let network = propnet::build(&program, limits).unwrap();
+    let limits = panza_ground::Budget::generous();
+    let program = panza_ground::ground(&rules, limits).unwrap();
+    let network = panza_propnet::build(&program, limits).unwrap();
     let mut budget = StepBudget::new(1 << 26, None);
     let latches = latches(&network, &mut budget);
     let ranges = score_ranges(&network, &latches, &mut budget);
-    let machine = build::compile(&rules, limits).unwrap().machine;
+    let machine = panza_game::compile(&rules, limits).unwrap().machine;
     (Arc::new(machine), ranges)
 }
 
@@ -125,12 +122,13 @@ fn one_of_each_class_of_equivalent_moves_is_searched() {
             500,
         ),
     ] {
-        let (rules, _) = gdl::load(text);
-        let limits = ground::Budget::generous();
-        let program = ground::ground(&rules, limits).unwrap();
-        let network = propnet::build(&program, limits).unwrap();
+        let (rules, _) = panza_gdl::load(text);
+        let limits = panza_ground::Budget::generous();
+        let program = panza_ground::ground(&rules, limits).unwrap();
+        let network = panza_propnet::build(&program, limits).unwrap();
         let symmetries = Symmetries::find(&network, &mut StepBudget::new(1 << 28, None));
-        let machine: Arc<dyn Machine> = Arc::new(build::compile(&rules, limits).unwrap().machine);
+        let machine: Arc<dyn Machine> =
+            Arc::new(panza_game::compile(&rules, limits).unwrap().machine);
         let mut reports = Vec::new();
         for symmetries in [Some(Arc::new(symmetries)), None] {
             let config = SearchConfig {

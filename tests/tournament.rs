@@ -202,7 +202,7 @@ fn processes_with(text: &str) -> Vec<String> {
 fn a_process_plays_on_its_own_core_and_ends() {
     let folder = Folder::new();
     let logs = folder.path("logs");
-    let usable = panza::sync::pinning::available_cores();
+    let usable = panza_sync::pinning::available_cores();
     let cores: Vec<String> = usable
         .iter()
         .take(2)

@@ -12,20 +12,19 @@ use crate::PROGRAM;
 use crate::support::client::send;
 use crate::support::logging_server;
 use crate::support::renamed::Disguise;
-use panza::arena::game_source::EMBEDDED;
-use panza::build::{self, BuildBudget, BuiltGame};
-use panza::config::Settings;
-use panza::gdl::{self, sexpr};
-use panza::ground::Budget;
-use panza::learning::evaluation::Evaluation;
+use panza_cli::game_source::EMBEDDED;
+use panza_config::Settings;
+use panza_game::{BuildBudget, BuiltGame};
+use panza_gdl::sexpr;
+use panza_ground::Budget;
+use panza_learning::evaluation::Evaluation;
 
-use panza::ids::RoleId;
-use panza::memory::{Kind, MOST_NOTE_BYTES, Store};
-use panza::metagame::transfer::{export, import};
-use panza::metagame::{
-    GameMemory, RoundPlan, StudyBudget, Training, find_prospects, notes, prior_study, study,
-};
-use panza::search::SearchConfig;
+use panza_gdl::ids::RoleId;
+use panza_memory::GameMemory;
+use panza_memory::{Kind, MOST_NOTE_BYTES, Store};
+use panza_metagame::transfer::{export, import};
+use panza_metagame::{RoundPlan, StudyBudget, Training, find_prospects, notes, prior_study, study};
+use panza_search::SearchConfig;
 use serde_json::{Value, json};
 
 const GAME: &str = "ticTacToe";
@@ -35,15 +34,15 @@ fn source() -> &'static str {
     found.unwrap().1
 }
 
-fn built(source: &str) -> (gdl::Rules, BuiltGame) {
-    let (rules, faults) = gdl::load(source);
+fn built(source: &str) -> (panza_gdl::Rules, BuiltGame) {
+    let (rules, faults) = panza_gdl::load(source);
     assert!(faults.is_empty(), "{faults:?}");
     let budget = BuildBudget {
         until: Instant::now() + Duration::from_secs(60),
         memory: Budget::generous().max_bytes,
         cancelled: Arc::default(),
     };
-    let game = build::build(&rules, &budget).unwrap();
+    let game = panza_game::build(&rules, &budget).unwrap();
     (rules, game)
 }
 

@@ -10,8 +10,8 @@ use std::collections::VecDeque;
 use std::thread;
 
 use anyhow::Context;
-use panza_arena::outcome::Outcome;
-use panza_arena::output::Output;
+use panza_cli::outcome::Outcome;
+use panza_cli::output::Output;
 use panza_lab::duel::{self, Duel, DuelArguments, PairOrder, PairRecord, PairSource};
 
 use crate::pool::{Begun, Pool};

@@ -30,12 +30,11 @@ use mpi::topology::SimpleCommunicator;
 use mpi::traits::Communicator;
 use panza::commands::serve::{ServeArguments, companion};
 use panza::commands::train::{TrainArguments, join};
-use panza_arena::interrupt;
-use panza_arena::outcome::Outcome;
-use panza_arena::output::Output;
-use panza_arena::tournament::TournamentArguments;
+use panza_cli::interrupt;
+use panza_cli::outcome::Outcome;
+use panza_cli::output::Output;
 use panza_lab::duel::{Duel, DuelArguments};
-use panza_player::telemetry;
+use panza_referee::tournament::TournamentArguments;
 
 use pool::Pool;
 
@@ -134,7 +133,7 @@ fn lead(world: &SimpleCommunicator, arguments: Arguments) -> i32 {
             // The server takes its level from its settings.
             let _console = match &arguments.command {
                 Command::Serve(_) => None,
-                _ => Some(telemetry::init(tracing::Level::WARN)?),
+                _ => Some(panza_telemetry::init(tracing::Level::WARN)?),
             };
             match &arguments.command {
                 Command::Tournament(arguments) => tournament::lead(arguments, output, &pool),

@@ -6,8 +6,8 @@
 use std::time::Instant;
 
 use anyhow::ensure;
-use panza_arena::outcome::Outcome;
-use panza_arena::output::Output;
+use panza_cli::outcome::Outcome;
+use panza_cli::output::Output;
 use serde_json::json;
 
 use crate::pool::Pool;

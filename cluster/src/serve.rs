@@ -15,9 +15,9 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, anyhow};
 use panza::commands::serve::{self, ServeArguments};
-use panza_arena::outcome::Outcome;
-use panza_arena::output::Output;
-use panza_player::player::{Companion, Companions, SharedGame, SharedRoot};
+use panza_cli::outcome::Outcome;
+use panza_cli::output::Output;
+use panza_player::{Companion, Companions, SharedGame, SharedRoot};
 use serde::{Deserialize, Serialize};
 
 use crate::pool::Pool;

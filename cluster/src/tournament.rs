@@ -9,14 +9,15 @@
 use std::collections::HashMap;
 
 use anyhow::{Context, ensure};
-use panza_arena::child;
-use panza_arena::game_manager::Spectator;
-use panza_arena::interrupt;
-use panza_arena::outcome::Outcome;
-use panza_arena::output::Output;
-use panza_arena::tournament::plan::{Fixture, Schedule};
-use panza_arena::tournament::results::Key;
-use panza_arena::tournament::{self, Attempt, Here, TournamentArguments, Venue};
+use panza_cli::child;
+use panza_cli::interrupt;
+use panza_cli::outcome::Outcome;
+use panza_cli::output::Output;
+use panza_referee::game_manager::Spectator;
+use panza_referee::tournament;
+use panza_referee::tournament::plan::{Fixture, Schedule};
+use panza_referee::tournament::results::Key;
+use panza_referee::tournament::{Attempt, Here, TournamentArguments, Venue};
 use serde::{Deserialize, Serialize};
 use tokio::runtime::Runtime;
 use tokio::sync::watch;

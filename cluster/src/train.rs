@@ -9,9 +9,9 @@
 use std::time::Duration;
 
 use panza::commands::train::{self, TrainArguments};
-use panza_arena::outcome::Outcome;
-use panza_arena::output::Output;
-use panza_player::metagame::{Member, Members};
+use panza_cli::outcome::Outcome;
+use panza_cli::output::Output;
+use panza_metagame::{Member, Members};
 
 use crate::pool::Pool;
 use crate::worker::Obey;

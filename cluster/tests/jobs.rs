@@ -11,15 +11,15 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use panza_arena::arguments::SettingsChoice;
-use panza_arena::game_manager::messages::rules_on_one_line;
-use panza_arena::game_manager::{
+use panza_cli::arguments::SettingsChoice;
+use panza_cli::game_source::Game;
+use panza_cli::interrupt;
+use panza_referee::game_manager::messages::rules_on_one_line;
+use panza_referee::game_manager::{
     Clocks, Ending, MAX_STEPS, MatchPlan, MatchRecord, Patience, RoleTurn, Spectator, match_id,
     play_match,
 };
-use panza_arena::game_source::Game;
-use panza_arena::interrupt;
-use panza_arena::players::{Player, PlayerSpec};
+use panza_referee::players::{Player, PlayerSpec};
 use serde_json::Value;
 
 const LIMIT: Duration = Duration::from_secs(100);

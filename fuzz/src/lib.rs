@@ -15,26 +15,29 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, mpsc};
 use std::time::{Duration, Instant};
 
-use panza::arena::tournament::{plan::Schedule, results, tally};
-use panza::build::{self, BuildBudget};
-use panza::config::Settings;
-use panza::gamemaster::{Gamemaster, Passed, Said};
-use panza::gdl;
-use panza::gdl::language::Sheet;
-use panza::ids::RoleId;
-use panza::learning::evaluation::Trainer;
-use panza::machine::Machine;
-use panza::memory::{Kind, Store};
-use panza::metagame::{GameHistory, PlanNote, prior_study};
-use panza::planner;
-use panza::player::GameBuilders;
-use panza::player::{Answer, Message};
-use panza::server::message::{self, Head};
-use panza::sokoban::board::Board;
-use panza::sokoban::rulesheet::rulesheet;
-use panza::sokoban::solution::Solution;
-use panza::sokoban::text::Collection;
-use panza::telemetry::{Archive, Part};
+use panza_config::Settings;
+use panza_game::BuildBudget;
+use panza_referee::tournament::plan::Schedule;
+use panza_referee::tournament::{results, tally};
+use panza_web::gamemaster::{Gamemaster, Passed, Said};
+
+use panza_gdl::ids::RoleId;
+use panza_ide::language::Sheet;
+use panza_learning::evaluation::Trainer;
+use panza_machine::Machine;
+use panza_memory::{GameHistory, PlanNote};
+use panza_memory::{Kind, Store};
+use panza_metagame::prior_study;
+
+use panza_player::GameBuilders;
+use panza_player::{Answer, Message};
+use panza_server::message;
+use panza_server::message::Head;
+use panza_sokoban::board::Board;
+use panza_sokoban::rulesheet::rulesheet;
+use panza_sokoban::solution::Solution;
+use panza_sokoban::text::Collection;
+use panza_telemetry::{Archive, Part};
 
 /// A fuzz target.
 pub struct Target {
@@ -108,7 +111,7 @@ pub fn message(bytes: &[u8]) {
 /// A rulesheet: read, checked, rendered, laid out, read again.
 pub fn rules(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
-    let (rules, diagnostics) = gdl::load(&text);
+    let (rules, diagnostics) = panza_gdl::load(&text);
     for diagnostic in diagnostics.iter().take(DIAGNOSTICS) {
         let found = text.get(diagnostic.span.range());
         assert!(found.is_some(), "no such place: {diagnostic:?}");
@@ -117,8 +120,8 @@ pub fn rules(bytes: &[u8]) {
     }
     questions(&text);
     let Some(once) = laid_out(&text) else { return };
-    let (again, _) = gdl::load(&once);
-    let shown = |rules: &gdl::Rules| -> Vec<String> {
+    let (again, _) = panza_gdl::load(&once);
+    let shown = |rules: &panza_gdl::Rules| -> Vec<String> {
         let rules = rules.rules.iter().map(|rule| rules.show_rule(rule));
         rules.map(|rule| rule.to_string()).collect()
     };
@@ -128,46 +131,46 @@ pub fn rules(bytes: &[u8]) {
 /// A rulesheet in HRF: read, checked, rendered, laid out, written in KIF and in HRF again.
 pub fn hrf(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
-    let (rules, diagnostics) = gdl::hrf::load(&text);
+    let (rules, diagnostics) = panza_hrf::load(&text);
     for diagnostic in diagnostics.iter().take(DIAGNOSTICS) {
         let found = text.get(diagnostic.span.range());
         assert!(found.is_some(), "no such place: {diagnostic:?}");
         diagnostic.render("text", &text, false);
         diagnostic.one_line("text", &text);
     }
-    let shown = |rules: &gdl::Rules| -> Vec<String> {
+    let shown = |rules: &panza_gdl::Rules| -> Vec<String> {
         let rules = rules.rules.iter().map(|rule| rules.show_rule(rule));
         rules.map(|rule| rule.to_string()).collect()
     };
-    let (statements, faults) = gdl::sexpr::parse(&gdl::format::rulesheet(&rules));
-    let (again, _) = gdl::load_statements(&statements, faults);
+    let (statements, faults) = panza_gdl::sexpr::parse(&panza_gdl::format::rulesheet(&rules));
+    let (again, _) = panza_gdl::load_statements(&statements, faults);
     assert_eq!(
         shown(&rules),
         shown(&again),
         "the rules stay the same in KIF"
     );
-    let wait = gdl::Term::Constant(gdl::keyword::ROLE);
-    let turns = gdl::hrf::Turns {
-        control: gdl::hrf::Control::Choice,
+    let wait = panza_gdl::Term::Constant(panza_gdl::keyword::ROLE);
+    let turns = panza_hrf::Turns {
+        control: panza_hrf::Control::Choice,
         waits: vec![wait; rules.roles().len()],
     };
-    if let Ok(written) = gdl::hrf::write(&rules, &turns) {
-        let laid_out = gdl::hrf::format(&written);
+    if let Ok(written) = panza_hrf::write(&rules, &turns) {
+        let laid_out = panza_hrf::format(&written);
         assert_eq!(
             laid_out.as_ref(),
             Ok(&written),
             "what is written is laid out"
         );
     }
-    let Ok(once) = gdl::hrf::format(&text) else {
+    let Ok(once) = panza_hrf::format(&text) else {
         return;
     };
     assert_eq!(
-        gdl::hrf::format(&once).as_ref(),
+        panza_hrf::format(&once).as_ref(),
         Ok(&once),
         "the layout stays the same"
     );
-    let (again, _) = gdl::hrf::load(&once);
+    let (again, _) = panza_hrf::load(&once);
     assert_eq!(shown(&rules), shown(&again), "the rules stay the same");
 }
 
@@ -193,13 +196,13 @@ pub fn gamemaster(bytes: &[u8]) {
 
 /// What an editor asks of a rulesheet, at some of its places.
 fn questions(text: &str) {
-    for dialect in [gdl::Dialect::Kif, gdl::Dialect::Hrf] {
+    for dialect in [panza_hrf::Dialect::Kif, panza_hrf::Dialect::Hrf] {
         questions_of(&Sheet::read(dialect, text), text);
     }
 }
 
 fn questions_of(sheet: &Sheet, text: &str) {
-    let is_within = |span: gdl::Span| text.get(span.range()).is_some();
+    let is_within = |span: panza_gdl::Span| text.get(span.range()).is_some();
     let places = sheet.outline.occurrences.windows(2);
     places.for_each(|two| assert!(two[0].span.end <= two[1].span.start, "{two:?}"));
     for diagnostic in sheet.diagnostics.iter().take(DIAGNOSTICS) {
@@ -228,13 +231,13 @@ fn questions_of(sheet: &Sheet, text: &str) {
 pub fn editor(bytes: &[u8]) {
     let input = std::io::Cursor::new(bytes.to_vec());
     // That it is no protocol is an error, which most of these inputs are.
-    drop(panza::lsp::serve(input, std::io::sink()));
+    drop(panza_ide::lsp::serve(input, std::io::sink()));
 }
 
 /// The laid out text, which does not change when it is laid out again.
 fn laid_out(text: &str) -> Option<String> {
-    let once = gdl::format::format(text).ok()?;
-    let twice = gdl::format::format(&once).expect("what was laid out can be laid out again");
+    let once = panza_gdl::format::format(text).ok()?;
+    let twice = panza_gdl::format::format(&once).expect("what was laid out can be laid out again");
     assert_eq!(once, twice, "laying out again changes nothing");
     Some(once)
 }
@@ -344,8 +347,8 @@ pub fn sokoban(bytes: &[u8]) {
         };
         if level.rows() * level.columns() <= CELLS {
             let sheet = rulesheet(entry.title().unwrap_or("-"), level, &board, STEPS);
-            let (rules, diagnostics) = gdl::load(&sheet);
-            let is_playable = gdl::is_playable(&rules, &diagnostics);
+            let (rules, diagnostics) = panza_gdl::load(&sheet);
+            let is_playable = panza_gdl::is_playable(&rules, &diagnostics);
             assert!(is_playable, "{diagnostics:?} in {sheet}");
         }
         for solution in entry.solutions() {
@@ -375,7 +378,7 @@ pub fn notes(bytes: &[u8]) {
         let moves = plan.moves.iter();
         let moves = moves.map(|text| machine.info().find_move(RoleId(0), text));
         if let Some(moves) = moves.collect::<Option<Vec<_>>>() {
-            planner::Plan::replay(&machine, &machine.initial_state(), &moves);
+            panza_planner::Plan::replay(&machine, &machine.initial_state(), &moves);
         }
     }
     let kinds = [Kind::Parameters, Kind::Evaluation, Kind::Plan];
@@ -427,7 +430,7 @@ fn games() -> &'static [Arc<dyn Machine>; 2] {
                 memory: 1 << 30,
                 cancelled: Arc::default(),
             };
-            let built = build::build(&gdl::load(text).0, &budget);
+            let built = panza_game::build(&panza_gdl::load(text).0, &budget);
             built.expect("the game is small").machine
         })
     })
@@ -482,11 +485,11 @@ fn serve(logs: &Path) -> SocketAddr {
             .build()
             .expect("the system has threads");
         let builders = GameBuilders::standard();
-        let on_listening = move |listens: panza::server::Listening| {
+        let on_listening = move |listens: panza_server::Listening| {
             report.send(listens.address).expect("it is awaited");
         };
         let forever = std::future::pending();
-        let served = panza::server::serve(&settings, builders, forever, on_listening);
+        let served = panza_server::serve(&settings, builders, forever, on_listening);
         runtime.block_on(served).expect("the server starts");
     };
     let thread = std::thread::Builder::new().name(SERVER_THREAD.into());

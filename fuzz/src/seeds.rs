@@ -5,13 +5,14 @@ use std::fs;
 use std::sync::Arc;
 use std::time::Duration;
 
-use panza::arena::game_source::EMBEDDED;
-use panza::ids::BaseId;
-use panza::learning::evaluation::{Evaluation, GradientSums};
-use panza::machine::random::Random;
-use panza::memory::{Kind, PastMatch, Store};
-use panza::metagame::{PlanNote, Study};
-use panza::structure::tuples::Tuples;
+use panza_analysis::tuples::Tuples;
+use panza_cli::game_source::EMBEDDED;
+use panza_gdl::ids::BaseId;
+use panza_learning::evaluation::{Evaluation, GradientSums};
+use panza_memory::PlanNote;
+use panza_memory::{Kind, PastMatch, Store};
+use panza_metagame::Study;
+use panza_sync::random::Random;
 use serde_json::{Value, json};
 
 use super::{NEXT_FILE, games};
@@ -265,7 +266,7 @@ pub fn notes() -> Vec<Vec<u8>> {
     let tuples = Tuples::new(variables, vec![vec![0, 1]], n_facts).map(Arc::new);
     let studies = [study(None, tuples), study(Some(100), None)];
     let of_studies = studies.iter();
-    let of_studies = of_studies.flat_map(|study| panza::metagame::notes(race.info(), study));
+    let of_studies = of_studies.flat_map(|study| panza_metagame::notes(race.info(), study));
     let mut notes: Vec<Value> = of_studies.map(|(_, note)| note).collect();
     for index in 0..notes.len() {
         let mut note = notes[index].clone();

@@ -11,16 +11,16 @@ use std::time::{Duration, Instant};
 
 use criterion::measurement::{Measurement, ValueFormatter, WallTime};
 use criterion::{BenchmarkGroup, Criterion, Throughput, criterion_group, criterion_main};
-use panza_arena::engine_choice::{
+use panza_analysis::prospects::{Prospects, WIDTH};
+use panza_analysis::step_budget::StepBudget;
+use panza_cli::engine_choice::{
     Built, EngineChoice, EngineKind, build, build_faster, build_machine,
 };
-use panza_arena::game_source::Game;
-use panza_machine::build::{BuildBudget, PlayoutPolicy};
-use panza_machine::machine::random::Random;
-use panza_machine::machine::{ExpansionStep, Machine, PlayoutTotals, PositionBatch, Reasoner};
-use panza_machine::structure::prospects::{Prospects, WIDTH};
-use panza_machine::structure::step_budget::StepBudget;
-use panza_rules::ids::{Id, MoveId, RoleId};
+use panza_cli::game_source::Game;
+use panza_game::{BuildBudget, PlayoutPolicy};
+use panza_gdl::ids::{Id, MoveId, RoleId};
+use panza_machine::{ExpansionStep, Machine, PlayoutTotals, PositionBatch, Reasoner};
+use panza_sync::random::Random;
 
 /// A tiny game, two of moderate size, and two larger ones.
 const GAMES: [&str; 5] = [
@@ -359,7 +359,7 @@ fn prospects(criterion: &mut Criterion) {
     };
     for name in ["connectFour", "breakthrough", "pentago", "hex"] {
         let game = Game::load(name).expect("the game can be played");
-        let built = panza_machine::build::build(&game.rules, &budget).expect("it has a network");
+        let built = panza_game::build(&game.rules, &budget).expect("it has a network");
         let network = built.network.expect("it has a network");
         let found = Prospects::find(&network, &mut StepBudget::new(1 << 24, None));
         let found = found.expect("it is small enough");

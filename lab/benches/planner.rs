@@ -7,15 +7,15 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use panza_machine::build::{BuildBudget, BuiltGame, build};
-use panza_machine::machine::lanes::compile::compile_expander;
-use panza_machine::machine::lanes::expand::ExpanderLayout;
-use panza_machine::machine::lanes::interpret::Features;
-use panza_machine::machine::random::Random;
-use panza_machine::propnet::{append_relaxed, relaxation};
-use panza_rules::ids::RoleId;
-use panza_search::planner::{Planner, PlannerConfig, PlanningGame};
+use panza_game::{BuildBudget, BuiltGame, build};
+use panza_gdl::ids::RoleId;
+use panza_machine::lanes::compile::compile_expander;
+use panza_machine::lanes::expand::ExpanderLayout;
+use panza_machine::lanes::interpret::Features;
+use panza_planner::{Planner, PlannerConfig, PlanningGame};
+use panza_propnet::{append_relaxed, relaxation};
 use panza_sync::budget::Budget;
+use panza_sync::random::Random;
 
 /// Successors of a breadth-first search that is measured.
 const SUCCESSORS: u64 = 20_000_000;
@@ -26,7 +26,7 @@ fn games() -> Vec<(String, BuiltGame)> {
     let own = concat!(env!("CARGO_MANIFEST_DIR"), "/../gdl-games/eightPuzzle.gdl");
     let paths = std::env::var("PANZA_PUZZLES").unwrap_or_else(|_| own.to_string());
     let build = |path: &str| {
-        let rules = panza_rules::gdl::load(&std::fs::read_to_string(path).unwrap()).0;
+        let rules = panza_gdl::load(&std::fs::read_to_string(path).unwrap()).0;
         let budget = BuildBudget {
             until: Instant::now() + Duration::from_secs(60),
             memory: 1 << 30,

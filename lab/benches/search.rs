@@ -5,12 +5,12 @@ use std::hint::black_box;
 use std::sync::Arc;
 
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
-use panza_machine::machine::random::Random;
-use panza_machine::machine::{GameInfo, Machine, PlayoutEnd, Reasoner};
-use panza_rules::ids::{MoveId, RoleId};
-use panza_search::search::{Limit, Search, SearchConfig};
+use panza_gdl::ids::{MoveId, RoleId};
+use panza_machine::{GameInfo, Machine, PlayoutEnd, Reasoner};
+use panza_search::{Limit, Search, SearchConfig};
+use panza_sync::random::Random;
 
-#[path = "../../crates/search/src/search/tests/tic_tac_toe.rs"]
+#[path = "../../crates/search/src/tests/tic_tac_toe.rs"]
 mod tic_tac_toe;
 
 /// Iterations measured at a time.

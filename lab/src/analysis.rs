@@ -8,11 +8,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
-use panza_arena::analyse::examine::{self, Limits};
-use panza_arena::arguments::parse_seconds;
-use panza_arena::game_source::{Game, Rulesheet};
-use panza_arena::outcome::Outcome;
-use panza_arena::output::Output;
+use panza_cli::analyse::examine;
+use panza_cli::analyse::examine::Limits;
+use panza_cli::arguments::parse_seconds;
+use panza_cli::game_source::{Game, Rulesheet};
+use panza_cli::outcome::Outcome;
+use panza_cli::output::Output;
 use serde_json::Value;
 
 use crate::children::{self, Findings};

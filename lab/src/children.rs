@@ -10,8 +10,8 @@ use std::thread;
 use std::time::Duration;
 
 use anyhow::Context;
-use panza_arena::child;
-use panza_arena::output::progress_bar;
+use panza_cli::child;
+use panza_cli::output::progress_bar;
 use serde::de::DeserializeOwned;
 
 /// What a child found, and why it did not finish.

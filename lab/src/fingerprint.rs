@@ -15,15 +15,15 @@ use clap::Args;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use panza_arena::game_source::{EMBEDDED, Game};
-use panza_arena::outcome::Outcome;
-use panza_arena::output::{Output, progress_bar};
-use panza_arena::playouts::MAX_STEPS;
-use panza_machine::build;
-use panza_machine::machine::random::Random;
-use panza_machine::machine::{Machine, PlayoutEnd};
-use panza_rules::ground::Budget;
-use panza_rules::ids::{Id, RoleId};
+use panza_cli::game_source::{EMBEDDED, Game};
+use panza_cli::outcome::Outcome;
+use panza_cli::output::{Output, progress_bar};
+use panza_cli::playouts::MAX_STEPS;
+
+use panza_gdl::ids::{Id, RoleId};
+use panza_ground::Budget;
+use panza_machine::{Machine, PlayoutEnd};
+use panza_sync::random::Random;
 
 #[derive(Args, Debug)]
 pub(crate) struct FingerprintArguments {
@@ -167,7 +167,7 @@ pub(crate) fn run(arguments: &FingerprintArguments, output: Output) -> anyhow::R
 
 /// The fingerprint of a game. Fails where it cannot be compiled.
 pub fn fingerprint(game: &Game, seed: u64, playouts: u32) -> anyhow::Result<Fingerprint> {
-    let compiled = build::compile(&game.rules, Budget::generous())
+    let compiled = panza_game::compile(&game.rules, Budget::generous())
         .map_err(|reason| anyhow!("{}: no compiled machine: {reason}", game.sheet.origin))?;
     let sizes = Sizes {
         bases: compiled.bases,
@@ -347,7 +347,7 @@ impl Fnv {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use panza_arena::engine_choice::build_prover;
+    use panza_cli::engine_choice::build_prover;
 
     #[test]
     fn the_hash_is_fnv_1a() {

@@ -14,16 +14,17 @@ use std::time::{Duration, Instant};
 use anyhow::Context;
 use clap::Args;
 use flate2::read::MultiGzDecoder;
-use panza_arena::arguments::parse_seconds;
-use panza_arena::engine_choice::build_prover;
-use panza_arena::outcome::Outcome;
-use panza_arena::output::{Output, grouped};
-use panza_arena::playouts::{self, Until};
-use panza_arena::replay::{Replay, replay_file};
-use panza_arena::turns::find_turns;
-use panza_machine::build::{BuildBudget, build};
-use panza_machine::machine::Machine;
-use panza_rules::gdl::{self, Diagnostic, Rules, Severity, hrf};
+use panza_cli::arguments::parse_seconds;
+use panza_cli::engine_choice::build_prover;
+use panza_cli::outcome::Outcome;
+use panza_cli::output::{Output, grouped};
+use panza_cli::playouts;
+use panza_cli::playouts::Until;
+use panza_cli::replay::{Replay, replay_file};
+use panza_game::turns::find_turns;
+use panza_game::{BuildBudget, build};
+use panza_gdl::{Diagnostic, Rules, Severity};
+use panza_machine::Machine;
 use serde::Deserialize;
 use serde_json::json;
 
@@ -88,7 +89,7 @@ fn read_trace(path: &Path) -> anyhow::Result<Vec<Recorded>> {
 }
 
 fn kif(term: &str) -> String {
-    let read = hrf::names::term_to_kif(term);
+    let read = panza_hrf::names::term_to_kif(term);
     read.unwrap_or_else(|| panic!("no term: {term}"))
         .to_string()
 }
@@ -101,7 +102,7 @@ fn converted(states: &[Recorded], out: &mut impl Write) -> io::Result<()> {
         };
         let all = |terms: &[String]| terms.iter().map(|it| kif(it)).collect::<Vec<String>>();
         let mover = state.control.as_deref().unwrap_or_default();
-        let noop = || hrf::names::NOOP.to_string();
+        let noop = || panza_hrf::names::NOOP.to_string();
         let legal: BTreeMap<String, Vec<String>> = (state.roles.iter())
             .map(|role| match role == mover {
                 true => (kif(role), all(&state.legal[role])),
@@ -188,11 +189,11 @@ fn converted_rules(rules: &Rules) -> [(&'static str, Result<Rules, String>); 2] 
             Some(error) => Err(format!("{}: {}", error.code, error.message)),
         }
     };
-    let kif = read(gdl::load(&gdl::format::rulesheet(rules)));
+    let kif = read(panza_gdl::load(&panza_gdl::format::rulesheet(rules)));
     let hrf = kif.clone().and_then(|rules| {
         let turns = find_turns(&rules).map_err(|why| why.to_string())?;
-        let text = hrf::write(&rules, &turns).map_err(|faults| faults[0].message.clone())?;
-        read(hrf::load(&text))
+        let text = panza_hrf::write(&rules, &turns).map_err(|faults| faults[0].message.clone())?;
+        read(panza_hrf::load(&text))
     });
     [("as KIF", kif), ("as HRF again", hrf)]
 }
@@ -237,7 +238,7 @@ pub fn examine(
 ) -> anyhow::Result<Examined> {
     let path = folder.join(format!("games/{sheet}.hrf"));
     let text = fs::read_to_string(&path).with_context(|| path.display().to_string())?;
-    let (rules, diagnostics) = hrf::load(&text);
+    let (rules, diagnostics) = panza_hrf::load(&text);
     let errors = diagnostics
         .iter()
         .filter(|fault| fault.severity == Severity::Error);

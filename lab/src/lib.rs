@@ -27,11 +27,10 @@ mod strength;
 mod trained;
 
 use clap::{Parser, Subcommand};
-use panza_arena::child;
-use panza_arena::interrupt;
-use panza_arena::outcome::Outcome;
-use panza_arena::output::Output;
-use panza_player::telemetry;
+use panza_cli::child;
+use panza_cli::interrupt;
+use panza_cli::outcome::Outcome;
+use panza_cli::output::Output;
 
 /// The whole command line.
 #[derive(Parser, Debug)]
@@ -185,7 +184,7 @@ enum Command {
 /// Runs a command. Fails for arguments or input that cannot be used.
 pub fn run(arguments: &Arguments) -> anyhow::Result<Outcome> {
     let output = Output::new(arguments.json);
-    let _console = telemetry::init(tracing::Level::WARN)?;
+    let _console = panza_telemetry::init(tracing::Level::WARN)?;
     // The soak ends its matches first.
     if !matches!(arguments.command, Command::Soak(_)) {
         interrupt::exit_on_ctrl_c_after(child::end_all)?;

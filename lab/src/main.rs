@@ -5,7 +5,7 @@
 use std::process::ExitCode;
 
 use clap::Parser;
-use panza_arena::outcome;
+use panza_cli::outcome;
 
 fn main() -> ExitCode {
     outcome::exit_code(panza_lab::run(&panza_lab::Arguments::parse()))

@@ -8,8 +8,8 @@ use std::path::{Component, Path};
 use std::process::Command;
 
 use anyhow::{Context, bail};
-use panza_arena::output::{Output, grouped};
-use panza_arena::provenance::{processor, today};
+use panza_cli::output::{Output, grouped};
+use panza_cli::provenance::{processor, today};
 
 #[derive(Clone, PartialEq, Debug)]
 pub struct Table {

@@ -10,15 +10,15 @@ use std::time::{Duration, Instant};
 
 use anyhow::anyhow;
 use clap::Args;
-use panza_arena::arguments::parse_seconds;
-use panza_arena::game_source::{Game, Rulesheet};
-use panza_arena::outcome::Outcome;
-use panza_arena::output::{Output, grouped};
-use panza_machine::build::{self, BuildBudget, BuiltGame};
-use panza_player::config::Settings;
-use panza_player::player::{BestMove, PlanStatus, Searcher, preferred_search, search_config};
-use panza_rules::ids::RoleId;
-use panza_search::search::SearchConfig;
+use panza_cli::arguments::parse_seconds;
+use panza_cli::game_source::{Game, Rulesheet};
+use panza_cli::outcome::Outcome;
+use panza_cli::output::{Output, grouped};
+use panza_config::Settings;
+use panza_game::{BuildBudget, BuiltGame};
+use panza_gdl::ids::RoleId;
+use panza_player::{BestMove, PlanStatus, Searcher, preferred_search, search_config};
+use panza_search::SearchConfig;
 use serde_json::json;
 
 use crate::page::{Page, Table, check_place};
@@ -205,7 +205,7 @@ fn play(game: &str, arguments: &PuzzlesArguments) -> anyhow::Result<Option<Playe
         memory: usize::try_from(settings.player.build_memory_mib << 20).unwrap_or(usize::MAX),
         cancelled: Arc::default(),
     };
-    let built = build::build(&rules, &budget).or_else(|_| build::prover(&rules));
+    let built = panza_game::build(&rules, &budget).or_else(|_| panza_game::prover(&rules));
     let built = built.map_err(|reason| anyhow!("`{game}` cannot be built: {reason}"))?;
     if built.info().n_roles() != 1 {
         return Ok(None);

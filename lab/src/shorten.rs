@@ -10,9 +10,9 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, anyhow};
 use clap::Args;
-use panza_arena::arguments::parse_seconds;
-use panza_arena::outcome::Outcome;
-use panza_arena::output::Output;
+use panza_cli::arguments::parse_seconds;
+use panza_cli::outcome::Outcome;
+use panza_cli::output::Output;
 use panza_sokoban::Verdict;
 use panza_sokoban::board::{Board, Push};
 use panza_sokoban::limits::Limits;

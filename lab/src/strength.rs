@@ -4,11 +4,11 @@ use std::path::PathBuf;
 
 use anyhow::bail;
 use clap::Args;
-use panza_arena::outcome::Outcome;
-use panza_arena::output::Output;
-use panza_arena::tournament::page::{HEADS, TEXT_COLUMNS, rows, title, void_lines};
-use panza_arena::tournament::results;
-use panza_arena::tournament::tally::tally;
+use panza_cli::outcome::Outcome;
+use panza_cli::output::Output;
+use panza_referee::tournament::page::{HEADS, TEXT_COLUMNS, rows, title, void_lines};
+use panza_referee::tournament::results;
+use panza_referee::tournament::tally::tally;
 
 use crate::page::{Page, Table, check_place};
 

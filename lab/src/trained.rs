@@ -5,9 +5,10 @@
 use std::path::Path;
 
 use anyhow::{Context, ensure};
-use panza_machine::build::BuiltGame;
-use panza_player::metagame::{self, GameMemory, PriorStudy};
-use panza_rules::gdl::Rules;
+use panza_game::BuiltGame;
+use panza_gdl::Rules;
+use panza_memory::GameMemory;
+use panza_metagame::PriorStudy;
 
 /// Games that the memory file may hold.
 const MAX_GAMES: usize = 100_000;
@@ -17,8 +18,8 @@ pub fn prior_study(path: &Path, rules: &Rules, game: &BuiltGame) -> anyhow::Resu
     ensure!(path.is_file(), "no memory file `{}`", path.display());
     let (_, history) = GameMemory::open(path, MAX_GAMES, rules)?;
     let prior = history.and_then(|history| {
-        let find = || metagame::find_prospects(game);
-        metagame::prior_study(game.machine.info(), &history, find)
+        let find = || panza_metagame::find_prospects(game);
+        panza_metagame::prior_study(game.machine.info(), &history, find)
     });
     prior.with_context(|| format!("`{}` holds no training of the game", path.display()))
 }

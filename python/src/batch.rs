@@ -11,8 +11,8 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use panza_machine::machine::{NO_GOAL, NO_MOVE, StateRows, Stepper};
-use panza_rules::ids::{Id, MoveId};
+use panza_gdl::ids::{Id, MoveId};
+use panza_machine::{NO_GOAL, NO_MOVE, StateRows, Stepper};
 
 use crate::batch_error::BatchError;
 use crate::core::{Core, OVER};

@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use numpy::{IntoPyArray, PyArray1, PyArrayMethods};
-use panza_machine::machine::GameInfo;
-use panza_rules::ids::MoveId;
-use panza_search::learning::evaluation::Evaluation as Network;
+use panza_gdl::ids::MoveId;
+use panza_learning::evaluation::Evaluation as Network;
+use panza_machine::GameInfo;
 use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -18,8 +18,8 @@ use crate::game::{Game, MAX_STEPS, duration};
 use crate::interrupt::interruptible;
 use crate::jobs::search::{Found, SearchOptions, search as jobs_search};
 use crate::states::States;
-use panza_machine::build::BuiltGame;
-use panza_search::learning::Learned;
+use panza_game::BuiltGame;
+use panza_learning::Learned;
 
 /// A learned evaluation of a game. Made by `Game.study`.
 #[pyclass(frozen, module = "panza_ggp")]
@@ -412,7 +412,7 @@ pub fn analyse<'py>(
         .turns
         .map(|turns| format!("{turns:?}").to_lowercase());
     result.set_item("turns", turns)?;
-    let spread = |spread: panza_search::statistics::Spread| -> PyResult<Bound<'py, PyDict>> {
+    let spread = |spread: panza_learning::statistics::Spread| -> PyResult<Bound<'py, PyDict>> {
         let dict = PyDict::new(py);
         dict.set_item("mean", spread.mean)?;
         dict.set_item("least", spread.least)?;

@@ -14,17 +14,17 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-use panza_machine::build::{self, BuildBudget, BuiltGame, LanesSource, PlayoutPolicy};
-use panza_machine::machine::counter::CounterMachine;
-use panza_machine::machine::lanes::expand::ExpanderLayout;
-use panza_machine::machine::lanes::gang::GangLayout;
-use panza_machine::machine::lanes::interpret::Features;
-use panza_machine::machine::{
+use panza_game::{BuildBudget, BuiltGame, LanesSource, PlayoutPolicy};
+use panza_gdl::ids::{Id, IdVec, MoveId, RoleId};
+use panza_gdl::{Rules, sexpr};
+use panza_machine::counter::CounterMachine;
+use panza_machine::lanes::expand::ExpanderLayout;
+use panza_machine::lanes::gang::GangLayout;
+use panza_machine::lanes::interpret::Features;
+use panza_machine::{
     GameInfo, Machine, NetworkInfo, RowSizes, SequentialStepper, StateRows, Stepper,
 };
-use panza_machine::propnet::Network;
-use panza_rules::gdl::{Rules, sexpr};
-use panza_rules::ids::{Id, IdVec, MoveId, RoleId};
+use panza_propnet::Network;
 use panza_sync::budget::Budget;
 
 use crate::batch_error::BatchError;
@@ -124,7 +124,7 @@ impl Core {
             max_bytes: limits.memory,
             stop: Some(&limits.stop),
         };
-        let compiled = build::compile(&rules, budget)?;
+        let compiled = panza_game::compile(&rules, budget)?;
         let counter = Arc::new(compiled.machine);
         let network = &compiled.lanes.network;
         let info = NetworkInfo::new(network);
@@ -286,7 +286,7 @@ impl Core {
     }
 
     fn steps(&self) -> Option<&Arc<ExpanderLayout>> {
-        let steps = || build::compile_steps(&self.source);
+        let steps = || panza_game::compile_steps(&self.source);
         self.steps.get_or_init(steps).as_ref()
     }
 
@@ -358,7 +358,7 @@ impl Core {
             memory: self.limits.memory,
             cancelled: Arc::clone(stop),
         };
-        let game = build::build(&self.rules, &budget)?;
+        let game = panza_game::build(&self.rules, &budget)?;
         *full = Some(game.clone());
         Ok(game)
     }

@@ -4,7 +4,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use panza_rules::gdl::{self, Diagnostic, Dialect, Severity, span::line_and_column};
+use panza_gdl::span::line_and_column;
+use panza_gdl::{Diagnostic, Severity};
+use panza_hrf::Dialect;
 use pyo3::exceptions::{PyFileNotFoundError, PyIndexError, PyKeyError, PyOSError, PyValueError};
 use pyo3::prelude::*;
 
@@ -211,7 +213,7 @@ pub fn load(
     let time = duration("seconds", seconds)?;
     let (rules, faults) = py.detach(|| dialect.load(&text));
     let has_errors = faults.iter().any(|fault| fault.severity == Severity::Error);
-    if !gdl::is_playable(&rules, &faults) || strict && has_errors {
+    if !panza_gdl::is_playable(&rules, &faults) || strict && has_errors {
         return Err(gdl_error(py, &text, &faults)?);
     }
     let core = interruptible(py, |stop| {
@@ -249,7 +251,7 @@ fn gdl_error(py: Python<'_>, text: &str, faults: &[Diagnostic]) -> PyResult<PyEr
     }
     let error = GdlError::new_err(lines.join("\n"));
     let value = error.value(py);
-    let main = gdl::main_error(faults).map(|fault| PyDiagnostic::new(fault, text));
+    let main = panza_gdl::main_error(faults).map(|fault| PyDiagnostic::new(fault, text));
     if let Some(first) = main.as_ref().or(diagnostics.first()) {
         value.setattr("line", first.line)?;
         value.setattr("column", first.column)?;

@@ -10,7 +10,7 @@ pub mod study;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use panza_machine::machine::NO_GOAL;
+use panza_machine::NO_GOAL;
 
 use crate::batch::{Actions, Batch, Options, TERMINATED};
 use crate::batch_error::BatchError;

@@ -9,10 +9,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use panza_machine::machine::Machine;
-use panza_machine::machine::random::Random;
-use panza_machine::structure::board::{BoardPainter, Layout, sample_states};
-use panza_rules::gdl::{Rules, sexpr};
+use panza_analysis::board::{BoardPainter, Layout, sample_states};
+use panza_gdl::{Rules, sexpr};
+use panza_machine::Machine;
+use panza_sync::random::Random;
 
 use crate::batch_error::BatchError;
 

@@ -1,7 +1,7 @@
 //! `States`: a batch of states of one game, with arrays of numpy in and out.
 
 use numpy::PyArrayMethods;
-use panza_machine::machine::{GameInfo, NO_GOAL};
+use panza_machine::{GameInfo, NO_GOAL};
 use pyo3::exceptions::{PyIndexError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};

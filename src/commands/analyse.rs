@@ -7,12 +7,13 @@ use std::time::Duration;
 
 use clap::Args;
 
-use panza_arena::analyse::examine::{self, Limits};
-use panza_arena::arguments::parse_seconds;
-use panza_arena::game_source::Game;
-use panza_arena::interrupt;
-use panza_arena::outcome::Outcome;
-use panza_arena::output::{Output, show_seconds, spinner};
+use panza_cli::analyse::examine;
+use panza_cli::analyse::examine::Limits;
+use panza_cli::arguments::parse_seconds;
+use panza_cli::game_source::Game;
+use panza_cli::interrupt;
+use panza_cli::outcome::Outcome;
+use panza_cli::output::{Output, show_seconds, spinner};
 
 #[derive(Args, Debug)]
 pub(super) struct AnalyseArguments {

@@ -6,12 +6,14 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use serde_json::json;
 
-use panza_arena::arguments::parse_seconds;
-use panza_arena::engine_choice::{self, EngineChoice};
-use panza_arena::game_source::Game;
-use panza_arena::outcome::Outcome;
-use panza_arena::output::{Output, counted, grouped, show_seconds, spinner};
-use panza_arena::playouts::{self, Until};
+use panza_cli::arguments::parse_seconds;
+use panza_cli::engine_choice;
+use panza_cli::engine_choice::EngineChoice;
+use panza_cli::game_source::Game;
+use panza_cli::outcome::Outcome;
+use panza_cli::output::{Output, counted, grouped, show_seconds, spinner};
+use panza_cli::playouts;
+use panza_cli::playouts::Until;
 
 #[derive(Args, Debug)]
 pub struct BenchArguments {

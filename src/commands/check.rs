@@ -3,11 +3,12 @@
 use clap::Args;
 use serde::Serialize;
 
-use panza_arena::game_source::Rulesheet;
-use panza_arena::outcome::Outcome;
-use panza_arena::output::{self, Output};
-use panza_rules::gdl::span::line_and_column;
-use panza_rules::gdl::{Diagnostic, Severity};
+use panza_cli::game_source::Rulesheet;
+use panza_cli::outcome::Outcome;
+use panza_cli::output;
+use panza_cli::output::Output;
+use panza_gdl::span::line_and_column;
+use panza_gdl::{Diagnostic, Severity};
 
 #[derive(Args, Debug)]
 pub struct CheckArguments {

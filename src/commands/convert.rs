@@ -7,11 +7,12 @@ use anyhow::bail;
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 
-use panza_arena::game_source::Game;
-use panza_arena::outcome::Outcome;
-use panza_arena::output::Output;
-use panza_arena::turns::find_turns;
-use panza_rules::gdl::{Dialect, Rules, Severity, hrf};
+use panza_cli::game_source::Game;
+use panza_cli::outcome::Outcome;
+use panza_cli::output::Output;
+use panza_game::turns::find_turns;
+use panza_gdl::{Rules, Severity};
+use panza_hrf::Dialect;
 
 #[derive(Args, Debug)]
 pub struct ConvertArguments {
@@ -84,7 +85,7 @@ fn to_hrf(game: &Game) -> anyhow::Result<Result<String, Vec<String>>> {
         Ok(turns) => turns,
         Err(why) => return Ok(Err(vec![why.to_string()])),
     };
-    let text = match hrf::write(&game.rules, &turns) {
+    let text = match panza_hrf::write(&game.rules, &turns) {
         Ok(text) => text,
         Err(faults) => {
             let (origin, text) = (&game.sheet.origin, &game.sheet.text);
@@ -92,7 +93,7 @@ fn to_hrf(game: &Game) -> anyhow::Result<Result<String, Vec<String>>> {
             return Ok(Err(shown.collect()));
         }
     };
-    let (rules, faults) = hrf::load(&text);
+    let (rules, faults) = panza_hrf::load(&text);
     if let Some(fault) = faults.iter().find(|it| it.severity == Severity::Error) {
         let fault = fault.one_line("HRF", &text);
         bail!("the rules that were written cannot be read again: {fault}");

@@ -12,9 +12,9 @@ use clap::Args;
 use serde::Serialize;
 
 use super::check::{ShownDiagnostic, shown};
-use panza_arena::game_source::Rulesheet;
-use panza_arena::outcome::Outcome;
-use panza_arena::output::Output;
+use panza_cli::game_source::Rulesheet;
+use panza_cli::outcome::Outcome;
+use panza_cli::output::Output;
 
 #[derive(Args, Debug)]
 pub struct FormatArguments {

@@ -4,8 +4,8 @@ use clap::builder::PossibleValue;
 use clap::{Args, Command, ValueEnum};
 use clap_complete::Shell;
 
-use panza_arena::outcome::Outcome;
-use panza_arena::output::Output;
+use panza_cli::outcome::Outcome;
+use panza_cli::output::Output;
 
 #[derive(Args, Debug)]
 pub struct ManualArguments {

@@ -10,15 +10,16 @@ use anyhow::{Context, anyhow, ensure};
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
-use panza_arena::arguments::{SettingsChoice, read_limited};
-use panza_arena::game_source::{Game, known_games};
-use panza_arena::outcome::Outcome;
-use panza_arena::output::{Column, Output, counted, grouped, table, write_whole};
-use panza_machine::structure::signature;
-use panza_player::config::MemorySettings;
-use panza_player::memory::{GameRecord, Kind, Store};
-use panza_player::metagame::transfer::{Imported, MOST_FILE_BYTES, export, import};
-use panza_player::metagame::{GameMemory, Progress, curve};
+use panza_analysis::signature;
+use panza_cli::arguments::{SettingsChoice, read_limited};
+use panza_cli::game_source::{Game, known_games};
+use panza_cli::outcome::Outcome;
+use panza_cli::output::{Column, Output, counted, grouped, table, write_whole};
+use panza_config::MemorySettings;
+use panza_memory::GameMemory;
+use panza_memory::{GameRecord, Kind, Store};
+use panza_metagame::transfer::{Imported, MOST_FILE_BYTES, export, import};
+use panza_metagame::{Progress, curve};
 
 /// How long another program may hold the file.
 const PATIENCE: Duration = Duration::from_secs(5);

@@ -25,10 +25,10 @@ mod verify;
 
 use clap::{CommandFactory, Parser, Subcommand};
 
-use panza_arena::outcome::Outcome;
-use panza_arena::output::Output;
-use panza_arena::{interrupt, tournament};
-use panza_player::telemetry;
+use panza_cli::interrupt;
+use panza_cli::outcome::Outcome;
+use panza_cli::output::Output;
+use panza_referee::tournament;
 
 /// The whole command line.
 #[derive(Parser, Debug)]
@@ -228,7 +228,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<Outcome> {
     // The server takes its level from its settings.
     let _console = match command {
         Command::Serve(_) => None,
-        _ => Some(telemetry::init(tracing::Level::WARN)?),
+        _ => Some(panza_telemetry::init(tracing::Level::WARN)?),
     };
     // The other commands end their matches and connections first, or save what they found.
     if !matches!(

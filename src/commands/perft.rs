@@ -10,12 +10,13 @@ use clap::Args;
 use serde::Serialize;
 use serde_json::json;
 
-use panza_arena::engine_choice::{self, EngineChoice};
-use panza_arena::game_source::Game;
-use panza_arena::outcome::Outcome;
-use panza_arena::output::{Column, Output, grouped, spinner, table};
-use panza_machine::machine::{Machine, Reasoner};
-use panza_rules::ids::{Id, MoveId, RoleId};
+use panza_cli::engine_choice;
+use panza_cli::engine_choice::EngineChoice;
+use panza_cli::game_source::Game;
+use panza_cli::outcome::Outcome;
+use panza_cli::output::{Column, Output, grouped, spinner, table};
+use panza_gdl::ids::{Id, MoveId, RoleId};
+use panza_machine::{Machine, Reasoner};
 
 /// The greatest depth, far beyond what ends in reasonable time.
 const MAX_DEPTH: u32 = 64;
@@ -128,8 +129,8 @@ fn count_from(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use panza_arena::engine_choice::build_prover;
-    use panza_arena::game_source::Rulesheet;
+    use panza_cli::engine_choice::build_prover;
+    use panza_cli::game_source::Rulesheet;
 
     #[test]
     fn tic_tac_toe_has_its_known_numbers_of_games() {

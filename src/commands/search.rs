@@ -9,20 +9,20 @@ use anyhow::{Context, anyhow, bail};
 use clap::Args;
 use serde_json::json;
 
-use panza_arena::analyse::examine::build_as_in_match;
-use panza_arena::arguments::{SearchChoice, parse_seconds, read_limited};
-use panza_arena::engine_choice::{build_prover, build_to_search};
-use panza_arena::game_source::Game;
-use panza_arena::interrupt;
-use panza_arena::outcome::Outcome;
-use panza_arena::output::{Column, Output, countdown, counted, grouped, spinner, table};
-use panza_arena::trace::canonical;
-use panza_machine::build::BuiltGame;
-use panza_machine::machine::Machine;
-use panza_player::metagame::{Study, StudyBudget, study};
-use panza_rules::gdl::{Sexpr, sexpr};
-use panza_rules::ids::{Id, RoleId};
-use panza_search::search::{Limit, Search, SearchConfig};
+use panza_cli::analyse::examine::build_as_in_match;
+use panza_cli::arguments::{SearchChoice, parse_seconds, read_limited};
+use panza_cli::engine_choice::{build_prover, build_to_search};
+use panza_cli::game_source::Game;
+use panza_cli::interrupt;
+use panza_cli::outcome::Outcome;
+use panza_cli::output::{Column, Output, countdown, counted, grouped, spinner, table};
+use panza_cli::trace::canonical;
+use panza_game::BuiltGame;
+use panza_gdl::ids::{Id, RoleId};
+use panza_gdl::{Sexpr, sexpr};
+use panza_machine::Machine;
+use panza_metagame::{Study, StudyBudget, study};
+use panza_search::{Limit, Search, SearchConfig};
 use panza_sync::clock::thread_cpu_time;
 
 /// The time limit for building a game that is studied.

@@ -9,14 +9,14 @@ use anyhow::anyhow;
 use clap::Args;
 use serde::Serialize;
 
-use panza_arena::arguments::SettingsChoice;
-use panza_arena::interrupt;
-use panza_arena::outcome::Outcome;
-use panza_arena::output::Output;
-use panza_player::config::{OptionValue, Settings};
-use panza_player::player::{Companion, Companions, GameBuilders, Player, search_config};
-use panza_player::telemetry;
-use panza_server::server::{self, ServeError};
+use panza_cli::arguments::SettingsChoice;
+use panza_cli::interrupt;
+use panza_cli::outcome::Outcome;
+use panza_cli::output::Output;
+use panza_config::{OptionValue, Settings};
+use panza_player::{Companion, Companions, GameBuilders, Player, search_config};
+
+use panza_server::ServeError;
 use panza_sync::allocator;
 
 /// How long unfinished pages may take when the player ends.
@@ -58,7 +58,7 @@ pub fn run_with(
 ) -> anyhow::Result<Outcome> {
     allocator::keep_little();
     let settings = settings(arguments)?;
-    let _console = telemetry::init(settings.logs.level)?;
+    let _console = panza_telemetry::init(settings.logs.level)?;
     if settings.logs.match_logs
         && let Err(error) = check_folder(&settings.logs.folder)
     {
@@ -90,7 +90,7 @@ pub fn companion(arguments: &ServeArguments, number: u64) -> anyhow::Result<Comp
 pub(super) fn serve<F: Future<Output = ()>>(
     settings: &Settings,
     shutdown: impl FnOnce() -> F,
-    on_listening: impl FnOnce(server::Listening),
+    on_listening: impl FnOnce(panza_server::Listening),
 ) -> anyhow::Result<()> {
     serve_with(settings, None, shutdown, on_listening)
 }
@@ -99,7 +99,7 @@ fn serve_with<F: Future<Output = ()>>(
     settings: &Settings,
     companions: Option<Arc<dyn Companions>>,
     shutdown: impl FnOnce() -> F,
-    on_listening: impl FnOnce(server::Listening),
+    on_listening: impl FnOnce(panza_server::Listening),
 ) -> anyhow::Result<()> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         // Serving is little work, and the other processors are for the search.
@@ -110,7 +110,7 @@ fn serve_with<F: Future<Output = ()>>(
         let shutdown = shutdown();
         let builders = GameBuilders::standard();
         let player = || Player::with_companions(settings, builders, companions);
-        server::serve_player(settings, player, shutdown, on_listening).await
+        panza_server::serve_player(settings, player, shutdown, on_listening).await
     });
     // Unfinished pages must not keep the program running.
     runtime.shutdown_timeout(LAST_PAGES);
@@ -132,7 +132,7 @@ fn settings(arguments: &ServeArguments) -> anyhow::Result<Settings> {
     arguments.settings.load(given)
 }
 
-fn show(settings: &Settings, listens: server::Listening, output: Output) -> io::Result<()> {
+fn show(settings: &Settings, listens: panza_server::Listening, output: Output) -> io::Result<()> {
     let address = listens.address;
     output.line(format_args!("listening on http://{address}"))?;
     output.line(format_args!(

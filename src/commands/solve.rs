@@ -8,13 +8,13 @@ use anyhow::{anyhow, bail};
 use clap::Args;
 use serde_json::json;
 
-use panza_arena::arguments::parse_seconds;
-use panza_arena::game_source::Game;
-use panza_arena::outcome::Outcome;
-use panza_arena::output::{Output, counted, spinner};
-use panza_machine::build::{self, BuildBudget};
-use panza_machine::machine::Machine;
-use panza_search::planner::{Findings, Improvement, Planner, PlannerConfig, PlanningGame, SOLVERS};
+use panza_cli::arguments::parse_seconds;
+use panza_cli::game_source::Game;
+use panza_cli::outcome::Outcome;
+use panza_cli::output::{Output, counted, spinner};
+use panza_game::BuildBudget;
+use panza_machine::Machine;
+use panza_planner::{Findings, Improvement, Planner, PlannerConfig, PlanningGame, SOLVERS};
 
 /// Time to build a game; after that it is solved with the prover.
 const BUILD_TIME: Duration = Duration::from_secs(120);
@@ -56,9 +56,9 @@ pub fn run(arguments: &SolveArguments, output: Output) -> anyhow::Result<Outcome
         memory: BUILD_BYTES,
         cancelled: Arc::default(),
     };
-    let built = build::build(&game.rules, &budget).or_else(|reason| {
+    let built = panza_game::build(&game.rules, &budget).or_else(|reason| {
         tracing::warn!("solving with the prover: {reason}");
-        build::prover(&game.rules)
+        panza_game::prover(&game.rules)
     });
     let built = built.map_err(|reason| anyhow!("{name} cannot be built: {reason}"))?;
     let config = PlannerConfig {

@@ -5,13 +5,13 @@ use std::time::Duration;
 use clap::Args;
 use serde_json::json;
 
-use panza_arena::game_source::Game;
-use panza_arena::outcome::Outcome;
-use panza_arena::output::{Output, grouped, spinner};
-use panza_machine::build::{Compiled, compile};
-use panza_machine::machine::Machine;
-use panza_player::telemetry::peak_resident_bytes;
+use panza_cli::game_source::Game;
+use panza_cli::outcome::Outcome;
+use panza_cli::output::{Output, grouped, spinner};
+use panza_game::{Compiled, compile};
+use panza_machine::Machine;
 use panza_sync::budget::Budget;
+use panza_telemetry::peak_resident_bytes;
 
 #[derive(Args, Debug)]
 pub struct StatsArguments {

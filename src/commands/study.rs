@@ -16,20 +16,20 @@ use serde_json::{Value, json};
 use tokio::sync::Notify;
 
 use super::serve;
-use panza_arena::analyse::examine::build_as_in_match;
-use panza_arena::arguments::{SettingsChoice, read_limited};
-use panza_arena::game_source::{Game, Rulesheet};
-use panza_arena::interrupt;
-use panza_arena::outcome::Outcome;
-use panza_arena::output::{Column, Output, counted, progress_bar, spinner, table};
-use panza_machine::machine::Machine;
-use panza_player::config::{OptionValue, Settings};
-use panza_player::player::{Position, search_config};
+use panza_cli::analyse::examine::build_as_in_match;
+use panza_cli::arguments::{SettingsChoice, read_limited};
+use panza_cli::game_source::{Game, Rulesheet};
+use panza_cli::interrupt;
+use panza_cli::outcome::Outcome;
+use panza_cli::output::{Column, Output, counted, progress_bar, spinner, table};
+use panza_config::{OptionValue, Settings};
+use panza_gdl::ids::MoveId;
+use panza_machine::Machine;
 use panza_player::review::{Review, ReviewSettings, StoredMatch, Worth};
-use panza_player::telemetry::Part;
-use panza_rules::ids::MoveId;
-use panza_search::search::SearchConfig;
+use panza_player::{Position, search_config};
+use panza_search::SearchConfig;
 use panza_sync::allocator;
+use panza_telemetry::Part;
 
 /// Limit on the file that describes a board, in bytes.
 const MAX_BOARD: u64 = 1 << 20;

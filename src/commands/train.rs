@@ -11,16 +11,15 @@ use anyhow::{anyhow, ensure};
 use clap::Args;
 use serde_json::{Value, json};
 
-use panza_arena::analyse::examine::build_as_in_match;
-use panza_arena::arguments::{SettingsChoice, parse_seconds};
-use panza_arena::game_source::Game;
-use panza_arena::interrupt;
-use panza_arena::outcome::Outcome;
-use panza_arena::output::{Output, grouped, show_seconds, spinner, write_whole};
-use panza_player::metagame::{
-    GameMemory, Member, Members, Progress, RoundPlan, RoundReport, Training, curve,
-};
-use panza_player::player::search_config;
+use panza_cli::analyse::examine::build_as_in_match;
+use panza_cli::arguments::{SettingsChoice, parse_seconds};
+use panza_cli::game_source::Game;
+use panza_cli::interrupt;
+use panza_cli::outcome::Outcome;
+use panza_cli::output::{Output, grouped, show_seconds, spinner, write_whole};
+use panza_memory::GameMemory;
+use panza_metagame::{Member, Members, Progress, RoundPlan, RoundReport, Training, curve};
+use panza_player::search_config;
 
 /// The time limit for building the game.
 const BUILD_TIME: Duration = Duration::from_secs(600);

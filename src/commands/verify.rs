@@ -5,11 +5,12 @@ use std::path::PathBuf;
 use clap::Args;
 use serde_json::json;
 
-use panza_arena::engine_choice::{self, EngineChoice, EngineKind};
-use panza_arena::game_source::Game;
-use panza_arena::outcome::Outcome;
-use panza_arena::output::{Output, counted, spinner};
-use panza_arena::replay::{Replay, replay_file};
+use panza_cli::engine_choice;
+use panza_cli::engine_choice::{EngineChoice, EngineKind};
+use panza_cli::game_source::Game;
+use panza_cli::outcome::Outcome;
+use panza_cli::output::{Output, counted, spinner};
+use panza_cli::replay::{Replay, replay_file};
 
 #[derive(Args, Debug)]
 pub struct VerifyArguments {

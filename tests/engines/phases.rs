@@ -2,20 +2,21 @@
 //!
 //! A group that held in a few games may break in another, so some games here break theirs.
 
-use panza::games::EMBEDDED;
+use panza_gdl_games::EMBEDDED;
 use std::sync::Arc;
 
 use crate::support::compare::{
     Machines, compare, network_of, phases_by_play, phases_of, rules_of, run_phases,
 };
 use crate::support::corpus::corpus;
-use panza::ground::Budget;
-use panza::ids::BaseId;
-use panza::machine::Machine;
-use panza::machine::compile::CounterLayout;
-use panza::machine::counter::CounterMachine;
-use panza::propnet::{self, Network, Phases, passes};
-use panza::structure::mutex_groups::{self, PlayBudget};
+use panza_analysis::mutex_groups;
+use panza_analysis::mutex_groups::PlayBudget;
+use panza_gdl::ids::BaseId;
+use panza_ground::Budget;
+use panza_machine::Machine;
+use panza_machine::compile::CounterLayout;
+use panza_machine::counter::CounterMachine;
+use panza_propnet::{Network, Phases, passes};
 
 /// The optimised network of a game, and its phases as the player makes them.
 fn in_phases(text: &str) -> (Network, Option<Phases>) {
@@ -119,7 +120,7 @@ fn a_broken_mutex_group_falls_back_to_the_whole_network() {
         limits: Budget::generous(),
     };
     let found = mutex_groups::find(&network, &whole(&network), short);
-    let group = propnet::shortlist(&network, &found.groups, &found.played)[0];
+    let group = panza_propnet::shortlist(&network, &found.groups, &found.played)[0];
     let phases = phases_of(&network, group);
     assert_eq!(
         names(&network, &phases.mutex_group),

@@ -6,11 +6,12 @@ use crate::support::compare::{
     Machines, compare, machines, network_of, phases_by_play, rules_of, run_phases,
 };
 use crate::support::corpus::corpus;
-use panza::ground::Budget;
-use panza::ids::BaseId;
-use panza::machine::specialised::SpecialisedLayout;
-use panza::propnet::passes::{self, Pass, PassSet};
-use panza::propnet::{self, Network, Phases, SpecialisedGame};
+use panza_gdl::ids::BaseId;
+use panza_ground::Budget;
+use panza_machine::specialised::SpecialisedLayout;
+use panza_propnet::passes;
+use panza_propnet::passes::{Pass, PassSet};
+use panza_propnet::{Network, Phases, SpecialisedGame};
 
 /// The facts `(name 1) .. (name n)`.
 fn numbered(name: &str, n: usize) -> String {
@@ -42,7 +43,7 @@ fn optimised(sheet: &str) -> Network {
 
 fn specialised(network: &Network) -> SpecialisedGame {
     let specialised =
-        propnet::specialise(network, None, Budget::generous()).expect("there is time");
+        panza_propnet::specialise(network, None, Budget::generous()).expect("there is time");
     specialised.expect("the game has no recursion")
 }
 
@@ -192,8 +193,8 @@ fn groups(n_cells: usize, n_moves: usize) -> String {
 
 /// Whether what happens seldom was taken out of the gates, in each phase.
 fn is_keyed(network: &Network, phases: &Phases) -> Vec<bool> {
-    let specialised =
-        propnet::specialise(network, Some(phases), Budget::generous()).expect("there is time");
+    let specialised = panza_propnet::specialise(network, Some(phases), Budget::generous())
+        .expect("there is time");
     let specialised = specialised.expect("the game has no recursion");
     specialised
         .phases
@@ -213,7 +214,7 @@ fn groups_with_numbers_are_keyed() {
         .filter(|(_, fact)| fact.starts_with("(control "))
         .map(|(base, _)| base)
         .collect();
-    let phases = propnet::phases_of(&network, &group, &set, Budget::generous());
+    let phases = panza_propnet::phases_of(&network, &group, &set, Budget::generous());
     let phases = phases.expect("there is time");
     assert_eq!(is_keyed(&network, &phases), [true, true]);
     let mut machines = Machines::new();

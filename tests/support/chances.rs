@@ -7,16 +7,16 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use panza::ground::Budget;
-use panza::ids::{Id, MoveId, RoleId};
-use panza::machine::compile::CounterLayout;
-use panza::machine::counter::CounterMachine;
-use panza::machine::lanes::compile::{PlayoutPolicy, compile, is_in_lockstep};
-use panza::machine::lanes::gang::GangLayout;
-use panza::machine::lanes::interpret::Features;
-use panza::machine::random::Random;
-use panza::machine::{Machine, PlayoutTicket, PlayoutTotals, Reasoner};
-use panza::propnet::{self, Network, Phases};
+use panza_gdl::ids::{Id, MoveId, RoleId};
+use panza_ground::Budget;
+use panza_machine::compile::CounterLayout;
+use panza_machine::counter::CounterMachine;
+use panza_machine::lanes::compile::{PlayoutPolicy, compile, is_in_lockstep};
+use panza_machine::lanes::gang::GangLayout;
+use panza_machine::lanes::interpret::Features;
+use panza_machine::{Machine, PlayoutTicket, PlayoutTotals, Reasoner};
+use panza_propnet::{Network, Phases};
+use panza_sync::random::Random;
 
 /// Games with more states are left out.
 const MAX_STATES: usize = 3_000;
@@ -122,7 +122,7 @@ pub fn compare(network: &Network, seed: u64) {
     }
     let mut random = Random::new(seed);
     compare_gang(network, None, &chances, &mut random);
-    let phases = propnet::phases(network, Budget::generous()).filter(is_in_lockstep);
+    let phases = panza_propnet::phases(network, Budget::generous()).filter(is_in_lockstep);
     if let Some(phases) = phases {
         compare_gang(network, Some(&phases), &chances, &mut random);
     }

@@ -6,8 +6,8 @@ use std::sync::mpsc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use panza::config::Settings;
-use panza::player::GameBuilders;
+use panza_config::Settings;
+use panza_player::GameBuilders;
 use tokio::sync::oneshot;
 
 /// A server that ends with this.
@@ -52,11 +52,11 @@ impl Running {
             let shutdown = async {
                 let _ = stopped.await;
             };
-            let on_listening = move |listens: panza::server::Listening| {
+            let on_listening = move |listens: panza_server::Listening| {
                 report.send((listens.address, listens.logs)).unwrap();
             };
             runtime
-                .block_on(panza::server::serve(
+                .block_on(panza_server::serve(
                     &settings,
                     factories,
                     shutdown,

@@ -8,21 +8,23 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use panza::gdl::{self, Rules};
-use panza::ground::{self, Budget};
-use panza::ids::{BaseId, Id, MoveId, RoleId, TermId};
-use panza::machine::compile::CounterLayout;
-use panza::machine::counter::{CounterMachine, CounterReasoner};
-use panza::machine::lanes::compile::compile_expander;
-use panza::machine::lanes::interpret::Features;
-use panza::machine::lanes::machine::LanesMachine;
-use panza::machine::random::Random;
-use panza::machine::specialised::SpecialisedLayout;
-use panza::machine::{Machine, PlayoutEnd, Reasoner};
-use panza::propnet::passes::{self, Pass, PassSet};
-use panza::propnet::{self, Network, Phases};
-use panza::prover::{Prover, State};
-use panza::structure::mutex_groups::{self, PlayBudget};
+use panza_analysis::mutex_groups;
+use panza_analysis::mutex_groups::PlayBudget;
+use panza_gdl::Rules;
+use panza_gdl::ids::{BaseId, Id, MoveId, RoleId, TermId};
+use panza_ground::Budget;
+use panza_machine::compile::CounterLayout;
+use panza_machine::counter::{CounterMachine, CounterReasoner};
+use panza_machine::lanes::compile::compile_expander;
+use panza_machine::lanes::interpret::Features;
+use panza_machine::lanes::machine::LanesMachine;
+use panza_machine::specialised::SpecialisedLayout;
+use panza_machine::{Machine, PlayoutEnd, Reasoner};
+use panza_propnet::passes;
+use panza_propnet::passes::{Pass, PassSet};
+use panza_propnet::{Network, Phases};
+use panza_prover::{Prover, State};
+use panza_sync::random::Random;
 
 /// Machines of one game, by what was done to its network and how that is run.
 pub type Machines = Vec<(String, AnyMachine)>;
@@ -60,14 +62,18 @@ fn legal_moves(prover: &mut Prover, state: &State, role: RoleId) -> Vec<TermId> 
 
 /// The network of a game, no pass applied.
 pub fn network_of(rules: &Rules) -> Network {
-    let program = ground::ground(rules, Budget::generous()).expect("the game can be grounded");
-    propnet::build(&program, Budget::generous()).expect("the game has a network")
+    let program =
+        panza_ground::ground(rules, Budget::generous()).expect("the game can be grounded");
+    panza_propnet::build(&program, Budget::generous()).expect("the game has a network")
 }
 
 /// The rules of a playable sheet.
 pub fn rules_of(text: &str) -> Rules {
-    let (rules, diagnostics) = gdl::load(text);
-    assert!(gdl::is_playable(&rules, &diagnostics), "{diagnostics:?}");
+    let (rules, diagnostics) = panza_gdl::load(text);
+    assert!(
+        panza_gdl::is_playable(&rules, &diagnostics),
+        "{diagnostics:?}"
+    );
     rules
 }
 
@@ -97,7 +103,7 @@ pub fn machines(network: &Network) -> Machines {
 /// Machines in the phases that an optimised network's form shows, and in those that play shows.
 pub fn phased_machines(network: &Network) -> Machines {
     let mut machines = Vec::new();
-    if let Some(phases) = propnet::phases(network, Budget::generous()) {
+    if let Some(phases) = panza_propnet::phases(network, Budget::generous()) {
         run_phases("phases by form", network, &phases, &mut machines);
     }
     for phases in phases_by_play(network) {
@@ -111,7 +117,7 @@ pub fn phases_by_play(network: &Network) -> Vec<Phases> {
     let whole: Arc<dyn Machine> = Arc::new(CounterMachine::new(CounterLayout::compile(network)));
     let budget = PlayBudget::for_size(network.gates.len() + network.n_edges(), Budget::generous());
     let found = mutex_groups::find(network, &whole, budget);
-    propnet::shortlist(network, &found.groups, &found.played)
+    panza_propnet::shortlist(network, &found.groups, &found.played)
         .into_iter()
         .map(|group| phases_of(network, group))
         .collect()
@@ -119,7 +125,7 @@ pub fn phases_by_play(network: &Network) -> Vec<Phases> {
 
 /// The phases of this mutex group, with the passes as usual.
 pub fn phases_of(network: &Network, group: &[BaseId]) -> Phases {
-    propnet::phases_of(network, group, &PassSet::default(), Budget::generous())
+    panza_propnet::phases_of(network, group, &PassSet::default(), Budget::generous())
         .expect("there is time")
 }
 
@@ -132,7 +138,7 @@ fn run_whole(name: &str, network: &Network, machines: &mut Machines) {
         AnyMachine::Counter(Box::new(counted)),
     ));
     let specialised =
-        propnet::specialise(network, None, Budget::generous()).expect("there is time");
+        panza_propnet::specialise(network, None, Budget::generous()).expect("there is time");
     assert_eq!(specialised.is_some(), network.blocks.is_empty(), "{name}");
     if let Some(specialised) = specialised {
         let specialised =
@@ -169,8 +175,8 @@ pub fn run_phases(name: &str, network: &Network, phases: &Phases, machines: &mut
         format!("{name}, counted"),
         AnyMachine::Counter(Box::new(counted)),
     ));
-    let specialised =
-        propnet::specialise(network, Some(phases), Budget::generous()).expect("there is time");
+    let specialised = panza_propnet::specialise(network, Some(phases), Budget::generous())
+        .expect("there is time");
     if let Some(specialised) = specialised {
         let specialised =
             SpecialisedLayout::compile(&specialised).expect("the pulled gates are not deep");

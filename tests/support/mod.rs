@@ -12,10 +12,10 @@ use std::path::Path;
 use std::sync::{Arc, Once};
 
 use client::Running;
-use panza::build::{BuildBudget, BuiltGame, GameBuilder, GameBuilders};
-use panza::config::Settings;
-use panza::gdl::Rules;
-use panza::machine::Machine;
+use panza_config::Settings;
+use panza_game::{BuildBudget, BuiltGame, GameBuilder, GameBuilders};
+use panza_gdl::Rules;
+use panza_machine::Machine;
 use pile::{Mischief, Pile};
 
 /// Keeps the panics that a test has ordered off the terminal; with their backtraces they cost more

@@ -7,9 +7,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::mpsc::Sender;
 
-use panza::ids::{Id, MoveId, RoleId};
-use panza::machine::random::Random;
-use panza::machine::{GameInfo, Machine, PlayoutEnd, Reasoner};
+use panza_gdl::ids::{Id, MoveId, RoleId};
+use panza_machine::{GameInfo, Machine, PlayoutEnd, Reasoner};
+use panza_sync::random::Random;
 
 /// The rules, for a pile of `size` tokens, in GDL.
 pub fn rules(size: u64) -> String {

@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use panza::gdl::Sexpr;
-use panza::machine::random::Random;
+use panza_gdl::Sexpr;
+use panza_sync::random::Random;
 
 /// The words that mean something.
 const WORDS: [&str; 16] = [

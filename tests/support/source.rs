@@ -1,6 +1,7 @@
 //! A lexer for Rust source as far as these tests need it: code, comments, literals and test
 //! modules.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -14,17 +15,22 @@ pub struct Token {
     pub line: usize,
 }
 
-/// The folders of the sources of the program and of its crates, from the root of the project.
-pub fn source_folders() -> Vec<String> {
+/// The crates of the project that the program is made of: names and folders, from its root.
+pub fn crates() -> BTreeMap<String, String> {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("crates");
     let entries = fs::read_dir(crates).expect("the folder can be read");
-    let mut folders: Vec<String> = entries
+    let in_crates = entries
         .map(|entry| entry.expect("the folder can be read").file_name())
-        .map(|name| format!("crates/{}/src", name.to_string_lossy()))
-        .collect();
-    folders.sort();
-    folders.push("src".into());
-    folders
+        .map(|name| name.to_string_lossy().into_owned())
+        .map(|name| (name.clone(), format!("crates/{name}")));
+    let at_the_top = ["config", "gdl-games", "log-viewer"].map(|name| (name.into(), name.into()));
+    in_crates.chain(at_the_top).collect()
+}
+
+/// The folders of the sources of the program and of its crates, from the root of the project.
+pub fn source_folders() -> Vec<String> {
+    let of_crates = crates().into_values().map(|folder| format!("{folder}/src"));
+    of_crates.chain(["src".to_string()]).collect()
 }
 
 /// Every `.rs` file below `folder`, in a fixed order.

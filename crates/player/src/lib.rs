@@ -1,22 +1,177 @@
-//! One match of a general game player from START to STOP.
+//! One match from START to STOP: phases, clocks, which machine, which search.
 //!
-//! [`player`] keeps the clocks and answers, whatever happens to the search. [`metagame`] studies
-//! the game before the first move, [`memory`] keeps what was learned for later matches, [`review`]
-//! looks back at a match and names its blunders, [`config`] has the settings, [`telemetry`] the
-//! logs and figures.
+//! ```text
+//!  requests ──▶ Player ──inbox──▶ conductor thread ──orders──▶ match thread ──▶ builder threads
+//!  answers  ◀── callback ◀──────── (phases, clocks)  ◀─advice── (machine, search)        │
+//!                                          ▲ └───moves──▶ followers ◀──builds────────────┘
+//!                                          └─legal moves── (a position each)
+//! ```
 //!
-//! Invariants: at most one match at a time; every request is answered exactly once.
+//! The conductor runs no game code, so nothing in a game can delay or lose an answer. It decides
+//! what each message means in the current phase, keeps the clocks, and answers with the latest
+//! advice. The match thread alone owns the search: it searches without pause, publishes its advice
+//! every few milliseconds, and takes an order at once. It catches panics of game code and goes on
+//! with the next engine: UCB1 without a tree, then both on the prover.
+//!
+//! A thread cannot be stopped while it hangs, so the match goes on without it. Followers make the
+//! moves of the match on positions of their own and publish a legal move of each. The conductor
+//! answers with that while the match thread is held up.
+//!
+//! Invariants: at most one match at a time; every request is answered exactly once, PLAY never with
+//! an empty move.
 //!
 //! Never uses: sockets, HTTP, async.
 
 #![forbid(unsafe_code)]
 
-pub mod config;
-pub mod telemetry;
-pub mod memory;
-pub mod metagame;
-pub mod player;
+mod clock;
+mod margin;
+mod link;
+mod record;
+mod time_shares;
+
+mod searcher;
+mod tree_search;
+mod factored_search;
+mod flat_search;
+mod chance_player;
+mod plan_search;
+
+mod position;
+mod follower;
+mod engine;
+mod companions;
+mod tasks;
+mod engines;
+mod companion;
+mod builds;
+mod plan_memory;
+mod assignment;
+mod match_thread;
+
+mod pending;
+mod sent_moves;
+mod start_rules;
+mod running;
+mod conductor;
+mod handle;
 pub mod review;
 
-#[cfg(test)]
-mod testing;
+use std::net::IpAddr;
+use std::time::{Duration, Instant};
+
+pub use companion::Companion;
+pub use companions::{Companions, SharedGame, SharedMove, SharedRoot};
+pub use engines::preferred_search;
+pub use handle::Player;
+pub use panza_game::GameBuilders;
+pub use position::Position;
+pub use record::{Basis, Record};
+pub use searcher::{BestMove, PlanStatus, Searcher};
+pub use sent_moves::SentMoves;
+pub use start_rules::StartRules;
+pub use tree_search::{search_config, whole_search};
+
+/// The answer to INFO.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Status {
+    /// No match is running.
+    Available,
+    /// A match is running.
+    Busy,
+}
+
+/// A message of a game manager.
+#[derive(Debug)]
+pub enum Message {
+    /// Asks whether the player is free.
+    Info,
+    /// Announces a game; the player does nothing with it.
+    Preview,
+    /// Begins a match.
+    Start(StartRequest),
+    /// A START with rules that cannot be played.
+    Unplayable {
+        /// The match.
+        match_id: String,
+        /// The first error.
+        why: String,
+    },
+    /// Asks for a move.
+    Play(PlayRequest),
+    /// Ends a match that is over.
+    Stop {
+        /// The match.
+        match_id: String,
+        /// The last joint move.
+        moves: Option<SentMoves>,
+    },
+    /// Ends a match at once.
+    Abort {
+        /// The match.
+        match_id: String,
+    },
+}
+
+/// The answer to a message.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Answer {
+    /// To START.
+    Ready,
+    /// To START while another match runs, and to anything about an unknown match.
+    Busy,
+    /// To INFO.
+    Status(Status),
+    /// To STOP and PREVIEW.
+    Done,
+    /// To ABORT.
+    Aborted,
+    /// To PLAY: the move as GDL text, never empty.
+    Move(String),
+    /// To START with rules that cannot be played: the first error.
+    Refused(String),
+}
+
+/// Takes the answer to one request.
+pub type Reply = Box<dyn FnOnce(Answer) + Send>;
+
+/// START.
+#[derive(Clone, Debug)]
+pub struct StartRequest {
+    /// The match's name.
+    pub match_id: String,
+    /// Our role, as canonical text.
+    pub role: String,
+    /// The rulesheet.
+    pub rules: StartRules,
+    /// How long the metagame lasts.
+    pub start_clock: Duration,
+    /// How long each move lasts.
+    pub play_clock: Duration,
+    /// When the message began to arrive.
+    pub received: Instant,
+    /// What the game manager sent beside the message.
+    pub manager: Manager,
+}
+
+/// What is known of a game manager beside its messages.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Manager {
+    /// Its name, for logs.
+    pub host: Option<String>,
+    /// The players' names, in the order of the roles; empty if unknown. For logs.
+    pub players: Vec<String>,
+    /// Where its messages come from, if that is known.
+    pub address: Option<IpAddr>,
+}
+
+/// PLAY.
+#[derive(Clone, Debug)]
+pub struct PlayRequest {
+    /// The match's name.
+    pub match_id: String,
+    /// The last joint move; `None` for NIL.
+    pub moves: Option<SentMoves>,
+    /// When the message began to arrive.
+    pub received: Instant,
+}

@@ -5,7 +5,7 @@
 //! with a choice; all other roles have one legal move.
 //!
 //! ```text
-//! cargo run --release -p panza-ggp-search --example position -- \
+//! cargo run --release -p panza-search --example position -- \
 //!     gdl-games/connectFour.gdl '(drop 4)' '(drop 4)'
 //! ```
 
@@ -18,10 +18,10 @@ use std::error::Error;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use panza_machine::build::{self, BuildBudget};
-use panza_rules::gdl;
-use panza_rules::ids::{Id, RoleId};
-use panza_search::search::{Limit, Search, SearchConfig};
+use panza_game::BuildBudget;
+
+use panza_gdl::ids::{Id, RoleId};
+use panza_search::{Limit, Search, SearchConfig};
 
 const TIME: Duration = Duration::from_secs(2);
 
@@ -30,13 +30,13 @@ fn main() -> Result<(), Box<dyn Error>> {
     let path = arguments
         .next()
         .unwrap_or("gdl-games/connectFour.gdl".to_string());
-    let (rules, _) = gdl::load(&std::fs::read_to_string(&path)?);
+    let (rules, _) = panza_gdl::load(&std::fs::read_to_string(&path)?);
     let budget = BuildBudget {
         until: Instant::now() + Duration::from_secs(60),
         memory: 4 << 30,
         cancelled: Default::default(),
     };
-    let machine = build::build(&rules, &budget)?.machine;
+    let machine = panza_game::build(&rules, &budget)?.machine;
     let info = machine.info();
     let roles: Vec<RoleId> = (0..info.n_roles()).map(RoleId::from_index).collect();
 

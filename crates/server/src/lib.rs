@@ -1,17 +1,280 @@
-//! A player behind HTTP: the GGP protocol, games between people and Panza, and pages for browsers.
+//! The HTTP server: reads GGP messages, passes them to the [`Player`], writes its answers.
 //!
-//! [`server`] reads messages and serves pages, [`table`] has the games that people play in a
-//! browser, [`preview`] a look at rules that are being written, [`games`] the rulesheets that come
-//! with the program, [`gamemaster`] the messages of Gamemaster.
+//! ```text
+//!  TCP ──▶ connections ──▶ first_line ──▶ hyper ──▶ exchange ─┬▶ message ──▶ Player
+//!          (limit)         (raw GETs)              (limits)   │  (parser)
+//!                                                             └▶ pages ──▶ logs, the log viewer
+//! ```
 //!
-//! Invariants: nothing that a client sends panics, delays a match or allocates without a bound.
+//! Browsers and log readers are served on the player's port and on the port of the log service,
+//! which takes no messages. The server accepts careless requests (any content type, bare LF, spaces
+//! in a GET) and limits bytes, time and connections. No client affects other clients or the match.
 //!
-//! Never uses: nodes of a search, gates.
+//! Invariants: every answer has its exact length, and closes the connection unless the client asked
+//! for keep-alive; every answer to a GGP message has the CORS headers and is not empty; pages take
+//! no connections and no processor time from messages.
+//!
+//! Never uses: nodes, gates, the phases of a match.
 
 #![forbid(unsafe_code)]
 
-pub mod games;
-pub mod gamemaster;
-pub mod preview;
-pub mod table;
-pub mod server;
+mod access;
+mod body;
+mod connections;
+mod exchange;
+mod first_line;
+pub mod message;
+mod pages;
+mod relay;
+mod request;
+
+use std::future::Future;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinSet;
+
+use connections::{Connections, Place};
+use exchange::Exchange;
+use panza_config::Settings;
+use panza_player::{GameBuilders, Player};
+use request::Came;
+
+/// Connections served at the same time.
+pub const MAX_CONNECTIONS: usize = 256;
+/// Connections to the log service served at the same time.
+const MAX_LOG_CONNECTIONS: usize = 64;
+/// Bytes that a connection reads ahead, and limit on the head of a request.
+const MAX_BUFFER: usize = 64 * 1024;
+/// Time for the match to end when the server stops.
+const WIND_UP: Duration = Duration::from_secs(5);
+/// Time for clients to read their last answers when the server stops.
+const LAST_ANSWERS: Duration = Duration::from_secs(1);
+/// Pause when the system refuses to accept.
+const AFTER_FAILED_ACCEPT: Duration = Duration::from_millis(100);
+
+/// Why the server could not start.
+#[derive(Debug, thiserror::Error)]
+pub enum ServeError {
+    /// The address cannot be listened on.
+    #[error("cannot listen on {address}")]
+    Listen {
+        /// The address of the settings.
+        address: SocketAddr,
+        /// The system's error.
+        source: io::Error,
+    },
+    /// The player's thread cannot be started.
+    #[error("cannot start the player")]
+    Player(#[source] io::Error),
+}
+
+/// The addresses that clients can reach.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Listening {
+    /// The address of the player.
+    pub address: SocketAddr,
+    /// The address of the log service, if there is one.
+    pub logs: Option<SocketAddr>,
+}
+
+/// Starts a player and serves it on the addresses of the settings until `shutdown` is there.
+/// `on_listening` is told those that clients can reach, with the ports that the system picked if
+/// the settings leave it to it. A log service whose address is taken is done without.
+///
+/// # Errors
+/// The address cannot be listened on, or the system gives no thread. Nothing that a client does is
+/// an error.
+pub async fn serve(
+    settings: &Settings,
+    factories: GameBuilders,
+    shutdown: impl Future<Output = ()>,
+    on_listening: impl FnOnce(Listening),
+) -> Result<(), ServeError> {
+    let player = || Player::new(settings, factories);
+    serve_player(settings, player, shutdown, on_listening).await
+}
+
+/// As [`serve`], with the player that `start` starts once the address is listened on.
+///
+/// # Errors
+/// As [`serve`].
+pub async fn serve_player(
+    settings: &Settings,
+    start: impl FnOnce() -> io::Result<Player>,
+    shutdown: impl Future<Output = ()>,
+    on_listening: impl FnOnce(Listening),
+) -> Result<(), ServeError> {
+    let address = settings.server.listen;
+    let failed = |source| ServeError::Listen { address, source };
+    let listener = TcpListener::bind(address).await.map_err(failed)?;
+    let local = listener.local_addr().map_err(failed)?;
+    let logs = match settings.server.log_listen {
+        Some(address) => log_service(address).await,
+        None => None,
+    };
+    let player = start().map_err(ServeError::Player)?;
+    on_listening(Listening {
+        address: local,
+        logs: logs.as_ref().map(|(_, address)| *address),
+    });
+    let logs = logs.map(|(listener, _)| listener);
+    Server::run(listener, logs, player, settings, shutdown).await;
+    Ok(())
+}
+
+/// Listens for those who fetch logs. Several players on one machine may have the same settings, so
+/// that the address is taken: then this one goes on without.
+async fn log_service(address: SocketAddr) -> Option<(TcpListener, SocketAddr)> {
+    let listener = TcpListener::bind(address).await;
+    match listener.and_then(|listener| Ok((listener.local_addr()?, listener))) {
+        Ok((address, listener)) => Some((listener, address)),
+        Err(error) => {
+            tracing::warn!("no log service on {address}: {error}");
+            None
+        }
+    }
+}
+
+async fn accept(
+    listener: &TcpListener,
+    logs: Option<&TcpListener>,
+) -> (io::Result<(TcpStream, SocketAddr)>, bool) {
+    let Some(logs) = logs else {
+        return (listener.accept().await, false);
+    };
+    tokio::select! {
+        accepted = listener.accept() => (accepted, false),
+        accepted = logs.accept() => (accepted, true),
+    }
+}
+
+/// The server.
+#[derive(Debug)]
+pub struct Server;
+
+impl Server {
+    /// Serves a player on a listener, and its logs on another, until `shutdown` is there. Then the
+    /// match that runs ends, answers that are owed leave, and the player is gone.
+    pub async fn run(
+        listener: TcpListener,
+        logs: Option<TcpListener>,
+        player: Player,
+        settings: &Settings,
+        shutdown: impl Future<Output = ()>,
+    ) {
+        let exchange = Arc::new(Exchange::new(player.clone(), settings));
+        exchange.warm();
+        let connections = Arc::new(Connections::new(MAX_CONNECTIONS));
+        // Those who fetch logs have places of their own, so that they take none from game managers.
+        let log_connections = Arc::new(Connections::new(MAX_LOG_CONNECTIONS));
+        let mut tasks = JoinSet::new();
+        // Times in a row that the system gave no connection. The first one is reported.
+        let mut n_failures = 0_u64;
+        let mut shutdown = std::pin::pin!(shutdown);
+        loop {
+            let (accepted, at_log_service) = tokio::select! {
+                () = &mut shutdown => break,
+                Some(_) = tasks.join_next() => continue,
+                accepted = accept(&listener, logs.as_ref()) => accepted,
+            };
+            let admitting = if at_log_service {
+                &log_connections
+            } else {
+                &connections
+            };
+            let (stream, peer) = match accepted {
+                Ok(accepted) => accepted,
+                Err(error) => {
+                    if n_failures == 0 {
+                        tracing::warn!("connections cannot be accepted: {error}");
+                    }
+                    n_failures += 1;
+                    tokio::time::sleep(AFTER_FAILED_ACCEPT).await;
+                    continue;
+                }
+            };
+            if n_failures > 0 {
+                tracing::warn!("connections are accepted again, after {n_failures} attempts");
+                n_failures = 0;
+            }
+            match admitting.admit() {
+                Some(place) => {
+                    let exchange = Arc::clone(&exchange);
+                    tasks.spawn(attend(stream, peer, exchange, place, at_log_service));
+                }
+                None => {
+                    tracing::warn!(%peer, "turned away: too many connections wait for answers")
+                }
+            }
+        }
+        drop((listener, logs));
+        let ended = tokio::task::spawn_blocking(move || player.shut_down(WIND_UP)).await;
+        if !matches!(ended, Ok(true)) {
+            tracing::warn!("the match had not ended when the server stopped");
+        }
+        let last_answers = async { while tasks.join_next().await.is_some() {} };
+        // Connections that have sent no request are cut off.
+        connections.let_go();
+        log_connections.let_go();
+        let _ = tokio::time::timeout(LAST_ANSWERS, last_answers).await;
+    }
+}
+
+async fn attend(
+    stream: TcpStream,
+    peer: SocketAddr,
+    exchange: Arc<Exchange>,
+    mut place: Place,
+    at_log_service: bool,
+) {
+    // Answers are single small packets that should leave at once; without this they still arrive.
+    let _ = stream.set_nodelay(true);
+    let progress = place.progress();
+    let serve = async {
+        let accepted = Instant::now();
+        let read_timeout = exchange.read_timeout();
+        let (stream, began) = match first_line::read(stream, accepted + read_timeout).await {
+            Ok(read) => read,
+            Err(error) => {
+                tracing::debug!(%peer, "no request: {error}");
+                return;
+            }
+        };
+        progress.begin(began);
+        let service = service_fn(|request| {
+            let (exchange, progress) = (Arc::clone(&exchange), Arc::clone(&progress));
+            async move {
+                let came = Came {
+                    peer,
+                    at_log_service,
+                };
+                exchange.respond(request, came, &progress).await
+            }
+        });
+        let served = http1::Builder::new()
+            .timer(TokioTimer::new())
+            .header_read_timeout(read_timeout)
+            // A client that has said all may close its side and still read the answer.
+            .half_close(true)
+            // Bounds what connections hold that send long bodies or heads.
+            .max_buf_size(MAX_BUFFER)
+            .title_case_headers(true)
+            .auto_date_header(false)
+            .serve_connection(TokioIo::new(stream), service)
+            .await;
+        if let Err(error) = served {
+            tracing::debug!(%peer, "connection ended: {error}");
+        }
+    };
+    tokio::select! {
+        () = serve => {}
+        () = place.lost() => tracing::debug!(%peer, "connection closed for another"),
+    }
+}

@@ -20,7 +20,7 @@
 //! models in `loom_models` then run every interleaving there is:
 //!
 //! ```text
-//! RUSTFLAGS="--cfg panza_loom" cargo test --package panza-ggp-sync --lib --target-dir target/loom
+//! RUSTFLAGS="--cfg panza_loom" cargo test --package panza-sync --lib --target-dir target/loom
 //! ```
 
 pub(crate) mod primitives;
@@ -30,6 +30,7 @@ pub mod budget;
 pub mod clock;
 pub mod pages;
 pub mod pinning;
+pub mod random;
 pub mod ring;
 pub mod stop;
 

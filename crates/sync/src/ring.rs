@@ -48,12 +48,12 @@ use std::mem::MaybeUninit;
 /// refused:
 ///
 /// ```compile_fail,E0599
-/// let (producer, _consumer) = panza_sync::ring::ring::<u32>(2);
+/// let (producer, _consumer) = crate::ring::ring::<u32>(2);
 /// let _second = producer.clone();
 /// ```
 ///
 /// ```compile_fail,E0277
-/// let (producer, _consumer) = panza_sync::ring::ring::<std::rc::Rc<u32>>(2);
+/// let (producer, _consumer) = crate::ring::ring::<std::rc::Rc<u32>>(2);
 /// std::thread::spawn(move || drop(producer));
 /// ```
 ///

@@ -5,13 +5,13 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use panza_arena::engine_choice::{EngineKind, build_prover};
-use panza_arena::game_source::{Game, Rulesheet};
-use panza_arena::replay::{Replay, replay_file};
-use panza_machine::build::{self, Compiled};
-use panza_machine::machine::Machine;
-use panza_player::telemetry::peak_resident_bytes;
-use panza_rules::ground;
+use panza_cli::engine_choice::{EngineKind, build_prover};
+use panza_cli::game_source::{Game, Rulesheet};
+use panza_cli::replay::{Replay, replay_file};
+use panza_game::Compiled;
+use panza_machine::Machine;
+use panza_telemetry::peak_resident_bytes;
+
 use panza_sync::clock::thread_cpu_time;
 use serde::{Deserialize, Serialize};
 
@@ -88,12 +88,12 @@ pub fn examine(
     let sheet = Rulesheet::find(&corpus.rulesheet(key).to_string_lossy())?;
     let rules = Game::as_played(sheet)?.rules;
     let (started, cpu_started) = (Instant::now(), thread_cpu_time());
-    let limits = ground::Budget {
+    let limits = panza_ground::Budget {
         until: Some(started + budget.time),
         max_bytes: budget.bytes,
         stop: None,
     };
-    let compiled = build::compile(&rules, limits);
+    let compiled = panza_game::compile(&rules, limits);
     let time = started.elapsed();
     let cpu_time = cpu_started
         .zip(thread_cpu_time())

@@ -5,7 +5,7 @@
 pub struct KnownDefect {
     /// The game's key.
     pub game: &'static str,
-    /// The part, as in [`panza_arena::replay::Disagreement::what`].
+    /// The part, as in [`panza_cli::replay::Disagreement::what`].
     pub what: &'static str,
     /// Why the trace is wrong there.
     pub reason: &'static str,

@@ -13,9 +13,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use panza_arena::arguments::parse_seconds;
-use panza_arena::outcome::Outcome;
-use panza_arena::output::Output;
+use panza_cli::arguments::parse_seconds;
+use panza_cli::outcome::Outcome;
+use panza_cli::output::Output;
 
 use crate::children;
 use crate::page::check_place;

@@ -6,8 +6,8 @@
 use std::hash::{Hash, Hasher};
 
 use anyhow::Context;
-use panza_machine::machine::random::Random;
-use panza_rules::ids::MoveId;
+use panza_gdl::ids::MoveId;
+use panza_sync::random::Random;
 use rustc_hash::FxHasher;
 use serde_json::Value;
 

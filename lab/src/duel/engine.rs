@@ -12,19 +12,19 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, anyhow, bail};
-use panza_arena::engine_choice::{EngineChoice, EngineKind, build_for_playouts, parse_width};
-use panza_arena::game_source::{Game, Rulesheet};
-use panza_machine::build::{self, BuildBudget, BuiltGame};
-use panza_machine::machine::Reasoner;
-use panza_player::config::MetagameSettings;
-use panza_player::config::Settings;
-use panza_player::metagame::{Study, StudyBudget, study};
-use panza_player::player::{Searcher, preferred_search, search_config};
-use panza_player::telemetry::COMMIT;
-use panza_rules::gdl::Rules;
-use panza_rules::ids::{Id, MoveId, RoleId};
-use panza_search::search::SearchConfig;
+use panza_cli::engine_choice::{EngineChoice, EngineKind, build_for_playouts, parse_width};
+use panza_cli::game_source::{Game, Rulesheet};
+use panza_config::MetagameSettings;
+use panza_config::Settings;
+use panza_game::{BuildBudget, BuiltGame};
+use panza_gdl::Rules;
+use panza_gdl::ids::{Id, MoveId, RoleId};
+use panza_machine::Reasoner;
+use panza_metagame::{Study, StudyBudget, study};
+use panza_player::{Searcher, preferred_search, search_config};
+use panza_search::SearchConfig;
 use panza_sync::clock::thread_cpu_time;
+use panza_telemetry::COMMIT;
 use serde_json::{Value, json};
 
 use super::protocol::{Command, Engine, Thought, number};
@@ -115,9 +115,9 @@ fn build_game(path: &str, width: Option<usize>) -> anyhow::Result<NamedGame> {
         memory: usize::try_from(memory).unwrap_or(usize::MAX),
         cancelled: Arc::default(),
     };
-    let built = build::build(&rules, &budget).or_else(|reason| {
+    let built = panza_game::build(&rules, &budget).or_else(|reason| {
         tracing::info!("the prover runs the game: {reason}");
-        build::prover(&rules)
+        panza_game::prover(&rules)
     });
     let mut built = built.map_err(|reason| anyhow!("`{path}` cannot be built: {reason}"))?;
     if let Some(width) = width

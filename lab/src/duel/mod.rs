@@ -27,11 +27,11 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 use clap::Args;
-use panza_arena::arguments::parse_seconds;
-use panza_arena::engine_choice::WIDTH;
-use panza_arena::game_source::Rulesheet;
-use panza_arena::outcome::Outcome;
-use panza_arena::output::{Output, progress_bar};
+use panza_cli::arguments::parse_seconds;
+use panza_cli::engine_choice::WIDTH;
+use panza_cli::game_source::Rulesheet;
+use panza_cli::outcome::Outcome;
+use panza_cli::output::{Output, progress_bar};
 use serde::{Deserialize, Serialize};
 
 use crate::page::{Page, check_place};
@@ -39,7 +39,7 @@ use crate::performance::rulesheet_file;
 use contest::{Contest, MoveBudget, Player, Rules};
 use engine::Builds;
 use opening::ReferenceLimit;
-use panza_player::metagame::sprt::{Hypotheses, PairTally, Verdict};
+use panza_metagame::sprt::{Hypotheses, PairTally, Verdict};
 use program::Program;
 use protocol::Command;
 pub use record::PairRecord;

@@ -6,12 +6,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use panza_machine::machine::Machine;
-use panza_machine::machine::random::Random;
-use panza_player::config::Settings;
-use panza_player::player::search_config;
-use panza_rules::ids::{Id, MoveId, RoleId};
-use panza_search::search::{Limit, Search, SearchConfig, StopReason};
+use panza_config::Settings;
+use panza_gdl::ids::{Id, MoveId, RoleId};
+use panza_machine::Machine;
+use panza_player::search_config;
+use panza_search::{Limit, Search, SearchConfig, StopReason};
+use panza_sync::random::Random;
 
 use super::engine::ThinkingClock;
 use super::referee::Referee;

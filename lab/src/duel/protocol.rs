@@ -34,7 +34,7 @@ use std::io::{self, BufRead, Write};
 use std::str::FromStr;
 
 use anyhow::{Context, anyhow, bail};
-use panza_arena::outcome::Outcome;
+use panza_cli::outcome::Outcome;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use anyhow::{Context, bail};
-use panza_machine::machine::random::Random;
-use panza_machine::machine::{Machine, PlayoutEnd, Reasoner};
-use panza_rules::ids::{Id, MoveId, RoleId};
+use panza_gdl::ids::{Id, MoveId, RoleId};
+use panza_machine::{Machine, PlayoutEnd, Reasoner};
+use panza_sync::random::Random;
 
 use super::engine::NamedGame;
 

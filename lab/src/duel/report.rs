@@ -1,13 +1,13 @@
 //! The results of a duel: a row for each game and one for all, as a page and as objects.
 
-use panza_arena::output::grouped;
+use panza_cli::output::grouped;
 use serde_json::{Value, json};
 
 use super::classes::class_of;
 use super::opening::is_balanced;
 use super::record::{PairRecord, Terms, Usage};
 use crate::page::{Page, Table, count, or_dash, quantity};
-use panza_player::metagame::sprt::{Hypotheses, PairTally, bound, elo};
+use panza_metagame::sprt::{Hypotheses, PairTally, bound, elo};
 
 /// Visits of a played move below which a search decided on too little.
 const FEW_VISITS: u64 = 500;

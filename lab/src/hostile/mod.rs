@@ -11,8 +11,8 @@ use std::thread;
 use std::time::Duration;
 
 use clap::Args;
-use panza_arena::outcome::Outcome;
-use panza_arena::output::Output;
+use panza_cli::outcome::Outcome;
+use panza_cli::output::Output;
 use serde::Serialize;
 use serde_json::{Value, json};
 

@@ -12,11 +12,11 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use clap::ValueEnum;
-use panza_arena::game_manager::Clocks;
-use panza_arena::game_source::Game;
-use panza_arena::outcome::Outcome;
-use panza_arena::output::Output;
-use panza_server::server::MAX_CONNECTIONS;
+use panza_cli::game_source::Game;
+use panza_cli::outcome::Outcome;
+use panza_cli::output::Output;
+use panza_referee::game_manager::Clocks;
+use panza_server::MAX_CONNECTIONS;
 use serde::Serialize;
 
 use super::client::{Connection, post};

@@ -6,16 +6,16 @@ use std::sync::{Arc, Mutex, RwLock, RwLockWriteGuard};
 use std::time::Duration;
 
 use anyhow::bail;
-use panza_arena::game_manager::messages::rules_on_one_line;
-use panza_arena::game_manager::{
+use panza_cli::game_source::Game;
+use panza_cli::interrupt;
+use panza_prover::Prover;
+use panza_referee::game_manager::messages::rules_on_one_line;
+use panza_referee::game_manager::{
     Clocks, Ending, Fault, MAX_STEPS, MatchPlan, Patience, RoleTurn, Seat, SeatPlayer, Spectator,
     match_id, play_match,
 };
-use panza_arena::game_source::Game;
-use panza_arena::interrupt;
-use panza_arena::players::PlayerSpec;
-use panza_machine::machine::random::Random;
-use panza_rules::prover::Prover;
+use panza_referee::players::PlayerSpec;
+use panza_sync::random::Random;
 use serde::Serialize;
 
 /// Joint moves after which a match may end.

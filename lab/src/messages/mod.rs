@@ -21,11 +21,11 @@ use std::time::{Duration, Instant};
 use anyhow::Context;
 use clap::Args;
 use clap::builder::ArgPredicate;
-use panza_arena::arguments::parse_seconds;
-use panza_arena::game_manager::Clocks;
-use panza_arena::game_source::{Game, Rulesheet};
-use panza_arena::outcome::Outcome;
-use panza_arena::output::{Output, grouped, progress_bar};
+use panza_cli::arguments::parse_seconds;
+use panza_cli::game_source::{Game, Rulesheet};
+use panza_cli::outcome::Outcome;
+use panza_cli::output::{Output, grouped, progress_bar};
+use panza_referee::game_manager::Clocks;
 use serde::Serialize;
 
 use crate::server::{Figures, Server, program};

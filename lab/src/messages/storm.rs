@@ -7,7 +7,7 @@ use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use panza_machine::machine::random::Random;
+use panza_sync::random::Random;
 
 use super::client::{Connection, post};
 use super::matches::Busy;

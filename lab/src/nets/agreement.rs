@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use anyhow::{Context, anyhow};
-use panza_machine::machine::Machine;
-use panza_rules::ids::{Id, RoleId};
+use panza_gdl::ids::{Id, RoleId};
+use panza_machine::Machine;
 use serde::Serialize;
 
 use super::reference::{Child, Reference, children};

@@ -14,16 +14,16 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, anyhow};
 use clap::Args;
-use panza_arena::arguments::parse_seconds;
-use panza_arena::game_source::Game;
-use panza_arena::outcome::Outcome;
-use panza_arena::output::Output;
-use panza_machine::build::{self, BuildBudget, BuiltGame};
-use panza_machine::structure::step_budget::StepBudget;
-use panza_machine::structure::tuples::Tuples;
-use panza_player::metagame::{Parameters, Structure, find_prospects, move_order};
-use panza_search::learning::{Deadline, LearningBudget, learn};
-use panza_search::search::SearchConfig;
+use panza_analysis::step_budget::StepBudget;
+use panza_analysis::tuples::Tuples;
+use panza_cli::arguments::parse_seconds;
+use panza_cli::game_source::Game;
+use panza_cli::outcome::Outcome;
+use panza_cli::output::Output;
+use panza_game::{BuildBudget, BuiltGame};
+use panza_learning::{Deadline, LearningBudget, learn};
+use panza_metagame::{Parameters, Structure, find_prospects, move_order};
+use panza_search::SearchConfig;
 use panza_sync::budget::Budget;
 use panza_sync::clock::thread_cpu_time;
 use serde::Serialize;
@@ -123,7 +123,7 @@ fn build_game(game: &Game) -> anyhow::Result<BuiltGame> {
         memory: 1 << 30,
         cancelled: Arc::default(),
     };
-    build::build(&game.rules, &budget).map_err(|error| anyhow!(error))
+    panza_game::build(&game.rules, &budget).map_err(|error| anyhow!(error))
 }
 
 fn train_all(

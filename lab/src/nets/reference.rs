@@ -12,11 +12,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
-use panza_machine::machine::random::Random;
-use panza_machine::machine::{Machine, Reasoner};
-use panza_rules::ids::{Id, MoveId, RoleId};
-use panza_search::search::{Limit, Search, SearchConfig};
+use panza_gdl::ids::{Id, MoveId, RoleId};
+use panza_machine::{Machine, Reasoner};
+use panza_search::{Limit, Search, SearchConfig};
 use panza_sync::clock::thread_cpu_time;
+use panza_sync::random::Random;
 use serde::{Deserialize, Serialize};
 
 /// Positions of a game and results, as stored: states as their facts, moves as texts.

@@ -8,12 +8,12 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use clap::Args;
-use panza_arena::arguments::SearchChoice;
-use panza_arena::engine_choice::build_to_search;
-use panza_arena::outcome::Outcome;
-use panza_arena::output::{Output, grouped, progress_bar};
-use panza_machine::machine::Machine;
-use panza_search::search::{Search, SearchConfig};
+use panza_cli::arguments::SearchChoice;
+use panza_cli::engine_choice::build_to_search;
+use panza_cli::outcome::Outcome;
+use panza_cli::output::{Output, grouped, progress_bar};
+use panza_machine::Machine;
+use panza_search::{Search, SearchConfig};
 use serde::Serialize;
 
 use super::file::OracleSetup;

@@ -15,10 +15,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, bail, ensure};
-use panza_arena::trace::canonical;
-use panza_machine::machine::Machine;
-use panza_rules::gdl::{Sexpr, sexpr};
-use panza_rules::ids::{Id, MoveId, RoleId};
+use panza_cli::trace::canonical;
+use panza_gdl::ids::{Id, MoveId, RoleId};
+use panza_gdl::{Sexpr, sexpr};
+use panza_machine::Machine;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Number;
 
@@ -328,8 +328,8 @@ fn write_values<S: Serializer>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use panza_arena::engine_choice::build_machine;
-    use panza_arena::game_source::Game;
+    use panza_cli::engine_choice::build_machine;
+    use panza_cli::game_source::Game;
 
     #[test]
     fn positions_are_checked_against_the_rules() {

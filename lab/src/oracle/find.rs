@@ -22,17 +22,17 @@ use super::file::{Claims, Head, OracleFile, OraclePosition};
 use super::lookahead::lookahead;
 use super::prove::{GoalProver, Verdict};
 use super::states::{Line, States, draw};
-use panza_arena::engine_choice::build_machine;
-use panza_arena::game_source::Game;
-use panza_arena::outcome::Outcome;
-use panza_arena::output::{Output, progress_bar};
-use panza_arena::playouts::MAX_STEPS;
-use panza_machine::machine::random::Random;
-use panza_machine::machine::{Machine, PlayoutEnd};
-use panza_player::config::Settings;
-use panza_player::player::search_config;
-use panza_rules::ids::{Id, MoveId, RoleId};
-use panza_search::search::{Limit, Search};
+use panza_cli::engine_choice::build_machine;
+use panza_cli::game_source::Game;
+use panza_cli::outcome::Outcome;
+use panza_cli::output::{Output, progress_bar};
+use panza_cli::playouts::MAX_STEPS;
+use panza_config::Settings;
+use panza_gdl::ids::{Id, MoveId, RoleId};
+use panza_machine::{Machine, PlayoutEnd};
+use panza_player::search_config;
+use panza_search::{Limit, Search};
+use panza_sync::random::Random;
 
 /// Playouts to evaluate a move.
 const PLAYOUTS: u32 = 200;
@@ -60,7 +60,7 @@ pub(super) struct FindArguments {
     #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     games: u32,
     /// Stop after this time and use the positions found. [default: no limit]
-    #[arg(long, value_parser = panza_arena::arguments::parse_seconds)]
+    #[arg(long, value_parser = panza_cli::arguments::parse_seconds)]
     seconds: Option<f64>,
     /// Iterations per move of the searches that play.
     #[arg(

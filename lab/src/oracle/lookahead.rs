@@ -11,8 +11,8 @@ use rustc_hash::FxBuildHasher;
 
 use super::prove::Verdict;
 use super::states::{Legal, States, joint_move, n_replies};
-use panza_machine::machine::Machine;
-use panza_rules::ids::{Id, MoveId, RoleId};
+use panza_gdl::ids::{Id, MoveId, RoleId};
+use panza_machine::Machine;
 
 /// The value of a state by a search of limited depth.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -148,8 +148,8 @@ mod tests {
     use super::super::file::OraclePosition;
     use super::super::prove::GoalProver;
     use super::*;
-    use panza_arena::engine_choice::build_machine;
-    use panza_arena::game_source::Game;
+    use panza_cli::engine_choice::build_machine;
+    use panza_cli::game_source::Game;
 
     /// The depth of a position for the role.
     fn lookahead_of(moves: &[&str], role: RoleId, budget: usize) -> (u32, bool) {

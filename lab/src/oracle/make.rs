@@ -10,10 +10,10 @@ use std::path::PathBuf;
 
 use anyhow::{Context, bail};
 use clap::Args;
-use panza_arena::engine_choice::build_machine;
-use panza_arena::game_source::Game;
-use panza_arena::outcome::Outcome;
-use panza_arena::output::{Output, progress_bar};
+use panza_cli::engine_choice::build_machine;
+use panza_cli::game_source::Game;
+use panza_cli::outcome::Outcome;
+use panza_cli::output::{Output, progress_bar};
 use serde::Serialize;
 
 use super::file::{Claims, Head, LOSING, OracleFile, OraclePosition};

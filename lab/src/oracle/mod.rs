@@ -31,10 +31,10 @@ use std::sync::Arc;
 
 use anyhow::{Context, ensure};
 use clap::{Args, Subcommand};
-use panza_arena::game_source::Game;
-use panza_arena::outcome::Outcome;
-use panza_arena::output::Output;
-use panza_machine::machine::Machine;
+use panza_cli::game_source::Game;
+use panza_cli::outcome::Outcome;
+use panza_cli::output::Output;
+use panza_machine::Machine;
 
 use file::{OracleFile, OracleSetup};
 pub use prove::Verdict;

@@ -4,8 +4,8 @@
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
-use panza_arena::game_source::Game;
-use panza_machine::machine::Machine;
+use panza_cli::game_source::Game;
+use panza_machine::Machine;
 
 use super::solve::Solver;
 use super::solve::alpha_beta::AlphaBeta;

@@ -12,22 +12,22 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, anyhow};
 use clap::Args;
-use panza_arena::arguments::{SettingsChoice, parse_seconds};
-use panza_arena::engine_choice::WIDTH;
-use panza_arena::outcome::Outcome;
-use panza_arena::output::{Output, grouped, progress_bar};
-use panza_arena::tournament::tally::wilson;
-use panza_machine::build::{self, BuildBudget, BuiltGame, PlayoutPolicy};
-use panza_machine::machine::Machine;
-use panza_machine::machine::lanes::gang::GangLayout;
-use panza_machine::machine::lanes::interpret::Features;
-use panza_machine::machine::lanes::machine::LanesMachine;
-use panza_player::config::Settings;
-use panza_player::metagame::{PriorStudy, StudyBudget, study};
-use panza_player::player::search_config;
-use panza_rules::gdl::Rules;
-use panza_rules::ground;
-use panza_search::search::{Limit, Search, SearchConfig, StopReason};
+use panza_cli::arguments::{SettingsChoice, parse_seconds};
+use panza_cli::engine_choice::WIDTH;
+use panza_cli::outcome::Outcome;
+use panza_cli::output::{Output, grouped, progress_bar};
+use panza_config::Settings;
+use panza_game::{BuildBudget, BuiltGame, PlayoutPolicy};
+use panza_gdl::Rules;
+use panza_machine::Machine;
+use panza_machine::lanes::gang::GangLayout;
+use panza_machine::lanes::interpret::Features;
+use panza_machine::lanes::machine::LanesMachine;
+use panza_metagame::{PriorStudy, StudyBudget, study};
+use panza_player::search_config;
+use panza_referee::tournament::tally::wilson;
+
+use panza_search::{Limit, Search, SearchConfig, StopReason};
 use panza_sync::clock::thread_cpu_time;
 use serde::Serialize;
 
@@ -341,10 +341,10 @@ impl<'a> Machines<'a> {
         if self.of_match.is_none() {
             let budget = BuildBudget {
                 until: Instant::now() + BUILD_TIME,
-                memory: ground::Budget::generous().max_bytes,
+                memory: panza_ground::Budget::generous().max_bytes,
                 cancelled: Default::default(),
             };
-            let game = build::build(self.rules, &budget).map_err(|error| anyhow!(error))?;
+            let game = panza_game::build(self.rules, &budget).map_err(|error| anyhow!(error))?;
             self.of_match = Some(game);
         }
         self.of_match.as_ref().context("the game was just built")
@@ -353,8 +353,8 @@ impl<'a> Machines<'a> {
 
 /// The machine for budgets in iterations: it depends on no measurement.
 pub fn fixed_machine(rules: &Rules) -> anyhow::Result<Arc<dyn Machine>> {
-    let limits = ground::Budget::generous();
-    let compiled = build::compile(rules, limits).map_err(|error| anyhow!(error))?;
+    let limits = panza_ground::Budget::generous();
+    let compiled = panza_game::compile(rules, limits).map_err(|error| anyhow!(error))?;
     let programs = compiled.lanes.programs(limits, PlayoutPolicy::Decisive);
     let counter = Arc::new(compiled.machine);
     let Some(programs) = programs else {

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use panza_arena::playouts::MAX_STEPS;
-use panza_machine::machine::random::Random;
-use panza_machine::machine::{Machine, Reasoner};
-use panza_rules::ids::{Id, MoveId, RoleId};
+use panza_cli::playouts::MAX_STEPS;
+use panza_gdl::ids::{Id, MoveId, RoleId};
+use panza_machine::{Machine, Reasoner};
+use panza_sync::random::Random;
 
 /// Joint moves of the other roles in a state; states with more have no answer.
 const MAX_REPLIES: usize = 4_096;

@@ -8,11 +8,11 @@ use std::sync::Arc;
 
 use anyhow::ensure;
 use clap::Args;
-use panza_arena::engine_choice::build_machine;
-use panza_arena::outcome::Outcome;
-use panza_arena::output::{Output, grouped, progress_bar};
-use panza_machine::machine::Machine;
-use panza_rules::ids::{Id, MoveId};
+use panza_cli::engine_choice::build_machine;
+use panza_cli::outcome::Outcome;
+use panza_cli::output::{Output, grouped, progress_bar};
+use panza_gdl::ids::{Id, MoveId};
+use panza_machine::Machine;
 use serde::Serialize;
 
 use super::file::{Claims, OracleSetup};

@@ -6,9 +6,9 @@
 
 use std::sync::Arc;
 
-use panza_machine::machine::Machine;
-use panza_machine::machine::random::Random;
-use panza_rules::ids::{Id, MoveId, RoleId};
+use panza_gdl::ids::{Id, MoveId, RoleId};
+use panza_machine::Machine;
+use panza_sync::random::Random;
 
 use super::file::LOSING;
 use super::solve::ValueTable;

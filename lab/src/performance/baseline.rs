@@ -11,7 +11,7 @@ use std::process::Command;
 use std::str::FromStr;
 use std::time::Duration;
 
-use panza_arena::child;
+use panza_cli::child;
 
 /// Longer names do not fit a table's head.
 const MAX_NAME_CHARS: usize = 40;

@@ -6,13 +6,15 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
-use panza_arena::engine_choice::{self, Built, EngineChoice, EngineKind};
-use panza_arena::game_source::Game;
-use panza_arena::playouts::{self, Until};
-use panza_machine::build::{self, Compiled};
-use panza_machine::machine::Machine;
-use panza_machine::propnet::passes::PassSet;
-use panza_rules::ground::Budget;
+use panza_cli::engine_choice;
+use panza_cli::engine_choice::{Built, EngineChoice, EngineKind};
+use panza_cli::game_source::Game;
+use panza_cli::playouts;
+use panza_cli::playouts::Until;
+use panza_game::Compiled;
+use panza_ground::Budget;
+use panza_machine::Machine;
+use panza_propnet::passes::PassSet;
 use serde::Serialize;
 
 use super::baseline::Baseline;
@@ -123,7 +125,7 @@ pub fn engines_and_baselines<'a>(
     rulesheet: &'a Path,
 ) -> Players<'a> {
     let started = Instant::now();
-    let compiled = build::compile(&game.rules, plan.budget());
+    let compiled = panza_game::compile(&game.rules, plan.budget());
     let mut kinds: Vec<Result<Kind<'a>, String>> = Vec::new();
     let build_seconds = compiled.is_ok().then(|| started.elapsed().as_secs_f64());
     match compiled {
@@ -132,7 +134,7 @@ pub fn engines_and_baselines<'a>(
             kinds.push(Ok(Kind::Engine(Built::Machine(counter.clone()))));
             kinds.extend(plan.widths.iter().map(|width| {
                 let (counter, budget) = (counter.clone(), plan.budget());
-                let machine = build::compile_lanes(counter, &lanes, budget, width / 64);
+                let machine = panza_game::compile_lanes(counter, &lanes, budget, width / 64);
                 let machine: Arc<dyn Machine> = Arc::new(machine.ok_or("too large for lanes")?);
                 Ok(Kind::Engine(Built::Machine(machine)))
             }));
@@ -171,7 +173,7 @@ pub fn passes_left_out<'a>(plan: &Measurement, game: &Game) -> Players<'a> {
     let players = std::iter::once(("none", all))
         .chain(without)
         .map(|(name, set)| {
-            let compiled = build::compile_with(&game.rules, &set, plan.budget());
+            let compiled = panza_game::compile_with(&game.rules, &set, plan.budget());
             let gates = compiled.as_ref().map(|compiled| compiled.gates_optimised);
             Player {
                 name: name.to_string(),

@@ -15,13 +15,13 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 use clap::Args;
-use panza_arena::arguments::parse_seconds;
-use panza_arena::engine_choice;
-use panza_arena::game_source::{Game, Rulesheet};
-use panza_arena::outcome::Outcome;
-use panza_arena::output::{Output, progress_bar};
-use panza_machine::propnet::passes::PassSet;
-use panza_rules::gdl::Dialect;
+use panza_cli::arguments::parse_seconds;
+use panza_cli::engine_choice;
+use panza_cli::game_source::{Game, Rulesheet};
+use panza_cli::outcome::Outcome;
+use panza_cli::output::{Output, progress_bar};
+use panza_hrf::Dialect;
+use panza_propnet::passes::PassSet;
 use tempfile::TempDir;
 
 use crate::page::{Page, Table, check_place, count, or_dash};

@@ -6,13 +6,13 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use panza_arena::engine_choice::build_faster;
-use panza_arena::game_source::Game;
-use panza_machine::build::PlayoutPolicy;
-use panza_player::config::Settings;
-use panza_player::player::search_config;
-use panza_rules::ids::RoleId;
-use panza_search::search::{Limit, Search};
+use panza_cli::engine_choice::build_faster;
+use panza_cli::game_source::Game;
+use panza_config::Settings;
+use panza_game::PlayoutPolicy;
+use panza_gdl::ids::RoleId;
+use panza_player::search_config;
+use panza_search::{Limit, Search};
 use panza_sync::clock::thread_cpu_time;
 use serde::Serialize;
 

@@ -24,17 +24,17 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use clap::Args;
-use panza_arena::arguments::{SettingsChoice, parse_seconds};
-use panza_arena::child;
-use panza_arena::game_manager::messages::rules_on_one_line;
-use panza_arena::game_manager::{
+use panza_cli::arguments::{SettingsChoice, parse_seconds};
+use panza_cli::child;
+use panza_cli::interrupt;
+use panza_cli::outcome::Outcome;
+use panza_cli::output::Output;
+use panza_referee::game_manager::messages::rules_on_one_line;
+use panza_referee::game_manager::{
     Clocks, Ending, Fault, MAX_STEPS, MatchError, MatchPlan, Patience, Request, RoleTurn, Seat,
     Spectator, match_id, play_match,
 };
-use panza_arena::interrupt;
-use panza_arena::outcome::Outcome;
-use panza_arena::output::Output;
-use panza_arena::players::{Player, PlayerSpec};
+use panza_referee::players::{Player, PlayerSpec};
 use tokio::runtime::Handle;
 use tokio::sync::watch;
 

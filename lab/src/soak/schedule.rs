@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, bail};
-use panza_arena::game_source::{EMBEDDED, Game, Rulesheet};
-use panza_machine::machine::random::Random;
+use panza_cli::game_source::{EMBEDDED, Game, Rulesheet};
+use panza_sync::random::Random;
 
 use super::record::MatchLine;
 

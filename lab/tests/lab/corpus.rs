@@ -7,12 +7,12 @@
 use std::path::Path;
 use std::time::Duration;
 
-use panza_arena::engine_choice::{self, EngineChoice, EngineKind};
-use panza_arena::game_source::EMBEDDED;
-use panza_arena::replay::{Replay, replay_file};
+use panza_cli::engine_choice;
+use panza_cli::engine_choice::{EngineChoice, EngineKind};
+use panza_cli::game_source::EMBEDDED;
+use panza_cli::replay::{Replay, replay_file};
 use panza_lab::corpus::examine::{BuildLimits, Built, Finding, Verified, examine};
 use panza_lab::corpus::folder::Corpus;
-use panza_rules::gdl;
 
 /// Small games of many kinds, and those whose rules are odd: rules with empty bodies, bare
 /// variables under `next` and `true`, goals and terminality in bodies, recursion, negation inside
@@ -127,7 +127,7 @@ fn our_own_games_agree_with_their_traces_on_every_machine() {
     for (name, text) in EMBEDDED {
         let path = traces.join(format!("{name}.jsonl.gz"));
         assert!(path.is_file(), "{name} has no recorded playouts");
-        let (rules, _) = gdl::load(text);
+        let (rules, _) = panza_gdl::load(text);
         for kind in EngineKind::ALL {
             let built = engine_choice::build(&rules, EngineChoice::Only(kind))
                 .unwrap_or_else(|error| panic!("{name} ({kind}): {error}"));

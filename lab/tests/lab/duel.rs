@@ -5,14 +5,15 @@ use std::process::Stdio;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use panza_arena::engine_choice::{EngineChoice, EngineKind, build_for_playouts};
-use panza_arena::game_source::Game;
+use panza_cli::engine_choice::{EngineChoice, EngineKind, build_for_playouts};
+use panza_cli::game_source::Game;
+use panza_game::BuiltGame;
 use panza_lab::duel::LocalEngine;
 use panza_lab::duel::protocol::{Command, Engine};
-use panza_machine::build::BuiltGame;
-use panza_player::metagame::sprt::{Hypotheses, MIN_PAIRS, PairTally, Verdict, bound, elo};
-use panza_player::metagame::{GameMemory, RoundPlan, Training};
-use panza_search::search::SearchConfig;
+use panza_memory::GameMemory;
+use panza_metagame::sprt::{Hypotheses, MIN_PAIRS, PairTally, Verdict, bound, elo};
+use panza_metagame::{RoundPlan, Training};
+use panza_search::SearchConfig;
 use serde_json::Value;
 
 use crate::program::{fails, objects, program, run, text};

@@ -7,16 +7,16 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
-use panza_arena::engine_choice::build_to_search;
-use panza_arena::output::Output;
+use panza_cli::engine_choice::build_to_search;
+use panza_cli::output::Output;
+use panza_config::Settings;
 use panza_lab::oracle::check::examine;
 use panza_lab::oracle::file::OracleSetup;
 use panza_lab::oracle::score::SearchBudget;
 use panza_lab::oracle::verify::verify;
 use panza_lab::oracle::{Oracle, open_all};
-use panza_machine::machine::Machine;
-use panza_player::config::Settings;
-use panza_player::player::search_config;
+use panza_machine::Machine;
+use panza_player::search_config;
 
 /// Iterations within which a good move has to be found.
 const ITERATIONS: u64 = 60_000;

@@ -8,13 +8,13 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use panza_arena::game_source::Rulesheet;
-use panza_arena::trace::{TraceReader, TraceState};
+use panza_cli::game_source::Rulesheet;
+use panza_cli::trace::{TraceReader, TraceState};
 use panza_lab::corpus::folder::Corpus;
 use panza_lab::corpus::known;
-use panza_rules::gdl;
-use panza_rules::ids::{Id, RoleId, TermId};
-use panza_rules::prover::{Prover, State};
+
+use panza_gdl::ids::{Id, RoleId, TermId};
+use panza_prover::{Prover, State};
 
 /// The games replayed by default, with the number of states of each.
 const SLICE: [(&str, usize); 30] = [
@@ -169,7 +169,7 @@ impl Replay<'_> {
 fn replay(corpus: &Corpus, key: &str, max_states: usize) -> Outcome {
     let path = corpus.rulesheet(key);
     let sheet = Rulesheet::find(&path.to_string_lossy()).expect("the rulesheet can be read");
-    let (rules, _) = gdl::load(&sheet.text);
+    let (rules, _) = panza_gdl::load(&sheet.text);
     let start = Instant::now();
     let mut prover = match Prover::new(&rules) {
         Ok(prover) => prover,

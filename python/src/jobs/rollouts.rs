@@ -4,10 +4,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use panza_machine::machine::random::Random;
-use panza_machine::machine::{
-    BatchPlayouts, Machine, NO_GOAL, PlayoutEnd, PlayoutTotals, Reasoner,
-};
+use panza_machine::{BatchPlayouts, Machine, NO_GOAL, PlayoutEnd, PlayoutTotals, Reasoner};
+use panza_sync::random::Random;
 
 use crate::batch::{Batch, in_parallel, mix};
 use crate::core::Core;

@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use panza_machine::build::BuiltGame;
-use panza_rules::ids::{Id, MoveId, RoleId};
-use panza_search::learning::evaluation::Evaluation;
-use panza_search::planner::{Findings, Planner, PlannerConfig, PlanningGame};
-use panza_search::search::{Limit, RootReport, Search, SearchConfig};
+use panza_game::BuiltGame;
+use panza_gdl::ids::{Id, MoveId, RoleId};
+use panza_learning::evaluation::Evaluation;
+use panza_planner::{Findings, Planner, PlannerConfig, PlanningGame};
+use panza_search::{Limit, RootReport, Search, SearchConfig};
 
 /// How a position is searched.
 #[derive(Clone, Debug)]

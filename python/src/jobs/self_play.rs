@@ -8,10 +8,10 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use panza_machine::build::BuiltGame;
-use panza_machine::machine::random::Random;
-use panza_rules::ids::{Id, MoveId, RoleId};
-use panza_search::search::{Limit, Search};
+use panza_game::BuiltGame;
+use panza_gdl::ids::{Id, MoveId, RoleId};
+use panza_search::{Limit, Search};
+use panza_sync::random::Random;
 
 use super::search::SearchOptions;
 use crate::batch::{in_parallel, mix};

@@ -4,13 +4,13 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use panza_machine::build::BuiltGame;
-use panza_machine::structure::prospects::Prospects;
-use panza_machine::structure::step_budget::StepBudget;
-use panza_machine::structure::symmetry::Symmetries;
-use panza_machine::structure::tuples::Tuples;
-use panza_search::learning::{self, Deadline, Learned, LearningBudget};
-use panza_search::statistics::{SampleBudget, Sampled, sample};
+use panza_analysis::prospects::Prospects;
+use panza_analysis::step_budget::StepBudget;
+use panza_analysis::symmetry::Symmetries;
+use panza_analysis::tuples::Tuples;
+use panza_game::BuiltGame;
+use panza_learning::statistics::{SampleBudget, Sampled, sample};
+use panza_learning::{Deadline, Learned, LearningBudget};
 use panza_sync::budget::Budget;
 
 /// Limit of each analysis, in steps.
@@ -83,7 +83,7 @@ pub fn study(
             &mut StepBudget::within(STEPS, limits(time, STRUCTURE_SHARE, stop)),
         )
     });
-    learning::learn(
+    panza_learning::learn(
         &game.machine,
         symmetries.as_ref(),
         tuples.map(Arc::new),

@@ -10,8 +10,8 @@ use serde_json::json;
 use super::levels::{LevelChoice, NumberedLevel};
 use super::search::SearchChoice;
 use super::solve::show_fault;
-use panza_arena::outcome::Outcome;
-use panza_arena::output::{Output, grouped, spinner};
+use panza_cli::outcome::Outcome;
+use panza_cli::output::{Output, grouped, spinner};
 use panza_sokoban::Verdict;
 use panza_sokoban::ida::{self, Parts};
 
@@ -31,7 +31,7 @@ pub(super) struct BenchArguments {
 
 pub(super) fn run(arguments: &BenchArguments, output: Output) -> anyhow::Result<Outcome> {
     let levels = arguments.levels.load()?;
-    panza_arena::interrupt::exit_on_ctrl_c_after(|| {})?;
+    panza_cli::interrupt::exit_on_ctrl_c_after(|| {})?;
     let stop = Arc::new(AtomicBool::new(false));
     if arguments.ladder {
         return ladder(&levels, &arguments.search, &stop, output);

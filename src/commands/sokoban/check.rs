@@ -4,8 +4,8 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use super::levels::{LevelChoice, NumberedLevel, length};
-use panza_arena::outcome::Outcome;
-use panza_arena::output::{Output, counted};
+use panza_cli::outcome::Outcome;
+use panza_cli::output::{Output, counted};
 use panza_sokoban::board::Board;
 use panza_sokoban::solution::{Solution, SolutionError};
 

@@ -7,7 +7,7 @@ use std::ops::RangeInclusive;
 use anyhow::{Context, bail};
 use clap::Args;
 
-use panza_arena::output::counted;
+use panza_cli::output::counted;
 use panza_sokoban::board::Board;
 use panza_sokoban::level::Level;
 use panza_sokoban::solution::{Metrics, Solution};

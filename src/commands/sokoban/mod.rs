@@ -14,8 +14,8 @@ mod solve;
 
 use clap::{Args, Subcommand};
 
-use panza_arena::outcome::Outcome;
-use panza_arena::output::Output;
+use panza_cli::outcome::Outcome;
+use panza_cli::output::Output;
 
 #[derive(Args, Debug)]
 pub struct SokobanArguments {

@@ -10,8 +10,8 @@ use indicatif::ProgressBar;
 use serde_json::{Value, json};
 
 use super::levels::NumberedLevel;
-use panza_arena::arguments::parse_seconds;
-use panza_arena::output::counted;
+use panza_cli::arguments::parse_seconds;
+use panza_cli::output::counted;
 use panza_sokoban::Verdict;
 use panza_sokoban::board::Board;
 use panza_sokoban::limits::Limits;

@@ -11,9 +11,9 @@ use serde_json::json;
 use super::levels::{LevelChoice, NumberedLevel, Playable, length};
 use super::results::Results;
 use super::search::{Found, SearchChoice};
-use panza_arena::interrupt;
-use panza_arena::outcome::Outcome;
-use panza_arena::output::{Output, counted, spinner};
+use panza_cli::interrupt;
+use panza_cli::outcome::Outcome;
+use panza_cli::output::{Output, counted, spinner};
 
 #[derive(Args, Debug)]
 pub(super) struct SolveArguments {

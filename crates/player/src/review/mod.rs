@@ -18,10 +18,10 @@ use std::time::{Duration, Instant};
 
 pub use stored::StoredMatch;
 
-use crate::player::whole_search;
-use panza_machine::machine::Machine;
-use panza_rules::ids::{Id, MoveId, RoleId};
-use panza_search::search::{Limit, MoveReport, Search, SearchConfig, StopReason};
+use crate::whole_search;
+use panza_gdl::ids::{Id, MoveId, RoleId};
+use panza_machine::Machine;
+use panza_search::{Limit, MoveReport, Search, SearchConfig, StopReason};
 
 /// Where a loss of value is doubtful, the positions after and before the move are searched again,
 /// for the time of a position times this, or until it is proven on which side of the loss they are.

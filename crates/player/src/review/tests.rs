@@ -1,18 +1,8 @@
 use super::*;
-use crate::player::Position as Played;
-use panza_machine::build;
-use panza_rules::gdl;
+use crate::Position as Played;
 
 fn machine(game: &str) -> Arc<dyn Machine> {
-    let path = format!("{}/../../gdl-games/{game}.gdl", env!("CARGO_MANIFEST_DIR"));
-    let text = std::fs::read_to_string(path).unwrap();
-    let (rules, _) = gdl::load(&text);
-    let budget = build::BuildBudget {
-        until: Instant::now() + Duration::from_secs(60),
-        memory: 1 << 30,
-        cancelled: Arc::default(),
-    };
-    build::build(&rules, &budget).unwrap().machine
+    panza_testing::game(game).machine
 }
 
 /// The joint moves of texts, `role: move` for the role that has a choice.

@@ -2,9 +2,8 @@
 
 use super::super::states::texts;
 use super::*;
-use panza_arena::engine_choice::build_machine;
-use panza_arena::game_source::Game;
-use panza_rules::gdl;
+use panza_cli::engine_choice::build_machine;
+use panza_cli::game_source::Game;
 
 fn judged(machine: &Arc<dyn Machine>, role: usize, state: &[u64]) -> Option<Verdict> {
     let mut prover = GoalProver::new(machine, RoleId::from_index(role));
@@ -28,7 +27,7 @@ fn one_move(goals: [[u8; 2]; 2]) -> Arc<dyn Machine> {
             ));
         }
     }
-    build_machine(&gdl::load(&rules).0).unwrap()
+    build_machine(&panza_gdl::load(&rules).0).unwrap()
 }
 
 /// The minimax value for the first role of a game in which the
@@ -138,6 +137,6 @@ fn without_budget_there_is_no_verdict() {
 fn endless_games_have_no_verdict() {
     let rules = "(role a) (init p) (legal a x) (legal a y) (<= (next p) (does a x)) (<= (next q) (does a y))
         (<= terminal (true r)) (goal a 0)";
-    let machine = build_machine(&gdl::load(rules).0).unwrap();
+    let machine = build_machine(&panza_gdl::load(rules).0).unwrap();
     assert_eq!(judged(&machine, 0, &machine.initial_state()), None);
 }

@@ -10,8 +10,8 @@
 use std::sync::Arc;
 
 use anyhow::bail;
-use panza_machine::machine::{Machine, Reasoner};
-use panza_rules::ids::{Id, MoveId, RoleId};
+use panza_gdl::ids::{Id, MoveId, RoleId};
+use panza_machine::{Machine, Reasoner};
 use rustc_hash::FxHashMap;
 
 use super::{Solver, ValueTable, first_goal};

@@ -8,15 +8,15 @@
 
 pub mod alpha_beta;
 pub mod connect_four;
-#[path = "../../../../crates/search/src/search/tests/matrix_game.rs"]
+#[path = "../../../../crates/search/src/tests/matrix_game.rs"]
 mod matrix_game;
 pub mod reversi;
 pub mod simultaneous;
 
 use anyhow::{Context, bail, ensure};
-use panza_machine::machine::{GameInfo, Reasoner};
-use panza_rules::gdl::{Sexpr, sexpr};
-use panza_rules::ids::{Id, MoveId, RoleId};
+use panza_gdl::ids::{Id, MoveId, RoleId};
+use panza_gdl::{Sexpr, sexpr};
+use panza_machine::{GameInfo, Reasoner};
 
 /// Solves positions of one game.
 pub trait Solver {

@@ -10,8 +10,8 @@
 use std::sync::Arc;
 
 use anyhow::bail;
-use panza_machine::machine::{GameInfo, Machine};
-use panza_rules::ids::{Id, RoleId};
+use panza_gdl::ids::{Id, RoleId};
+use panza_machine::{GameInfo, Machine};
 
 use super::{NodeLimit, Solver, Spent, ValueTable, control, in_cells};
 

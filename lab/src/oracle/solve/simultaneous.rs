@@ -11,8 +11,8 @@
 use std::sync::Arc;
 
 use anyhow::ensure;
-use panza_machine::machine::Machine;
-use panza_rules::ids::{Id, MoveId, RoleId};
+use panza_gdl::ids::{Id, MoveId, RoleId};
+use panza_machine::Machine;
 use rustc_hash::FxHashMap;
 
 use super::{Players, Solver, ValueTable, matrix_game};

@@ -1,0 +1,106 @@
+//! Command-line arguments that several commands share.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+use clap::Args;
+
+use panza_config::{OptionValue, Settings};
+use panza_player::search_config;
+use panza_search::SearchConfig;
+
+/// Where settings come from: a file, and single keys over it.
+#[derive(Args, Clone, PartialEq, Eq, Default, Debug)]
+pub struct SettingsChoice {
+    /// A TOML file with the settings that differ from config/default.toml.
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// One setting, such as search.exploration=0.4, over the file; may be repeated.
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub set: Vec<String>,
+}
+
+impl SettingsChoice {
+    /// The settings, with the values of `options` over all others.
+    pub fn load<'a>(
+        &self,
+        options: impl IntoIterator<Item = OptionValue<'a>>,
+    ) -> anyhow::Result<Settings> {
+        let options: Vec<OptionValue<'a>> = options.into_iter().collect();
+        let file = self.config.as_deref();
+        Ok(Settings::load_with_options(file, &self.set, &options)?)
+    }
+}
+
+/// How long and with what a position is searched.
+#[derive(Args, Debug)]
+pub struct SearchChoice {
+    /// Seconds to search a position; without --iterations there is a default.
+    #[arg(long, value_name = "S", conflicts_with = "iterations", value_parser = parse_seconds, allow_negative_numbers = true)]
+    pub seconds: Option<f64>,
+    /// Iterations to search a position, instead of seconds.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub iterations: Option<u64>,
+    /// Threads: one grows the graph, the others make playouts. A single thread does both.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=256))]
+    pub threads: u16,
+    /// Seed of the random numbers.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+    /// The settings of the search.
+    #[command(flatten)]
+    pub settings: SettingsChoice,
+}
+
+impl SearchChoice {
+    /// The configuration of the search.
+    pub fn search_config(&self) -> anyhow::Result<SearchConfig> {
+        let settings = self.settings.load([])?;
+        let mut config = search_config(&settings.search, self.seed);
+        config.rollout_threads = usize::from(self.threads) - 1;
+        Ok(config)
+    }
+
+    /// The time limit, `default` unless one is given; none where iterations are counted.
+    pub fn time(&self, default: Duration) -> Option<Duration> {
+        match self.iterations {
+            Some(_) => None,
+            None => Some(self.seconds.map_or(default, Duration::from_secs_f64)),
+        }
+    }
+}
+
+/// Reads a time in seconds: a positive number of at most a day.
+pub fn parse_seconds(text: &str) -> Result<f64, String> {
+    const DAY: f64 = 86_400.0;
+    match text.parse::<f64>() {
+        Ok(seconds) if seconds > 0.0 && seconds <= DAY => Ok(seconds),
+        _ => Err(format!("expected seconds above 0 and at most {DAY}")),
+    }
+}
+
+/// Reads a clock: a whole number of seconds, from 1 to a day.
+pub fn parse_clock(text: &str) -> Result<u32, String> {
+    const DAY: u32 = 86_400;
+    match text.parse() {
+        Ok(seconds @ 1..=DAY) => Ok(seconds),
+        _ => Err(format!(
+            "expected a whole number of seconds from 1 to {DAY}"
+        )),
+    }
+}
+
+/// The bytes of a file of at most `limit` bytes.
+pub fn read_limited(path: &Path, limit: u64) -> anyhow::Result<Vec<u8>> {
+    let cannot_read = || format!("cannot read `{}`", path.display());
+    let length = fs::metadata(path).with_context(cannot_read)?.len();
+    if length > limit {
+        bail!(
+            "`{}` has {length} bytes; expected at most {limit}",
+            path.display()
+        );
+    }
+    fs::read(path).with_context(cannot_read)
+}

@@ -1,0 +1,23 @@
+//! What the commands and the lab share: arguments, games by name, child processes, output,
+//! interruption, replay of recorded games.
+//!
+//! Invariants: with `--json` standard output has JSON objects only; a process that was started
+//! here is ended here.
+//!
+//! Never uses: a subcommand, matches.
+
+#![forbid(unsafe_code)]
+
+pub mod arguments;
+pub mod child;
+pub mod engine_choice;
+pub mod analyse;
+pub mod game_source;
+pub mod interrupt;
+pub mod outcome;
+pub mod output;
+pub mod playouts;
+pub mod provenance;
+pub mod replay;
+pub mod scores;
+pub mod trace;

@@ -1,0 +1,193 @@
+//! Recorded playouts of independent reasoners: one JSON object per line and state.
+//!
+//! Large traces have `state` at some steps only.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+use flate2::read::MultiGzDecoder;
+use serde::Deserialize;
+
+use panza_gdl::{Sexpr, Symbols, sexpr};
+
+/// Longer lines are refused, so that a damaged or hostile file cannot fill the memory.
+const MAX_LINE_BYTES: u64 = 64 << 20;
+
+/// One recorded state.
+#[derive(Clone, PartialEq, Eq, Debug, Deserialize)]
+pub struct TraceState {
+    /// Number of the playout, from 0.
+    pub playout: u64,
+    /// Number of the state in the playout, from 0; 0 is the initial state.
+    pub step: u64,
+    /// The facts that hold, if recorded.
+    pub state: Option<Vec<String>>,
+    /// Whether the game is over.
+    pub terminal: bool,
+    /// Each role's legal moves, where the game is not over.
+    pub legal: Option<BTreeMap<String, Vec<String>>>,
+    /// The joint move that leads to the next line of the same playout.
+    pub moves: Option<BTreeMap<String, String>>,
+    /// The goals of roles that have exactly one.
+    pub goal: Option<BTreeMap<String, i64>>,
+    /// The goal values of roles that have none or several.
+    pub goal_values: Option<BTreeMap<String, Vec<String>>>,
+    /// What went wrong for the recorder, several faults separated by `; `.
+    pub error: Option<String>,
+}
+
+impl TraceState {
+    /// Whether the recorder failed at this part: `legal`, `terminal`, `goal` or `next`.
+    pub fn recorder_failed_at(&self, part: &str) -> bool {
+        let faults = self.error.as_deref().unwrap_or_default();
+        faults.split("; ").any(|fault| {
+            fault.split_once(':').is_some_and(|(of, _)| of == part)
+                || part == "next" && fault == "next state has a non-ground fact"
+        })
+    }
+}
+
+/// GDL text in the one form that machines use: one space between elements, `(foo)` as `foo`,
+/// keywords in lower case. Text that is not one expression stays as it is.
+pub fn canonical(text: &str) -> String {
+    fn write(expression: &Sexpr, symbols: &Symbols, out: &mut String) {
+        match expression {
+            Sexpr::Symbol(name, _) => match symbols.find(name) {
+                Some(keyword) => out.push_str(symbols.name(keyword)),
+                None => out.push_str(name),
+            },
+            Sexpr::List(items, _) if items.len() == 1 => write(&items[0], symbols, out),
+            Sexpr::List(items, _) => {
+                for (index, item) in items.iter().enumerate() {
+                    out.push(if index == 0 { '(' } else { ' ' });
+                    write(item, symbols, out);
+                }
+                if items.is_empty() {
+                    out.push('(');
+                }
+                out.push(')');
+            }
+        }
+    }
+    let (expressions, diagnostics) = sexpr::parse(text);
+    match (expressions.as_slice(), diagnostics.as_slice()) {
+        ([expression], []) => {
+            let mut out = String::with_capacity(text.len());
+            KEYWORDS.with(|symbols| write(expression, symbols, &mut out));
+            out
+        }
+        _ => text.to_string(),
+    }
+}
+
+thread_local! {
+    /// A table of GDL's keywords alone.
+    static KEYWORDS: Symbols = Symbols::new();
+}
+
+/// Reads a trace line by line.
+pub struct TraceReader {
+    path: PathBuf,
+    lines: Box<dyn BufRead>,
+    line: u64,
+    buffer: Vec<u8>,
+}
+
+impl TraceReader {
+    /// Opens a trace, and unpacks it where its name ends in `.gz`.
+    pub fn open(path: &Path) -> anyhow::Result<Self> {
+        let shown = path.display();
+        let file = File::open(path).with_context(|| format!("cannot read trace `{shown}`"))?;
+        let is_packed = path.extension().is_some_and(|extension| extension == "gz");
+        let lines: Box<dyn BufRead> = match is_packed {
+            true => Box::new(BufReader::new(MultiGzDecoder::new(file))),
+            false => Box::new(BufReader::new(file)),
+        };
+        Ok(Self {
+            path: path.to_path_buf(),
+            lines,
+            line: 0,
+            buffer: Vec::new(),
+        })
+    }
+
+    /// The number of the line read last, from 1.
+    pub fn line(&self) -> u64 {
+        self.line
+    }
+
+    /// The next state; nothing at the end. Empty lines are skipped.
+    pub fn next_state(&mut self) -> anyhow::Result<Option<TraceState>> {
+        loop {
+            self.line += 1;
+            let place = || format!("{}:{}", self.path.display(), self.line);
+            self.buffer.clear();
+            (&mut self.lines)
+                .take(MAX_LINE_BYTES)
+                .read_until(b'\n', &mut self.buffer)
+                .with_context(|| format!("{}: cannot be read", place()))?;
+            if self.buffer.is_empty() {
+                return Ok(None);
+            }
+            if self.buffer.len() as u64 == MAX_LINE_BYTES {
+                bail!("{}: longer than {MAX_LINE_BYTES} bytes", place());
+            }
+            if self.buffer.trim_ascii().is_empty() {
+                continue;
+            }
+            return serde_json::from_slice(&self.buffer)
+                .map(Some)
+                .with_context(|| format!("{}: not a recorded state", place()));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    #[test]
+    fn text_is_made_canonical() {
+        for (text, expected) in [
+            ("( cell 1  (foo) b )", "(cell 1 foo b)"),
+            ("(TRUE x)", "(true x)"),
+            ("((noop))", "noop"),
+            ("(a", "(a"),
+            ("Cell", "Cell"),
+        ] {
+            assert_eq!(canonical(text), expected);
+        }
+    }
+
+    #[test]
+    fn plain_and_packed_files_are_read_line_by_line() {
+        let text = "{\"playout\":0,\"step\":0,\"terminal\":true}\n\n{\"playout\":1,\"step\":0,\"terminal\":false,\"error\":\"no legal move for r; legal: too deep\"}\n{}\n";
+        let folder = tempfile::tempdir().unwrap();
+        let plain = folder.path().join("t.jsonl");
+        let packed = folder.path().join("t.jsonl.gz");
+        std::fs::write(&plain, text).unwrap();
+        let mut encoder = flate2::write::GzEncoder::new(
+            File::create(&packed).unwrap(),
+            flate2::Compression::default(),
+        );
+        encoder.write_all(text.as_bytes()).unwrap();
+        encoder.finish().unwrap();
+        for path in [plain, packed] {
+            let mut reader = TraceReader::open(&path).unwrap();
+            assert!(reader.next_state().unwrap().unwrap().terminal);
+            let second = reader.next_state().unwrap().unwrap();
+            assert!(second.recorder_failed_at("legal") && !second.recorder_failed_at("goal"));
+            assert_eq!(reader.line(), 3);
+            let message = format!("{:#}", reader.next_state().unwrap_err());
+            assert!(
+                message.contains(":4: not a recorded state: missing field `playout`"),
+                "{message}"
+            );
+            assert!(reader.next_state().unwrap().is_none());
+        }
+    }
+}

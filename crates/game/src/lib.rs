@@ -1,0 +1,192 @@
+//! From rules to a game that is ready to be played: a [`BuiltGame`].
+//!
+//! [`compile`](compile()) grounds the rules, builds and optimises the network and lays it out for
+//! the counter engine. [`fastest`] measures counters against lanes. A game that falls into factors
+//! gets a machine for each. Rules without a network within the budget are played by
+//! [`ProverMachine`].
+//!
+//! Invariants: facts and moves have the numbers of the network built from the rules, in every
+//! machine and analysis of the game. What is chosen by measurement changes speed only, never legal
+//! moves, states or goals.
+//!
+//! Never uses: matches and their clocks (it is handed deadlines), search trees.
+
+#![cfg_attr(test, allow(clippy::disallowed_methods))]
+#![forbid(unsafe_code)]
+
+mod stopwatch;
+mod lanes;
+mod compile;
+mod measure;
+mod parts;
+mod prover_machine;
+pub mod turns;
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
+
+use panza_analysis::factors::Factors;
+use panza_gdl::Rules;
+use panza_machine::parts::GameParts;
+use panza_machine::{GameInfo, Machine};
+use panza_propnet::passes::PassSet;
+use panza_propnet::{MutexGroup, Network};
+use panza_sync::budget::Budget;
+
+pub use compile::{Compiled, compile, compile_with};
+pub use lanes::{LanesSource, compile_lanes, compile_steps};
+pub use measure::{Speed, fastest};
+pub use panza_machine::lanes::compile::PlayoutPolicy;
+pub use prover_machine::ProverMachine;
+pub use stopwatch::Stopwatch;
+
+/// A game that is ready to be played and analysed.
+#[derive(Clone)]
+pub struct BuiltGame {
+    /// What runs the game.
+    pub machine: Arc<dyn Machine>,
+    /// The network as built from the rules, before the passes: symmetries and factors of the rules
+    /// are plain in it. `None` for the prover and for very large games.
+    pub network: Option<Arc<Network>>,
+    /// Mutex groups that were weighed as phases.
+    pub mutex_groups: Vec<MutexGroup>,
+    /// The factors of the game. `None` where they were not found in time.
+    pub factors: Option<Arc<Factors>>,
+    /// The factors with a machine each. `None` where the game has one factor.
+    pub parts: Option<Arc<GameParts>>,
+}
+
+impl BuiltGame {
+    /// The names of roles, moves and facts.
+    pub fn info(&self) -> &dyn GameInfo {
+        self.machine.info()
+    }
+}
+
+impl From<Arc<dyn Machine>> for BuiltGame {
+    /// A game of which only the machine is known.
+    fn from(machine: Arc<dyn Machine>) -> Self {
+        Self {
+            machine,
+            network: None,
+            mutex_groups: Vec::new(),
+            factors: None,
+            parts: None,
+        }
+    }
+}
+
+/// Limits of a build.
+#[derive(Clone, Debug)]
+pub struct BuildBudget {
+    /// The build gives up by then.
+    pub until: Instant,
+    /// Bytes of memory.
+    pub memory: usize,
+    /// Set once the game is no longer needed. The loops of a build check it and end early.
+    pub cancelled: Arc<AtomicBool>,
+}
+
+impl BuildBudget {
+    /// The same as limits of a stage.
+    pub fn limits(&self) -> Budget<'_> {
+        Budget {
+            until: Some(self.until),
+            max_bytes: self.memory,
+            stop: Some(&self.cancelled),
+        }
+    }
+}
+
+/// Builds games from rules.
+///
+/// It runs on a thread of its own. A panic counts as an error.
+pub trait GameBuilder: Send + Sync {
+    /// Builds the game.
+    ///
+    /// # Errors
+    /// Why there is none, in one sentence.
+    fn build(&self, rules: &Rules, budget: &BuildBudget) -> Result<BuiltGame, String>;
+}
+
+impl<F> GameBuilder for F
+where
+    F: Fn(&Rules, &BuildBudget) -> Result<BuiltGame, String> + Send + Sync,
+{
+    fn build(&self, rules: &Rules, budget: &BuildBudget) -> Result<BuiltGame, String> {
+        self(rules, budget)
+    }
+}
+
+/// How the games of a player are built.
+#[derive(Clone)]
+pub struct GameBuilders {
+    /// Builds the game to play.
+    pub main: Arc<dyn GameBuilder>,
+    /// Builds a substitute when the main build is late or fails, or its game fails in play.
+    pub fallback: Option<Arc<dyn GameBuilder>>,
+}
+
+impl GameBuilders {
+    /// Compiled networks, with the prover as fallback.
+    pub fn standard() -> Self {
+        Self {
+            main: Arc::new(build),
+            fallback: Some(Arc::new(|rules: &Rules, budget: &BuildBudget| {
+                prover_machine(rules, Arc::clone(&budget.cancelled))
+            })),
+        }
+    }
+}
+
+/// Compiles the rules, chooses the fastest engine for playouts, and does the same for each relevant
+/// factor of the game.
+///
+/// # Errors
+/// As [`compile`](compile()).
+pub fn build(rules: &Rules, budget: &BuildBudget) -> Result<BuiltGame, String> {
+    let limits = budget.limits();
+    let grounded = compile::GroundNetwork::new(rules, limits)?;
+    let factors = parts::factors(&grounded.network, limits);
+    let parts = factors.as_ref().and_then(|factors| {
+        let parts = parts::part_networks(&grounded.network, factors, limits)?;
+        Some((parts, factors.is_joint))
+    });
+    let compiled = compile::compile_network(grounded, &PassSet::default(), limits)?;
+    let network = compiled.network.clone();
+    let mutex_groups = compiled.lanes.mutex_groups.clone();
+    let machine = fastest(compiled, limits, PlayoutPolicy::Decisive).0;
+    let parts = parts.and_then(|(parts, is_joint)| {
+        let parts = parts.into_iter().map(|part| {
+            part.build(limits, |network, policy| {
+                let grounded = compile::GroundNetwork::of_part(network);
+                let compiled = compile::compile_network(grounded, &PassSet::default(), limits);
+                Some(fastest(compiled.ok()?, limits, policy).0)
+            })
+        });
+        let parts = parts.collect::<Option<Vec<_>>>()?;
+        Some(Arc::new(GameParts { parts, is_joint }))
+    });
+    Ok(BuiltGame {
+        machine,
+        network,
+        mutex_groups,
+        factors: factors.map(Arc::new),
+        parts,
+    })
+}
+
+/// A game that evaluates the rules themselves: slow, and built at once.
+///
+/// # Errors
+/// The rules name no role, or what holds in every state cannot be evaluated.
+pub fn prover(rules: &Rules) -> Result<BuiltGame, String> {
+    prover_machine(rules, Arc::default())
+}
+
+fn prover_machine(rules: &Rules, stop: Arc<AtomicBool>) -> Result<BuiltGame, String> {
+    let machine = ProverMachine::stopped_by(rules, stop).map_err(|error| error.to_string())?;
+    let machine: Arc<dyn Machine> = Arc::new(machine);
+    Ok(machine.into())
+}

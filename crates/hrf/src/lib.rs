@@ -1,0 +1,67 @@
+//! HRF, the infix rule language of Stanford's Gamemaster, as the rules that KIF gives.
+//!
+//! ```text
+//! text ─▶ token ─▶ syntax ─▶ sheet ─▶ compile ─▶ shapes ─▶ tables ─▶ Rules
+//!                  trees     clauses  versions   values    arithmetic, frame
+//! ```
+//!
+//! A state is a set of facts that stay true unless a move takes them away; operations say what
+//! moves do; `control` says who moves. [`load`] writes that out: one role chooses among the legal
+//! moves and every other role has the move [`names::NOOP`]. Names keep their spelling, except for
+//! those that KIF could not tell apart ([`names`]).
+//!
+//! Invariants: spans lie in the text that was read; a `$` stands in no name of the dialect and in
+//! all names that the translation makes.
+//!
+//! Never uses: propositions, gates, time, files, HTTP.
+
+#![cfg_attr(test, allow(clippy::disallowed_methods))]
+#![forbid(unsafe_code)]
+
+mod dialect;
+mod check;
+mod compile;
+mod format;
+mod frame;
+mod goals;
+pub mod names;
+mod numbers;
+mod sensitive;
+mod shapes;
+mod sheet;
+pub mod syntax;
+mod tables;
+#[cfg(test)]
+mod tests;
+pub mod token;
+mod write;
+
+pub use dialect::Dialect;
+pub use format::format;
+pub use numbers::number;
+pub use sheet::is_built_in;
+pub use token::is_name_character;
+pub use write::{Control, Turns, write};
+
+use panza_gdl::diagnostic::Diagnostic;
+use panza_gdl::rules::Rules;
+
+/// Reads and checks a whole rulesheet: the rules, and what is wrong with them, in the order of the
+/// text.
+///
+/// Faulty sentences are left out and reported. [`panza_gdl::is_playable`] says whether what is left
+/// is a game.
+pub fn load(text: &str) -> (Rules, Vec<Diagnostic>) {
+    let (sentences, mut diagnostics) = syntax::parse(text);
+    let mut sheet = sheet::read(&sentences);
+    diagnostics.append(&mut sheet.diagnostics);
+    diagnostics.extend(check::check(&sheet));
+    let mut compiled = compile::compile(&mut sheet);
+    diagnostics.append(&mut compiled.diagnostics);
+    let (rules, faults) = tables::complete(&sheet, compiled);
+    diagnostics.extend(faults);
+    diagnostics.extend(check::check_rules(&rules));
+    diagnostics.sort_by_key(|fault| (fault.span, fault.code));
+    diagnostics.dedup();
+    (rules, diagnostics)
+}

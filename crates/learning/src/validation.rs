@@ -1,0 +1,255 @@
+//! Validation: how well an evaluation and playouts predict the values of positions.
+//!
+//! The positions are from games that were not trained on, one of each game, so that they are
+//! independent. The target of a position is the mean of the result of its game and of the value of
+//! its best move, backed up from the end of that game. Least squares give the
+//! weight of the evaluation in the mean of both that predicts targets best.
+//!
+//! The noise of playouts does not count: it averages out over the leaves of a tree, and the errors
+//! of an evaluation do not. Two halves of the playouts from each position have independent noise,
+//! so the covariance of their means is the variance without it.
+
+use std::sync::Arc;
+
+use super::LearningBudget;
+use crate::evaluation::{Evaluation, ValueReader};
+use panza_machine::{BatchPlayouts, Machine, PlayoutEnd, PlayoutTotals};
+use panza_sync::random::Random;
+
+/// A position of a game that was not trained on. Values are those of the first role, 0 to 1.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) struct Position {
+    pub state: Vec<u64>,
+    /// Its goal at the end of the game.
+    pub result: f32,
+    /// The value of its best move, exact where nothing else could change it.
+    pub value: f32,
+}
+
+/// How well an evaluation and playouts predict the first role's goal.
+#[derive(Clone, Copy, PartialEq, Default, Debug)]
+pub struct Validation {
+    /// The number of positions.
+    pub positions: usize,
+    /// The correlation of the evaluation with targets.
+    pub evaluation: f64,
+    /// The correlation of means of playouts with targets, without the noise of playouts.
+    pub playouts: f64,
+    /// The weight of the evaluation, 0 to 1, in the mean of both that predicts targets best.
+    pub share: f64,
+}
+
+/// Playouts per position in each of two halves.
+const PLAYOUTS: u32 = 8;
+/// The least share of the variance of means that is not noise.
+const MIN_SIGNAL: f64 = 0.2;
+/// The joint moves after which a playout is cut off.
+const MAX_STEPS: u32 = 500;
+
+/// Compares the evaluation and playouts from the positions with their targets: the means of result
+/// and value.
+pub(super) fn validate(
+    machine: &Arc<dyn Machine>,
+    evaluation: &Evaluation,
+    positions: &[Position],
+    random: &mut Random,
+    budget: LearningBudget<'_>,
+) -> Validation {
+    let means = playout_means(machine, positions, random, budget);
+    let mut values = vec![0.0; machine.info().n_roles()];
+    let mut reader = ValueReader::new(evaluation);
+    reader.load_states(evaluation, positions.iter().map(|it| it.state.as_slice()));
+    let scale = f64::from(evaluation.scale());
+    let [
+        mut by_evaluation,
+        mut by_playouts,
+        mut between,
+        mut of_halves,
+    ] = [Correlation::default(); 4];
+    for (index, (position, halves)) in positions.iter().zip(&means).enumerate() {
+        let [Some(first), Some(second)] = *halves else {
+            continue;
+        };
+        reader.values(evaluation, index, &position.state, &mut values);
+        let value = f64::from(values[0]) / scale;
+        let target = f64::from(position.result + position.value) / 2.0;
+        let (first, second) = (first / scale, second / scale);
+        let mean = f64::midpoint(first, second);
+        by_evaluation.add(value, target);
+        by_playouts.add(mean, target);
+        between.add(value, mean);
+        of_halves.add(first, second);
+    }
+    let noise = by_playouts.variance(0) - of_halves.covariance();
+    by_playouts.noise[0] = noise.max(0.0);
+    between.noise[1] = by_playouts.noise[0];
+    Validation {
+        positions: by_evaluation.n as usize,
+        evaluation: by_evaluation.value(),
+        playouts: by_playouts.value(),
+        share: best_share(&by_evaluation, &by_playouts, &between),
+    }
+}
+
+/// The first role's mean goal in two halves of the playouts from each position; `None` where none
+/// ended.
+fn playout_means(
+    machine: &Arc<dyn Machine>,
+    positions: &[Position],
+    random: &mut Random,
+    budget: LearningBudget<'_>,
+) -> Vec<[Option<f64>; 2]> {
+    let mut reasoner = Arc::clone(machine).reasoner();
+    let mut playouts = Arc::clone(machine).playouts(random, MAX_STEPS);
+    let mut goals = vec![0; machine.info().n_roles()];
+    let mut tally = PlayoutTotals::default();
+    let mut finished = PlayoutTotals::default();
+    let mut means: Vec<[Option<f64>; 2]> = vec![[None; 2]; positions.len()];
+    // The position and half of each ticket. Tickets are small numbers and are reused.
+    let mut position_of: Vec<(usize, usize)> = Vec::new();
+    let mut advance = |playouts: &mut dyn BatchPlayouts,
+                       position_of: &[(usize, usize)],
+                       means: &mut [[Option<f64>; 2]]| {
+        playouts.advance();
+        while let Some(ticket) = playouts.take_finished(&mut finished) {
+            let (position, half) = position_of[ticket as usize];
+            means[position][half] = mean_of(&finished);
+        }
+    };
+    let halves = positions.iter().enumerate();
+    let halves = halves.flat_map(|(position, it)| [0, 1].map(|half| (position, half, &it.state)));
+    for (position, half, state) in halves {
+        if budget.is_over() {
+            break;
+        }
+        if let Some(playouts) = playouts.as_deref_mut()
+            && let Some(ticket) = playouts.submit(state, PLAYOUTS)
+        {
+            let ticket = ticket as usize;
+            position_of.resize(position_of.len().max(ticket + 1), (0, 0));
+            position_of[ticket] = (position, half);
+            while playouts.n_outstanding() > 2 * playouts.width() as u64 {
+                advance(playouts, &position_of, &mut means);
+            }
+            continue;
+        }
+        tally.clear(goals.len());
+        for _ in 0..PLAYOUTS {
+            reasoner.set_state(state);
+            tally.playouts += 1;
+            match reasoner.playout(random, MAX_STEPS, &mut goals) {
+                PlayoutEnd::CutOff => tally.cut_off += 1,
+                PlayoutEnd::Finished { .. } => tally.totals[0] += u64::from(goals[0]),
+            }
+        }
+        means[position][half] = mean_of(&tally);
+    }
+    if let Some(playouts) = playouts.as_deref_mut() {
+        while playouts.n_outstanding() > 0 && !budget.is_over() {
+            advance(playouts, &position_of, &mut means);
+        }
+    }
+    means
+}
+
+/// The weight of the first of two series in the mean of both that is nearest to a third, by least
+/// squares with non-negative weights.
+fn best_share(first: &Correlation, second: &Correlation, between: &Correlation) -> f64 {
+    let (with_first, with_second, both) = (
+        first.covariance(),
+        second.covariance(),
+        between.covariance(),
+    );
+    let (variance_first, variance_second) = (between.variance(0), between.variance(1));
+    let weight_first = with_first * variance_second - with_second * both;
+    let weight_second = with_second * variance_first - with_first * both;
+    match (weight_first > 0.0, weight_second > 0.0) {
+        (true, true) => weight_first / (weight_first + weight_second),
+        (true, false) if with_first > 0.0 => 1.0,
+        _ => 0.0,
+    }
+}
+
+fn mean_of(tally: &PlayoutTotals) -> Option<f64> {
+    let ended = tally.playouts.checked_sub(tally.cut_off)?;
+    (ended > 0).then(|| tally.totals[0] as f64 / f64::from(tally.playouts))
+}
+
+/// Sums from which the Pearson correlation of two series follows.
+#[derive(Clone, Copy, Default, Debug)]
+struct Correlation {
+    n: f64,
+    sums: [f64; 2],
+    squares: [f64; 2],
+    products: f64,
+    /// Variances that do not count.
+    noise: [f64; 2],
+}
+
+impl Correlation {
+    fn add(&mut self, left: f64, right: f64) {
+        self.n += 1.0;
+        self.sums[0] += left;
+        self.sums[1] += right;
+        self.squares[0] += left * left;
+        self.squares[1] += right * right;
+        self.products += left * right;
+    }
+
+    /// The variance of one of them.
+    fn variance(&self, index: usize) -> f64 {
+        let n = self.n.max(1.0);
+        let variance = self.squares[index] / n - (self.sums[index] / n).powi(2);
+        // Few positions may seem to have less variance than noise.
+        (variance - self.noise[index]).max(MIN_SIGNAL * variance)
+    }
+
+    /// Their covariance.
+    fn covariance(&self) -> f64 {
+        let n = self.n.max(1.0);
+        self.products / n - self.sums[0] / n * (self.sums[1] / n)
+    }
+
+    /// The correlation, -1 to 1; 0 if one of them is constant.
+    fn value(&self) -> f64 {
+        let variances = self.variance(0) * self.variance(1);
+        if variances <= 1e-12 {
+            return 0.0;
+        }
+        self.covariance() / variances.sqrt()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::evaluation::uniform;
+
+    #[test]
+    fn the_best_mean_weighs_the_series_with_less_noise_more() {
+        let share = |good: f64, bad: f64| {
+            let mut random = Random::new(3);
+            let mut of = [Correlation::default(); 3];
+            for _ in 0..5000 {
+                let truth = f64::from(uniform(&mut random));
+                let first = truth + good * f64::from(uniform(&mut random));
+                let second = truth + bad * f64::from(uniform(&mut random));
+                of[0].add(first, truth);
+                of[1].add(second, truth);
+                of[2].add(first, second);
+            }
+            best_share(&of[0], &of[1], &of[2])
+        };
+        assert!(share(0.1, 1.0) > 0.95);
+        assert!((share(1.0, 1.0) - 0.5).abs() < 0.05);
+        assert!(share(1.0, 0.1) < 0.05);
+        assert_eq!(
+            best_share(
+                &Correlation::default(),
+                &Correlation::default(),
+                &Correlation::default()
+            ),
+            0.0
+        );
+    }
+}

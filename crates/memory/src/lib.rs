@@ -1,0 +1,155 @@
+//! The memory of past matches: an SQLite file with a record for each game.
+//!
+//! A game is identified by its signature. Its record holds notes, one JSON value for each [`Kind`],
+//! and the results of matches. Several programs may use one file at once: each call is one
+//! transaction.
+//!
+//! ```text
+//!  games    signature, canonical text, first and last time seen
+//!  notes    signature, kind, JSON, time            (one for each kind)
+//!  matches  signature, match, roles, our role, goals, steps, seconds, how it ended, time
+//! ```
+//!
+//! Invariants: the file survives crashes (write-ahead log, transactions); a broken file is renamed
+//! and a new one started (`quarantine`); a file of another program or of a later version is not
+//! changed; the games seen last are kept, up to a limit.
+//!
+//! Never uses: rules, names, players. Calls wait for the disk, so they are made on a thread
+//! without deadlines.
+
+#![forbid(unsafe_code)]
+
+mod history;
+mod plan_note;
+mod quarantine;
+mod schema;
+mod service;
+mod store;
+
+use std::path::PathBuf;
+
+pub use history::{GameHistory, MatchResult, StoredNames, term, term_text};
+pub use plan_note::PlanNote;
+pub use service::{GameMemory, MatchMemory, MemoryService, RememberedMatch};
+pub use store::{MOST_MATCHES, MOST_NOTE_BYTES, Store};
+
+/// The subject of a note.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Kind {
+    /// Search settings that were tuned for the game.
+    Parameters,
+    /// The trained evaluation.
+    Evaluation,
+    /// The best plan of a single-player game.
+    Plan,
+    /// Long training: its progress, the newest evaluation, and opening positions.
+    Training,
+}
+
+impl Kind {
+    /// The name in the file.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Parameters => "parameters",
+            Kind::Evaluation => "evaluation",
+            Kind::Plan => "plan",
+            Kind::Training => "training",
+        }
+    }
+
+    /// The kind with this name.
+    pub fn from_name(name: &str) -> Option<Kind> {
+        let kinds = [
+            Kind::Parameters,
+            Kind::Evaluation,
+            Kind::Plan,
+            Kind::Training,
+        ];
+        kinds.into_iter().find(|kind| kind.name() == name)
+    }
+}
+
+/// A match that was played.
+#[derive(Clone, PartialEq, Debug)]
+pub struct PastMatch {
+    /// The match id.
+    pub match_id: String,
+    /// The roles, in the order of the goals.
+    pub roles: Vec<String>,
+    /// Our role.
+    pub our_role: String,
+    /// Each role's goal, 0 to 100, where the game was over and the goal is defined; empty when it
+    /// was not.
+    pub goals: Vec<Option<u8>>,
+    /// Joint moves that were made.
+    pub steps: u32,
+    /// Duration.
+    pub seconds: f64,
+    /// How it ended: stopped, aborted, or why it was given up.
+    pub ending: String,
+    /// When it ended, in seconds since 1970.
+    pub time: u64,
+}
+
+/// The record of a game.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct GameRecord {
+    /// The canonical text of its rules, compared to exclude signature collisions.
+    pub text: String,
+    /// The notes.
+    pub notes: Vec<(Kind, serde_json::Value)>,
+    /// Matches, newest first; at most [`MOST_MATCHES`].
+    pub matches: Vec<PastMatch>,
+}
+
+/// What a list of games shows.
+#[derive(Clone, PartialEq, Debug)]
+pub struct GameSummary {
+    /// The signature, as 32 hexadecimal digits.
+    pub signature: String,
+    /// When it was played or trained last, in seconds since 1970.
+    pub last_seen: u64,
+    /// The number of matches kept.
+    pub matches: u64,
+    /// The kinds of its notes, and their size as JSON in bytes.
+    pub kinds: Vec<Kind>,
+    /// See `kinds`.
+    pub note_bytes: u64,
+}
+
+/// Why the memory cannot be used.
+#[allow(missing_docs)]
+#[derive(Debug, thiserror::Error)]
+pub enum MemoryError {
+    /// The file or its folder cannot be created or renamed.
+    #[error("{path}: {reason}")]
+    File {
+        path: PathBuf,
+        reason: std::io::Error,
+    },
+    /// It is a database of another program.
+    #[error("{0} is a database of another program")]
+    Foreign(PathBuf),
+    /// It was written by a later version.
+    #[error("{path} has version {found}; this program knows versions up to {known}")]
+    Newer {
+        path: PathBuf,
+        found: i64,
+        known: i64,
+    },
+    /// A note is too long to be kept.
+    #[error("a note on {kind} has {bytes} bytes; at most {MOST_NOTE_BYTES} are kept")]
+    TooLong { kind: &'static str, bytes: usize },
+    /// Its symbols have no canonical names, so that it cannot be found under others.
+    #[error("a note on {kind} cannot be kept: the symbols of the game cannot be told apart")]
+    Unnamed { kind: &'static str },
+    /// The database failed.
+    #[error("{path}: {reason}")]
+    Database {
+        path: PathBuf,
+        reason: rusqlite::Error,
+    },
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,206 @@
+//! Games of two settings of the search against each other.
+//!
+//! With two roles the settings play each other in both roles. Otherwise one role plays with the
+//! first settings, and the same game is played without them for comparison. The chance role draws
+//! its moves and does not count.
+//!
+//! Invariant: both sides get the same time, or the same iterations, for a move.
+//!
+//! Never uses: matches.
+
+use std::cmp::Ordering;
+use std::sync::Arc;
+use std::sync::atomic::{self, AtomicBool};
+use std::time::{Duration, Instant};
+
+use panza_gdl::ids::{Id, MoveId, RoleId};
+use panza_machine::{Machine, Reasoner};
+use panza_search::{Limit, Search, SearchConfig};
+use panza_sync::random::Random;
+
+/// Joint moves after which a game is given up.
+pub(super) const MAX_MOVES: usize = 1000;
+
+/// What a search may cost for a move.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum MoveBudget {
+    /// Time on the clock.
+    Time(Duration),
+    /// Iterations, so that the speed of the machine does not matter.
+    Iterations(u64),
+}
+
+/// The result of a round: one opening played in both roles, or with and without other settings.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Round {
+    /// Games that count: two where two roles exchange the settings.
+    pub games: u32,
+    /// Points of the first settings in them.
+    pub points: f32,
+}
+
+/// Games of two settings against each other.
+pub(super) struct Contest<'a> {
+    pub machine: &'a Arc<dyn Machine>,
+    /// The first settings and those they are compared with.
+    pub configs: [SearchConfig; 2],
+    pub move_budget: MoveBudget,
+    pub until: Instant,
+    pub cancelled: &'a AtomicBool,
+}
+
+impl Contest<'_> {
+    /// Plays a round from a position. Games of a round differ only in who plays which role; rounds
+    /// differ in their random numbers. `None` when time ran out or a game did not end.
+    pub fn round(&self, initial: &[u64], round: u64) -> Option<Round> {
+        let mut reasoner = Arc::clone(self.machine).reasoner();
+        let roles = self.roles_with_aim();
+        let seed = 2 * round;
+        if let [first, second] = roles[..] {
+            let mut points = 0.0;
+            for (role, other) in [(first, second), (second, first)] {
+                let goals = self.play(&mut *reasoner, initial, Some(role), seed)?;
+                points += point(goals[role], goals[other]);
+            }
+            return Some(Round { games: 2, points });
+        }
+        let role = roles[(round % roles.len().max(1) as u64) as usize];
+        let with = self.play(&mut *reasoner, initial, Some(role), seed)?;
+        let without = self.play(&mut *reasoner, initial, None, seed)?;
+        Some(Round {
+            games: 1,
+            points: point(with[role], without[role]),
+        })
+    }
+
+    /// All roles but that of chance; all where that is the only one.
+    fn roles_with_aim(&self) -> Vec<usize> {
+        let info = self.machine.info();
+        let chance = info.chance_role().filter(|_| info.n_roles() > 1);
+        let roles = 0..info.n_roles();
+        roles
+            .filter(|&role| chance != Some(RoleId::from_index(role)))
+            .collect()
+    }
+
+    /// Whether time has run out.
+    pub fn is_over(&self) -> bool {
+        Instant::now() >= self.until || self.cancelled.load(atomic::Ordering::Relaxed)
+    }
+
+    /// The goals of one game, in which this role plays with the first settings. `None` when time
+    /// ran out or the game did not end.
+    fn play(
+        &self,
+        reasoner: &mut dyn Reasoner,
+        initial: &[u64],
+        tried: Option<usize>,
+        seed: u64,
+    ) -> Option<Vec<u8>> {
+        let n_roles = self.machine.info().n_roles();
+        let chance = self.machine.info().chance_role().map(RoleId::index);
+        let mut random = Random::new(seed);
+        let mut searches: Vec<Search> = (0..n_roles)
+            .map(|role| {
+                let mut config = self.configs[usize::from(tried != Some(role))].clone();
+                config.seed = config.seed.wrapping_add(seed + role as u64);
+                let role = RoleId::from_index(role);
+                let mut search = Search::new(Arc::clone(self.machine), role, config);
+                search.set_state(initial);
+                search
+            })
+            .collect();
+        let mut state = initial.to_vec();
+        for _ in 0..MAX_MOVES {
+            // At every move, since there are games without choices.
+            if self.is_over() {
+                return None;
+            }
+            reasoner.set_state(&state);
+            if reasoner.is_terminal() {
+                let mut goals = vec![None; n_roles];
+                reasoner.goals(&mut goals);
+                return Some(goals.iter().map(|goal| goal.unwrap_or(0)).collect());
+            }
+            let mut joint_move: Vec<MoveId> = Vec::with_capacity(n_roles);
+            for (role, search) in searches.iter_mut().enumerate() {
+                let legal = reasoner.legal_moves(RoleId::from_index(role));
+                let first = *legal.first()?;
+                if legal.len() == 1 {
+                    joint_move.push(first);
+                    continue;
+                }
+                if chance == Some(role) {
+                    joint_move.push(legal[random.below(legal.len() as u32) as usize]);
+                    continue;
+                }
+                search.run(match self.move_budget {
+                    MoveBudget::Time(time) => Limit {
+                        until: Some(Instant::now() + time),
+                        ..Limit::default()
+                    },
+                    MoveBudget::Iterations(count) => Limit::iterations(count),
+                });
+                joint_move.push(search.best_move().unwrap_or(first));
+            }
+            for search in &mut searches {
+                search.advance(&joint_move);
+            }
+            let mut next = Vec::with_capacity(state.len());
+            reasoner.next_state(&joint_move, &mut next);
+            state = next;
+        }
+        None
+    }
+}
+
+/// A random legal joint move in the state that is set; `None` where a role has no legal move.
+pub(super) fn random_joint_move(
+    reasoner: &mut dyn Reasoner,
+    n_roles: usize,
+    random: &mut Random,
+) -> Option<Vec<MoveId>> {
+    let roles = (0..n_roles).map(RoleId::from_index);
+    let moves = roles.map(|role| {
+        let legal = reasoner.legal_moves(role);
+        let n = u32::try_from(legal.len()).ok().filter(|&n| n > 0)?;
+        legal.get(random.below(n) as usize).copied()
+    });
+    moves.collect()
+}
+
+/// The position after `moves` random joint moves from the initial state. If the game ends sooner,
+/// the last position before its end.
+pub(super) fn random_opening(
+    machine: &Arc<dyn Machine>,
+    moves: usize,
+    random: &mut Random,
+) -> Vec<u64> {
+    let mut reasoner = Arc::clone(machine).reasoner();
+    let mut state = machine.initial_state();
+    let mut next = Vec::with_capacity(state.len());
+    for _ in 0..moves {
+        reasoner.set_state(&state);
+        let n_roles = machine.info().n_roles();
+        let Some(joint_move) = random_joint_move(&mut *reasoner, n_roles, random) else {
+            break;
+        };
+        next.clear();
+        reasoner.next_state(&joint_move, &mut next);
+        reasoner.set_state(&next);
+        if reasoner.is_terminal() {
+            break;
+        }
+        state.clone_from(&next);
+    }
+    state
+}
+
+/// One point for the greater goal, half a point for an equal one.
+fn point(goal: u8, other: u8) -> f32 {
+    match goal.cmp(&other) {
+        Ordering::Greater => 1.0,
+        Ordering::Equal => 0.5,
+        Ordering::Less => 0.0,
+    }
+}

@@ -1,0 +1,160 @@
+//! A process that plays for the training of another one: obeys the orders of [`team`](super::team).
+//!
+//! Invariants: it keeps nothing; an order that does not fit the game is refused.
+//!
+//! Never uses: how orders arrive, files.
+
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use super::contest::Contest;
+use super::notes::read_evaluation;
+use super::team::{Order, Reply, decoded, encoded, facts_hash};
+use super::training::{Training, test_contest};
+use panza_game::BuiltGame;
+use panza_learning::Known;
+use panza_learning::team;
+use panza_learning::team::{MemberPlan, Part};
+use panza_search::SearchConfig;
+
+/// Seconds of an order, at most.
+const MAX_SECONDS: f64 = 1e7;
+/// Positions of a book, at most.
+const MAX_OPENINGS: usize = 10_000;
+
+/// A member of the team of a training.
+pub struct Member<'a> {
+    training: Training<'a>,
+    learner: Option<team::Member>,
+    test: Option<(u64, Contest<'a>)>,
+    cancelled: &'a AtomicBool,
+}
+
+impl<'a> Member<'a> {
+    /// A member for a game, with the settings of a search, which are those of the training.
+    ///
+    /// # Errors
+    /// Why the game cannot be trained.
+    pub fn new(
+        game: &'a BuiltGame,
+        config: SearchConfig,
+        cancelled: &'a AtomicBool,
+    ) -> Result<Self, &'static str> {
+        Ok(Self {
+            training: Training::new(game, config, None)?,
+            learner: None,
+            test: None,
+            cancelled,
+        })
+    }
+
+    /// Obeys an order.
+    ///
+    /// # Errors
+    /// It is no order, or does not fit the game or what was ordered before.
+    pub fn obey(&mut self, order: &[u8]) -> Result<Vec<u8>, &'static str> {
+        let (order, numbers) = decoded(order).ok_or("no order of a training")?;
+        match order {
+            Order::Learn {
+                facts,
+                evaluation,
+                games,
+                seed,
+                families,
+                openings,
+            } => {
+                if openings.len() > MAX_OPENINGS {
+                    return Err("too many openings");
+                }
+                let known = self.read(facts, &evaluation)?;
+                let plan = MemberPlan {
+                    games,
+                    seed,
+                    families,
+                    openings,
+                };
+                let (machine, symmetries) = self.training.to_learn();
+                let learner = team::Member::new(machine, symmetries, known.evaluation, plan);
+                self.learner = Some(learner.ok_or("an evaluation or openings of another game")?);
+                Ok(encoded(&Reply::Ready, &[]))
+            }
+            Order::Part { seconds, is_last } => {
+                let learner = self.learner.as_mut();
+                let learner = learner.ok_or("a part of a learning that has not begun")?;
+                let part = Part {
+                    numbers,
+                    time: time(seconds)?,
+                    is_last,
+                };
+                let share = learner.play(&part, self.cancelled);
+                let share = share.ok_or("weights of another game")?;
+                let reply = Reply::Share {
+                    games: share.games,
+                    moves: share.moves,
+                    samples: share.samples,
+                };
+                Ok(encoded(&reply, &share.numbers))
+            }
+            Order::Test {
+                facts,
+                test,
+                evaluation,
+                best,
+                parameters,
+            } => {
+                if !parameters.are_sound() {
+                    return Err("settings that no study chooses");
+                }
+                let first = self.read(facts, &evaluation)?.evaluation;
+                let best = best.map(|note| self.read(facts, &note)).transpose()?;
+                let best = best.map(|known| (known.evaluation, parameters));
+                let (game, config) = self.training.to_play();
+                let contest = test_contest(
+                    game,
+                    config,
+                    (&first, parameters),
+                    best.as_ref().map(|(evaluation, _)| evaluation),
+                    Instant::now(),
+                    self.cancelled,
+                );
+                self.test = Some((test, contest));
+                Ok(encoded(&Reply::Ready, &[]))
+            }
+            Order::Pair {
+                test,
+                opening,
+                number,
+                seconds,
+            } => {
+                let known = self.test.as_mut().filter(|(known, _)| *known == test);
+                let (_, contest) = known.ok_or("a pair of another test")?;
+                if opening.len() != contest.machine.initial_state().len() {
+                    return Err("an opening of another game");
+                }
+                contest.until = Instant::now() + time(seconds)?;
+                let round = contest.round(&opening, number);
+                let pair = round.map(|round| (round.games, round.points));
+                Ok(encoded(&Reply::Pair(pair), &[]))
+            }
+        }
+    }
+
+    /// The evaluation in a note of a process whose facts have this hash.
+    fn read(&self, facts: u64, note: &Value) -> Result<Known, &'static str> {
+        let (info, prospects) = self.training.to_read();
+        if facts != facts_hash(info) {
+            return Err("facts in another order: another build of the program, or another game");
+        }
+        let known = read_evaluation(info, note, || prospects.cloned());
+        known.ok_or("an evaluation of another game")
+    }
+}
+
+fn time(seconds: f64) -> Result<Duration, &'static str> {
+    match (0.0..=MAX_SECONDS).contains(&seconds) {
+        true => Ok(Duration::from_secs_f64(seconds)),
+        false => Err("a time that is no duration"),
+    }
+}

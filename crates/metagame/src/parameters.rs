@@ -1,0 +1,234 @@
+//! Search settings that are chosen for a game.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::move_order::MoveOrder;
+use panza_learning::evaluation::Evaluation;
+use panza_learning::validation::Validation;
+use panza_search::SearchConfig;
+
+/// Search settings that are chosen for a game.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Parameters {
+    /// Weight of the evaluation beside playouts, 0 to 1; see [`SearchConfig::evaluation_share`].
+    pub evaluation_share: f32,
+    /// Whether values of the evaluation order moves well, so that new edges start with them.
+    pub prior: bool,
+    /// Weight of minimax values against means where the evaluation has weight; see
+    /// [`SearchConfig::minimax_share`].
+    pub minimax_share: f32,
+    /// Factor on the exploration of the settings.
+    pub exploration: f32,
+}
+
+impl Default for Parameters {
+    /// For a game that was not studied.
+    fn default() -> Self {
+        Self {
+            evaluation_share: 0.0,
+            prior: false,
+            minimax_share: MINIMAX_SHARE,
+            exploration: 1.0,
+        }
+    }
+}
+
+/// The reduction of exploration at a full evaluation share: evaluations have no sampling noise.
+const EXPLORATION_REDUCTION: f32 = 0.4;
+
+/// The temperature of the softmax that makes priors of evaluations, in points.
+const PRIOR_TEMPERATURE: f32 = 6.0;
+/// The usual weight of minimax values of evaluations against means.
+const MINIMAX_SHARE: f32 = 0.3;
+
+impl Parameters {
+    /// The settings of a search with these parameters, and with the evaluation if it has weight or
+    /// gives a prior.
+    pub fn apply(
+        &self,
+        config: &SearchConfig,
+        evaluation: Option<&Arc<Evaluation>>,
+    ) -> SearchConfig {
+        let evaluation = evaluation.filter(|_| self.uses_evaluation()).cloned();
+        let is_mixed = evaluation.is_some() && self.evaluation_share > 0.0;
+        let has_prior = evaluation.is_some() && self.prior;
+        let share = if is_mixed { self.evaluation_share } else { 0.0 };
+        SearchConfig {
+            exploration: config.exploration
+                * self.exploration
+                * (1.0 - EXPLORATION_REDUCTION * share),
+            evaluation,
+            evaluation_share: share,
+            prior_temperature: if has_prior { PRIOR_TEMPERATURE } else { 0.0 },
+            minimax_share: if is_mixed { self.minimax_share } else { 0.0 },
+            ..config.clone()
+        }
+    }
+}
+
+/// Positions that an evaluation must be validated on. With 128, after 1,500 games of Skirmish, its
+/// prior lost (31 % of the points).
+const MIN_POSITIONS: usize = 300;
+/// Correlation with targets that an evaluation must have. In Tic-Tac-Toe on nine boards it was 0.1,
+/// and the evaluation lost all matches.
+const MIN_CORRELATION: f64 = 0.2;
+/// The same, relative to the correlation of playouts without their noise. In twenty studies the
+/// ratio was 0.87 to 1.08 in Breakthrough, where evaluations mixed with playouts win, and 0.89 to
+/// 0.98 in Connect Four, where they make no difference (49 % of the points in 26 pairs). Before
+/// there were weights of lines, it was 0.81 to 0.9 there, and mixing lost.
+const MIN_RELATIVE_CORRELATION: f64 = 0.88;
+/// Weight below which an evaluation is not worth its time.
+const MIN_SHARE: f64 = 0.15;
+/// Weight beside playouts, at most.
+const MAX_MIXED_SHARE: f64 = 0.6;
+/// Correlation from which on the evaluation is tried without playouts, and best share with which it
+/// is used so. The correlation is 0.7 in Reversi, where that takes nine points of ten, and 0.53 in
+/// Breakthrough, where it takes none. With smaller correlations and shares it lost alone in
+/// Breakthrough, Reversi, Connect Four and Hex, and beside playouts in none.
+const ALONE_CORRELATION: f64 = 0.6;
+const ALONE_SHARE: f64 = 0.85;
+/// The weight of an evaluation in tests.
+const TESTED_SHARE: f32 = 0.4;
+/// Positions in which the order of moves must have been compared, and the rank that an evaluation
+/// must reach for a prior: 2.4 standard deviations of 150 positions better than chance. Of twenty
+/// studies each, all reached it in Breakthrough and Connect Four, nineteen in Reversi and one in
+/// Hex.
+const MIN_ORDERED: usize = 60;
+const MIN_RANK: f64 = 0.56;
+/// The same where moves have AMAF values, whose place a prior would take. In Hex (rank 0.53 to 0.6)
+/// and Quad (0.59 to 0.66) AMAF values won 6 and 8 of 8 games, in Tic-Tac-Toe on nine boards (0.67
+/// to 0.71) priors all 8.
+const MIN_RANK_AGAINST_AMAF: f64 = 0.64;
+
+impl Parameters {
+    /// Settings that use an evaluation, to compare two where nothing else is known.
+    pub fn for_tests() -> Self {
+        Self {
+            evaluation_share: TESTED_SHARE,
+            prior: true,
+            ..Self::default()
+        }
+    }
+
+    /// Whether an evaluation matters.
+    pub fn uses_evaluation(&self) -> bool {
+        self.prior || self.evaluation_share > 0.0
+    }
+
+    /// Whether the numbers are such as studies choose.
+    pub fn are_sound(&self) -> bool {
+        let shares = [self.evaluation_share, self.minimax_share];
+        shares.iter().all(|share| (0.0..=1.0).contains(share))
+            && (0.1..=10.0).contains(&self.exploration)
+    }
+
+    /// Best-first minimax on the evaluation alone, without playouts (Korf and Chickering 1996;
+    /// unbounded best-first minimax, Cohen-Solal 2020).
+    pub fn best_first(self) -> Self {
+        Self {
+            evaluation_share: 1.0,
+            minimax_share: 1.0,
+            ..self
+        }
+    }
+
+    /// Whether an evaluation predicts well enough that best-first minimax on it is worth a trial.
+    pub fn may_be_best_first(validation: &Validation) -> bool {
+        validation.positions >= MIN_POSITIONS && validation.evaluation >= ALONE_CORRELATION
+    }
+
+    /// The weight of an evaluation from its validation, and whether it gives a prior from its order
+    /// of moves; `has_amaf`: whether moves can have AMAF values. Neither follows from the other;
+    /// without enough games for validation there were too few for training as well.
+    pub fn of(validation: &Validation, order: MoveOrder, has_amaf: bool) -> Self {
+        let is_trained = validation.positions >= MIN_POSITIONS;
+        let is_good = is_trained
+            && validation.evaluation >= MIN_CORRELATION
+            && validation.evaluation >= MIN_RELATIVE_CORRELATION * validation.playouts;
+        let share = if !is_good || validation.share < MIN_SHARE {
+            0.0
+        } else if validation.evaluation >= ALONE_CORRELATION && validation.share >= ALONE_SHARE {
+            1.0
+        } else {
+            validation.share.min(MAX_MIXED_SHARE) as f32
+        };
+        // Without playouts there are no AMAF values.
+        let min_rank = match has_amaf && share < 1.0 {
+            true => MIN_RANK_AGAINST_AMAF,
+            false => MIN_RANK,
+        };
+        Self {
+            evaluation_share: share,
+            prior: is_trained && order.positions >= MIN_ORDERED && order.rank >= min_rank,
+            ..Self::default()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_an_evaluation_that_predicts_targets_gets_weight() {
+        let share = |evaluation, share| {
+            let validation = Validation {
+                positions: 1000,
+                evaluation,
+                playouts: 0.3,
+                share,
+            };
+            Parameters::of(&validation, MoveOrder::default(), false).evaluation_share
+        };
+        assert_eq!(share(0.4, 0.5), 0.5);
+        assert_eq!(share(0.4, 0.7), 0.6);
+        assert_eq!(share(0.7, 0.9), 1.0);
+        assert_eq!(share(0.5, 0.9), 0.6);
+        assert_eq!(share(0.7, 0.4), 0.4);
+        assert_eq!(share(0.1, 0.5), 0.0);
+        assert_eq!(share(0.22, 0.5), 0.0);
+        let nothing = Parameters::of(&Validation::default(), MoveOrder::default(), false);
+        assert_eq!(nothing, Parameters::default());
+    }
+
+    #[test]
+    fn the_prior_does_not_depend_on_the_weight() {
+        let of = |evaluation, rank, positions| {
+            let validation = Validation {
+                positions: 1000,
+                evaluation,
+                playouts: 0.3,
+                share: 0.5,
+            };
+            let order = MoveOrder { positions, rank };
+            let found = Parameters::of(&validation, order, false);
+            (found.prior, found.evaluation_share > 0.0)
+        };
+        assert_eq!(of(0.1, 0.8, 100), (true, false));
+        assert_eq!(of(0.5, 0.5, 100), (false, true));
+        assert_eq!(of(0.5, 0.8, 20), (false, true));
+    }
+
+    #[test]
+    fn a_prior_needs_a_better_order_where_moves_have_amaf_values() {
+        let of = |evaluation, share, rank| {
+            let validation = Validation {
+                positions: 1000,
+                evaluation,
+                playouts: 0.5,
+                share,
+            };
+            let order = MoveOrder {
+                positions: 100,
+                rank,
+            };
+            [false, true].map(|has_amaf| Parameters::of(&validation, order, has_amaf).prior)
+        };
+        assert_eq!(of(0.5, 0.5, 0.7), [true, true]);
+        assert_eq!(of(0.5, 0.5, 0.6), [true, false]);
+        // Without playouts there are no AMAF values.
+        assert_eq!(of(0.7, 0.9, 0.6), [true, true]);
+    }
+}

@@ -1,0 +1,343 @@
+//! The study of a game: all analyses, training and tuning, each with its share of the time.
+
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use super::move_order::{MoveOrder, move_order};
+use super::parameters::Parameters;
+use super::structure::{STEPS, Structure};
+use super::tuning::{self, MayTry, Trial};
+use panza_analysis::autonomous;
+use panza_analysis::autonomous::Autonomous;
+use panza_analysis::distances::{Distances, distances};
+use panza_analysis::prospects::Prospects;
+use panza_analysis::step_budget::StepBudget;
+use panza_analysis::tuples::Tuples;
+use panza_config::MetagameSettings;
+use panza_game::BuiltGame;
+use panza_learning::evaluation::{Evaluation, GradientSums};
+use panza_learning::heuristics;
+use panza_learning::heuristics::Heuristic;
+use panza_learning::statistics::{SampleBudget, Sampled, sample};
+use panza_learning::validation::Validation;
+use panza_learning::{Deadline, Known, LearningBudget};
+use panza_search::SearchConfig;
+use panza_sync::budget::Budget;
+
+/// What a study does, and its limits.
+#[derive(Clone, Debug)]
+pub struct StudyBudget {
+    /// The study is over by then. Without a deadline nothing is trained.
+    pub until: Option<Instant>,
+    /// Set once the study is no longer needed.
+    pub cancelled: Arc<AtomicBool>,
+    /// Whether an evaluation is trained.
+    pub learning: bool,
+    /// Whether search settings are tuned.
+    pub tuning: bool,
+    /// Threads that train.
+    pub threads: usize,
+    /// Random games for statistics, which only people read.
+    pub sampling: Option<SampleSize>,
+}
+
+/// How many random games are sampled, at most.
+#[derive(Clone, Copy, Debug)]
+pub struct SampleSize {
+    /// Games by single steps.
+    pub games: u32,
+    /// Playouts, where the machine makes many at once.
+    pub playouts: u64,
+}
+
+/// What an earlier study of the same game has found.
+#[derive(Clone, Debug)]
+pub struct PriorStudy {
+    /// The evaluation and its training.
+    pub known: Known,
+    /// See [`Parameters::exploration`].
+    pub exploration: f32,
+    /// What long training has found, if there was any. Then nothing is trained or tried.
+    pub trained: Option<Trained>,
+}
+
+/// The settings of a generation of long training.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Trained {
+    /// Its number, from 1.
+    pub generation: u32,
+    /// Its settings.
+    pub parameters: Parameters,
+}
+
+/// What is known about a game.
+#[derive(Clone, Debug, Default)]
+pub struct Study {
+    /// What the network proves.
+    pub structure: Structure,
+    /// The trained evaluation, if any.
+    pub evaluation: Option<Arc<Evaluation>>,
+    /// Its training games.
+    pub games: usize,
+    /// The generation of long training that it is from, if it is.
+    pub generation: Option<u32>,
+    /// What its training goes on with.
+    pub sums: Option<GradientSums>,
+    /// How well it predicts.
+    pub validation: Validation,
+    /// How well it orders moves.
+    pub order: MoveOrder,
+    /// Values of kinds of facts, for people.
+    pub heuristics: Vec<Heuristic>,
+    /// The chosen search settings.
+    pub parameters: Parameters,
+    /// The trials of other settings.
+    pub trials: Vec<Trial>,
+    /// Facts that no move changes; only with [`StudyBudget::sampling`].
+    pub autonomous: Option<Autonomous>,
+    /// Distances of facts and moves to goals and the end; only with [`StudyBudget::sampling`].
+    pub distances: Option<Vec<Distances>>,
+    /// Statistics of random games; only with [`StudyBudget::sampling`].
+    pub sampled: Option<Sampled>,
+}
+
+/// Training takes at least this long.
+const MIN_LEARNING_TIME: Duration = Duration::from_millis(150);
+/// The share of the time for the structure.
+const STRUCTURE_SHARE: f64 = 0.15;
+/// The share of the time left for autonomous facts, for distances and for random games, where
+/// wanted.
+const AUTONOMOUS_SHARE: f64 = 0.25;
+const DISTANCES_SHARE: f64 = 0.1;
+const SAMPLING_SHARE: f64 = 0.5;
+/// Of the time left, the tuples of the evaluation.
+const TUPLES_SHARE: f64 = 0.05;
+/// Steps for prospects, some tens of milliseconds.
+const PROSPECT_STEPS: u64 = 1 << 24;
+/// The share of the time left for training, where settings are tuned too and where not.
+const LEARNING_SHARE: f64 = 0.65;
+const LEARNING_SHARE_ALONE: f64 = 0.9;
+/// The share of the time left then for the order of moves.
+const ORDER_SHARE: f64 = 0.2;
+/// Heuristics in the log.
+const MAX_LOGGED_HEURISTICS: usize = 40;
+
+/// Studies a game. `config` is what the search would run with unstudied.
+pub fn study(
+    game: &BuiltGame,
+    prior: Option<PriorStudy>,
+    config: &SearchConfig,
+    budget: &StudyBudget,
+) -> Study {
+    let mut study = Study {
+        structure: Structure::find(game, budget.limits(STRUCTURE_SHARE)),
+        ..Study::default()
+    };
+    if let Some(prior) = prior {
+        study.parameters.exploration = prior.exploration;
+        study.games = prior.known.games;
+        study.sums = prior.known.sums;
+        study.evaluation = Some(Arc::new(prior.known.evaluation));
+        if let Some(trained) = prior.trained {
+            study.parameters = trained.parameters;
+            study.generation = Some(trained.generation);
+        }
+    }
+    if let Some(size) = budget.sampling {
+        study.autonomous = game.network.as_ref().and_then(|network| {
+            let limits = budget.limits(AUTONOMOUS_SHARE);
+            autonomous::find(network, &mut StepBudget::within(STEPS, limits))
+        });
+        study.distances = game.network.as_ref().and_then(|network| {
+            let limits = budget.limits(DISTANCES_SHARE);
+            distances(network, &mut StepBudget::within(STEPS, limits))
+        });
+        let sampling = SampleBudget {
+            games: size.games,
+            playouts: size.playouts,
+            seed: config.seed,
+            ..SampleBudget::until(budget.share(SAMPLING_SHARE))
+        };
+        study.sampled = Some(sample(&game.machine, sampling));
+    }
+    match study.generation {
+        Some(_) => study.name_heuristics(game),
+        None => study.learn(game, config, budget),
+    }
+    study
+}
+
+/// The prospects of a game, equal ones for equal networks. `None` where it is too large.
+pub fn find_prospects(game: &BuiltGame) -> Option<Prospects> {
+    let network = game.network.as_ref()?;
+    Prospects::find(network, &mut StepBudget::new(PROSPECT_STEPS, None))
+}
+
+impl StudyBudget {
+    /// A study on one thread from now on, without random games for statistics. It trains and tunes
+    /// as the settings say.
+    pub fn from_now(
+        settings: &MetagameSettings,
+        time: Duration,
+        cancelled: &Arc<AtomicBool>,
+    ) -> Self {
+        Self {
+            until: Some(Instant::now() + time),
+            cancelled: Arc::clone(cancelled),
+            learning: settings.learning,
+            tuning: settings.tuning,
+            threads: 1,
+            sampling: None,
+        }
+    }
+
+    /// The limits of a part with this share of the time left.
+    fn limits(&self, share: f64) -> Budget<'_> {
+        Budget {
+            until: self.share(share),
+            stop: Some(&self.cancelled),
+            ..Budget::generous()
+        }
+    }
+
+    /// The deadline of a part with this share of the time left.
+    fn share(&self, share: f64) -> Option<Instant> {
+        self.until.map(|until| {
+            let now = Instant::now();
+            now + until.saturating_duration_since(now).mul_f64(share)
+        })
+    }
+}
+
+impl Study {
+    /// Trains an evaluation, on top of a prior one, and tunes the settings.
+    fn learn(&mut self, game: &BuiltGame, config: &SearchConfig, budget: &StudyBudget) {
+        let Some(until) = budget.until.filter(|_| budget.learning) else {
+            return;
+        };
+        if until.saturating_duration_since(Instant::now()) < MIN_LEARNING_TIME {
+            return;
+        }
+        let share = if budget.tuning {
+            LEARNING_SHARE
+        } else {
+            LEARNING_SHARE_ALONE
+        };
+        let prior = self.evaluation.as_deref().cloned();
+        let known = prior.map(|evaluation| Known {
+            evaluation,
+            games: self.games,
+            sums: self.sums.take(),
+        });
+        // A known evaluation has its own tuples and prospects.
+        let network = game.network.as_ref().filter(|_| known.is_none());
+        let of_tuples = &mut StepBudget::within(STEPS, budget.limits(TUPLES_SHARE));
+        let tuples = network.and_then(|it| Tuples::find(it, &game.machine, of_tuples));
+        let prospects = network.and_then(|_| find_prospects(game));
+        let learned = panza_learning::learn(
+            &game.machine,
+            self.structure.symmetries.as_deref(),
+            tuples.map(Arc::new),
+            prospects.map(Arc::new),
+            known,
+            LearningBudget {
+                games: usize::MAX,
+                until: budget.share(share).map(Deadline::wall),
+                cancelled: Some(&budget.cancelled),
+                threads: budget.threads,
+                seed: config.seed,
+                families: 1,
+                openings: &[],
+            },
+        );
+        let Some(learned) = learned else {
+            return;
+        };
+        self.games = learned.games;
+        self.validation = learned.validation;
+        self.order = move_order(
+            &game.machine,
+            &tuning::trial_config(config.clone()),
+            &learned.evaluation,
+            &learned.positions,
+            budget.share(ORDER_SHARE).unwrap_or(until),
+            &budget.cancelled,
+        );
+        let has_amaf = self.structure.placements.is_some();
+        let may = MayTry {
+            prior: Parameters::of(&learned.validation, self.order, false).prior,
+            best_first: Parameters::may_be_best_first(&learned.validation),
+        };
+        self.parameters = Parameters {
+            exploration: self.parameters.exploration,
+            ..Parameters::of(&learned.validation, self.order, has_amaf)
+        };
+        self.sums = Some(learned.sums);
+        let evaluation = Arc::new(learned.evaluation);
+        self.evaluation = Some(Arc::clone(&evaluation));
+        self.name_heuristics(game);
+        if budget.tuning && !budget.cancelled.load(Ordering::Relaxed) && learned.games > 0 {
+            self.trials = tuning::tune(
+                &game.machine,
+                &self.structure.apply(config.clone()),
+                &evaluation,
+                learned.mean_length,
+                may,
+                (until, &budget.cancelled),
+                &mut self.parameters,
+            );
+        }
+    }
+
+    /// Fills in the values of kinds of facts.
+    fn name_heuristics(&mut self, game: &BuiltGame) {
+        if let Some((evaluation, facts)) = self.evaluation.as_ref().zip(game.info().facts()) {
+            self.heuristics = heuristics::of(evaluation, facts);
+        }
+    }
+
+    /// The settings of a search that uses the study.
+    pub fn apply(&self, config: &SearchConfig) -> SearchConfig {
+        let config = self.parameters.apply(config, self.evaluation.as_ref());
+        self.structure.apply(config)
+    }
+
+    /// Whether it changes anything about a search.
+    pub fn is_useful(&self) -> bool {
+        self.parameters != Parameters::default() || !self.structure.is_empty()
+    }
+
+    /// The study as logged and remembered.
+    pub fn to_json(&self) -> Value {
+        let structure = &self.structure;
+        let latches = structure.latches.as_ref();
+        let heuristics = self.heuristics.iter().take(MAX_LOGGED_HEURISTICS);
+        json!({
+            "parameters": self.parameters,
+            "games": self.games,
+            "generation": self.generation,
+            "positions_compared": self.validation.positions,
+            "prospects": self.evaluation.as_ref().is_some_and(|it| it.prospects().is_some()),
+            "correlation": self.validation.evaluation,
+            "correlation_of_playouts": self.validation.playouts,
+            "best_evaluation_share": self.validation.share,
+            "rank_of_searched_moves": self.order.rank,
+            "settled_facts_that_bound_goals": structure.score_ranges.as_ref().map(|it| it.len()),
+            "symmetries": structure.symmetries.as_ref().map(|found| found.generators.len()),
+            "factors": structure.factors.as_ref().map(|found| found.factors.len().max(1)),
+            "latches": latches.map(|latches| json!({
+                "stay_true": latches.positive.len(),
+                "stay_false": latches.negative.len(),
+                "stay_with_another": latches.conditional.len(),
+            })),
+            "heuristics": heuristics.collect::<Vec<_>>(),
+            "trials": self.trials,
+        })
+    }
+}

@@ -1,0 +1,120 @@
+use super::*;
+use panza_config::Settings;
+use panza_player::search_config;
+use panza_testing::{game_of, rulesheet};
+
+use panza_gdl::ids::BaseId;
+use panza_learning::statistics::Turns;
+
+fn game(name: &str) -> BuiltGame {
+    game_of(rulesheet(name))
+}
+
+fn budget(until: Option<Instant>) -> StudyBudget {
+    StudyBudget {
+        until,
+        cancelled: Arc::default(),
+        learning: true,
+        tuning: true,
+        threads: 1,
+        sampling: Some(SampleSize {
+            games: 100,
+            playouts: 2_000,
+        }),
+    }
+}
+
+fn config() -> SearchConfig {
+    search_config(&Settings::load(None, &[]).unwrap().search, 1)
+}
+
+#[test]
+fn a_study_holds_the_findings_of_each_analysis() {
+    let game = game("connectFour");
+    let network = game.network.as_ref().unwrap();
+    let study = study(&game, None, &config(), &budget(None));
+    let turn = ["(control red)", "(control black)"];
+    let is_turn = |&base: &BaseId| turn.contains(&network.facts[base].as_str());
+    let groups = &game.mutex_groups;
+    assert!(
+        groups.iter().any(|group| group.iter().all(is_turn)),
+        "{groups:?}"
+    );
+    assert_eq!(study.sampled.unwrap().turns, Some(Turns::Alternating));
+    let autonomous = study.autonomous.unwrap();
+    assert_eq!((autonomous.turn.len(), autonomous.horizon), (2, None));
+    // A disc stays where it fell, and what is not blank stays so.
+    let latches = study.structure.latches.unwrap();
+    assert!(latches.is_complete);
+    let names = latches.positive.iter().map(|&base| &network.facts[base]);
+    let discs = names.filter(|fact| fact.starts_with("(cell "));
+    assert!(discs.count() >= 84, "{latches:?}");
+    // Left and right.
+    let symmetries = study.structure.symmetries.unwrap();
+    let orders = (symmetries.order, symmetries.order_at_start);
+    assert_eq!(orders, (Some(2), Some(2)));
+}
+
+#[test]
+fn a_game_without_a_network_has_only_statistics() {
+    let rules = panza_gdl::load(rulesheet("ticTacToe")).0;
+    let game = panza_game::prover(&rules).unwrap();
+    let sampling = Some(SampleSize {
+        games: 3,
+        playouts: 0,
+    });
+    let study = study(
+        &game,
+        None,
+        &config(),
+        &StudyBudget {
+            sampling,
+            ..budget(None)
+        },
+    );
+    assert!(study.structure.is_empty());
+    assert!(game.network.is_none() && study.structure.latches.is_none());
+    assert_eq!(study.sampled.unwrap().games, 3);
+}
+
+#[test]
+fn a_study_without_time_finds_nothing() {
+    let game = game("breakthrough");
+    let study = study(&game, None, &config(), &budget(Some(Instant::now())));
+    assert_eq!(study.sampled.as_ref().unwrap().games, 0);
+    let structure = &study.structure;
+    // Unknown, and not empty.
+    assert!(structure.latches.is_none() && structure.score_ranges.is_none());
+    assert!(structure.symmetries.is_none());
+    assert!(!study.is_useful());
+}
+
+#[test]
+fn a_game_without_choices_is_studied_in_time() {
+    let game = game_of(
+        "(role you) (init (state 0)) (<= (legal you proceed) (true (state 0)))
+         (<= (next (state 1)) (does you proceed)) (<= terminal (true (state 1))) (goal you 100)",
+    );
+    let started = Instant::now();
+    let until = Some(started + Duration::from_secs(1));
+    let sampled = study(&game, None, &config(), &budget(until))
+        .sampled
+        .unwrap();
+    assert!(started.elapsed() < Duration::from_secs(20));
+    assert_eq!(sampled.turns, Some(Turns::Nobody));
+    assert_eq!(sampled.fixed_length, Some(1));
+}
+
+#[test]
+fn an_evaluation_is_trained_until_the_deadline() {
+    let game = game("ticTacToe");
+    let until = Some(Instant::now() + Duration::from_secs(2));
+    let study = study(&game, None, &config(), &budget(until));
+    assert!(study.evaluation.is_some() && study.games > 0);
+    let parameters = study.parameters;
+    assert!(
+        (0.0..=1.0).contains(&parameters.evaluation_share),
+        "{parameters:?}"
+    );
+    assert!(parameters.exploration > 0.0, "{parameters:?}");
+}

@@ -1,0 +1,590 @@
+//! Training that lasts: rounds of self-play, and tests of what it has learned.
+//!
+//! A round goes on with the training of the newest evaluation, which is not changed by tests. Then
+//! an evaluation plays the best one so far, until a sequential test (SPRT) is decided, over
+//! several rounds if need be. If it is stronger, it is the next generation, and search settings are
+//! tried with it. Generation 0 is the search without an evaluation. Other processes may play
+//! instead of threads ([`Members`]).
+//!
+//! Invariants: what is kept between rounds fits into notes, and training goes on from them; matches
+//! use the best generation only.
+//!
+//! Never uses: files, match clocks.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::contest::{Contest, MoveBudget, random_opening};
+use super::move_order::move_order;
+use super::notes::{MAX_GAMES, evaluation_note, prior_study, read_evaluation, study_notes};
+use super::parameters::Parameters;
+use super::sprt::{Hypotheses, PairTally, Verdict, elo};
+use super::structure::{STEPS, Structure};
+use super::study::{Study, find_prospects};
+use super::team::{LearningTeam, Members, TestTeam};
+use super::tuning::{self, MayTry};
+use panza_analysis::prospects::Prospects;
+use panza_analysis::step_budget::StepBudget;
+use panza_analysis::symmetry::Symmetries;
+use panza_analysis::tuples::Tuples;
+use panza_game::BuiltGame;
+use panza_learning::evaluation::Evaluation;
+use panza_learning::team::Team;
+use panza_learning::{Deadline, Known, Learned, LearningBudget, learn_together};
+use panza_machine::{GameInfo, Machine};
+use panza_memory::Kind;
+use panza_memory::{GameHistory, term, term_text};
+use panza_search::SearchConfig;
+use panza_sync::budget::Budget;
+use panza_sync::random::Random;
+
+/// Facts above which a game is not trained: its notes have some hundred bytes for each.
+const MAX_FACTS: usize = 10_000;
+const TOO_MANY_FACTS: &str = "it has more than 10,000 facts";
+/// Time for the structure of the game.
+const STRUCTURE_TIME: Duration = Duration::from_secs(10);
+/// The share of a round for self-play; the rest is for tests and trials.
+const LEARNING_SHARE: f64 = 0.65;
+/// The share of the rest for the order of moves, in rounds that begin a test.
+const ORDER_SHARE: f64 = 0.15;
+/// Time for trials of settings with a new generation, in rounds.
+const TUNING_ROUNDS: f64 = 0.5;
+/// The test of a generation: not stronger, or stronger by this.
+const HYPOTHESES: Hypotheses = Hypotheses {
+    elo0: 0.0,
+    elo1: 40.0,
+};
+/// Pairs after which a test ends without a new generation.
+const MAX_PAIRS: u32 = 400;
+/// Iterations for a move in tests between generations.
+const TEST_ITERATIONS: u64 = 200;
+/// Time for a move in tests against generation 0, since an evaluation costs iterations.
+const TEST_TIME: Duration = Duration::from_millis(20);
+/// Random joint moves before a test game, at most.
+const TEST_OPENING: u32 = 6;
+/// Positions of the book, and what may be lacking to an even value there, in points.
+const MAX_OPENINGS: usize = 500;
+const EVEN: f32 = 25.0;
+/// True facts of the positions of the book that are kept, at most.
+const MAX_BOOK_FACTS: usize = 500_000;
+/// Training steps of a game, at most.
+const MAX_LENGTH: u64 = 1 << 16;
+/// Tests that are kept.
+const MAX_TESTS: usize = 2000;
+/// Generations above which a note is no note of a training.
+const MAX_GENERATIONS: u32 = 1_000_000;
+/// Scores at which Elo differences are cut off.
+const MOST_SCORE: f64 = 0.99;
+
+/// How a round is played.
+#[derive(Clone, Copy, Debug)]
+pub struct RoundPlan<'a> {
+    /// Its duration, roughly: a test may take the time of a game longer, trials come on top.
+    pub time: Duration,
+    /// Threads that play.
+    pub threads: usize,
+    /// Positions expanded for each move of self-play.
+    pub families: u32,
+    /// Random seed.
+    pub seed: u64,
+    /// Set once training is to end.
+    pub cancelled: &'a AtomicBool,
+    /// Other processes that play instead of threads.
+    pub members: Option<&'a dyn Members>,
+}
+
+/// The result of a test that was decided.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Test {
+    /// Training games by then, and seconds of training.
+    pub games: usize,
+    /// See `games`.
+    pub seconds: f64,
+    /// The generation that it was played against.
+    pub against: u32,
+    /// Pairs of games, and the points of the newer evaluation per game, 0 to 1.
+    pub pairs: u32,
+    /// See `pairs`.
+    pub score: f64,
+    /// Whether it became the next generation.
+    pub is_stronger: bool,
+    /// The Elo difference of the best generation to generation 0 after it: the sum of those of all
+    /// successful tests.
+    pub elo: f64,
+    /// Correlation of the evaluation with targets of games outside the training.
+    pub correlation: f64,
+}
+
+/// How far training is.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Progress {
+    /// Seconds of training, over all its parts.
+    pub seconds: f64,
+    /// Games of self-play.
+    pub games: usize,
+    /// Training steps.
+    pub samples: u64,
+    /// The best generation, and its Elo difference to generation 0.
+    pub generation: u32,
+    /// See `generation`.
+    pub elo: f64,
+    /// The tests decided, the oldest first.
+    pub tests: Vec<Test>,
+}
+
+impl Progress {
+    /// The progress in a note of a training; `None` if it is damaged.
+    pub fn from_note(note: &Value) -> Option<Self> {
+        let progress = Self::deserialize(&note["progress"]).ok()?;
+        let is_sound = progress.games <= MAX_GAMES
+            && progress.generation <= MAX_GENERATIONS
+            && progress.tests.len() <= MAX_TESTS
+            && progress.samples <= MAX_GAMES as u64 * MAX_LENGTH
+            && progress.seconds.is_finite()
+            && progress.elo.is_finite();
+        is_sound.then_some(progress)
+    }
+}
+
+/// What a round came to.
+#[derive(Clone, Debug)]
+pub struct RoundReport {
+    /// Games of self-play in it, and seconds of self-play.
+    pub games: usize,
+    /// See `games`.
+    pub play_seconds: f64,
+    /// Correlation of the newest evaluation with targets of games outside the training. `None` if
+    /// nothing was measured, as in a round that was interrupted.
+    pub correlation: Option<f64>,
+    /// The test in progress after it: pairs, and points per game.
+    pub pending: Option<(u32, f64)>,
+    /// The test that was decided in it, if one was.
+    pub test: Option<Test>,
+}
+
+/// An evaluation with its settings.
+struct Player {
+    known: Known,
+    parameters: Parameters,
+}
+
+/// A test in progress.
+struct Pending {
+    learned: Learned,
+    /// The settings of both sides.
+    parameters: Parameters,
+    /// What the evaluation is good enough for.
+    may: MayTry,
+    tally: PairTally,
+    /// Rounds of games begun, so that each has other random numbers.
+    begun: u64,
+}
+
+/// The training of a game.
+pub struct Training<'a> {
+    game: &'a BuiltGame,
+    config: SearchConfig,
+    structure: Structure,
+    tuples: Option<Arc<Tuples>>,
+    prospects: Option<Arc<Prospects>>,
+    progress: Progress,
+    /// The newest evaluation, which is trained.
+    newest: Option<Known>,
+    best: Option<Player>,
+    pending: Option<Pending>,
+    openings: Vec<Vec<u64>>,
+}
+
+impl<'a> Training<'a> {
+    /// Begins, or goes on with what is remembered of earlier training.
+    ///
+    /// # Errors
+    /// Why the game cannot be trained.
+    pub fn new(
+        game: &'a BuiltGame,
+        config: SearchConfig,
+        history: Option<&GameHistory>,
+    ) -> Result<Self, &'static str> {
+        let info = game.info();
+        match info.facts() {
+            None => return Err("it is played on the prover, which has no evaluation"),
+            Some(facts) if facts.len() > MAX_FACTS => return Err(TOO_MANY_FACTS),
+            Some(_) => {}
+        }
+        let budget = Budget {
+            until: Some(Instant::now() + STRUCTURE_TIME),
+            ..Budget::generous()
+        };
+        let structure = Structure::find(game, budget);
+        let network = game.network.as_ref();
+        let steps = &mut StepBudget::within(STEPS, budget);
+        let tuples = network.and_then(|it| Tuples::find(it, &game.machine, steps));
+        let mut training = Self {
+            game,
+            config: tuning::trial_config(config),
+            structure,
+            tuples: tuples.map(Arc::new),
+            prospects: find_prospects(game).map(Arc::new),
+            progress: Progress::default(),
+            newest: None,
+            best: None,
+            pending: None,
+            openings: Vec::new(),
+        };
+        if let Some(history) = history {
+            training.recall(history);
+        }
+        Ok(training)
+    }
+
+    /// Takes up what notes hold.
+    fn recall(&mut self, history: &GameHistory) {
+        let info = self.game.info();
+        let prospects = || self.prospects.as_deref().cloned();
+        let prior = prior_study(info, history, prospects);
+        let note = history.note(Kind::Training);
+        let progress = note.and_then(Progress::from_note);
+        let (Some(prior), Some(note), Some(progress)) = (prior, note, progress) else {
+            return;
+        };
+        let newest = read_evaluation(info, &note["newest"], prospects);
+        self.progress = progress;
+        self.newest = Some(newest.unwrap_or_else(|| prior.known.clone()));
+        self.best = prior.trained.map(|trained| Player {
+            known: prior.known,
+            parameters: trained.parameters,
+        });
+        let state = |places: &Value| {
+            let facts = places.as_array()?.iter().map(|place| {
+                let fact = note["facts"].get(usize::try_from(place.as_u64()?).ok()?)?;
+                Some(term_text(fact.as_str()?)?.to_string())
+            });
+            let facts = facts.collect::<Option<Vec<String>>>()?;
+            info.state_from_facts(&facts).ok()
+        };
+        let openings = note["openings"].as_array().into_iter().flatten();
+        self.openings = openings.take(MAX_OPENINGS).filter_map(state).collect();
+    }
+
+    /// What a member learns on.
+    pub(super) fn to_learn(&self) -> (&'a Arc<dyn Machine>, Option<&Symmetries>) {
+        (&self.game.machine, self.structure.symmetries.as_deref())
+    }
+
+    /// What a member plays tests with.
+    pub(super) fn to_play(&self) -> (&'a BuiltGame, SearchConfig) {
+        (self.game, self.structure.apply(self.config.clone()))
+    }
+
+    /// What a member reads evaluations with.
+    pub(super) fn to_read(&self) -> (&'a dyn GameInfo, Option<&Prospects>) {
+        (self.game.info(), self.prospects.as_deref())
+    }
+
+    /// How far training is.
+    pub fn progress(&self) -> &Progress {
+        &self.progress
+    }
+
+    /// Trains and tests for a round.
+    ///
+    /// # Errors
+    /// Why the game cannot be trained.
+    pub fn round(&mut self, plan: &RoundPlan<'_>) -> Result<RoundReport, &'static str> {
+        let begin = Instant::now();
+        let end = begin + plan.time;
+        let budget = LearningBudget {
+            games: usize::MAX,
+            until: Some(Deadline::wall(begin + plan.time.mul_f64(LEARNING_SHARE))),
+            cancelled: Some(plan.cancelled),
+            threads: plan.threads,
+            seed: plan.seed.wrapping_add(self.progress.games as u64),
+            families: plan.families,
+            openings: &self.openings,
+        };
+        let before = self.progress.games;
+        let team = plan.members.map(|members| LearningTeam {
+            members,
+            info: self.game.info(),
+        });
+        let learned = learn_together(
+            &self.game.machine,
+            self.structure.symmetries.as_deref(),
+            self.tuples.clone(),
+            self.prospects.clone(),
+            self.newest.take(),
+            budget,
+            team.as_ref().map(|team| team as &dyn Team),
+        );
+        let learned = learned.ok_or("it has too many roles")?;
+        let play_seconds = begin.elapsed().as_secs_f64();
+        let validation = learned.validation;
+        let correlation = (validation.positions > 0).then_some(validation.evaluation);
+        self.newest = Some(known(&learned));
+        self.progress.games = learned.games;
+        self.progress.samples += learned.samples;
+        self.add_openings(&learned);
+        let is_cancelled = || plan.cancelled.load(Ordering::Relaxed);
+        if self.pending.is_none() && !is_cancelled() {
+            self.pending = Some(self.begin_test(learned, end, plan));
+        }
+        let verdict = self.play_test(end, plan);
+        let test = verdict.and_then(|is_stronger| self.end_test(is_stronger, plan));
+        self.progress.seconds += begin.elapsed().as_secs_f64();
+        Ok(RoundReport {
+            games: self.progress.games - before,
+            play_seconds,
+            correlation,
+            pending: self.pending.as_ref().and_then(|pending| {
+                let tally = pending.tally;
+                Some((tally.pairs(), tally.score()?))
+            }),
+            test,
+        })
+    }
+
+    /// Adds even positions to the book; the oldest go.
+    fn add_openings(&mut self, learned: &Learned) {
+        let weights = learned.evaluation.weights();
+        let even = weights.fixed_sum.unwrap_or(100.0) / 2.0;
+        let mut values = vec![0.0; learned.evaluation.n_roles()];
+        for state in &learned.positions {
+            learned.evaluation.values(state, &mut values);
+            if values.iter().all(|value| (value - even).abs() <= EVEN) {
+                self.openings.push(state.clone());
+            }
+        }
+        let surplus = self.openings.len().saturating_sub(MAX_OPENINGS);
+        self.openings.drain(..surplus);
+    }
+
+    /// A test of what was learned now.
+    fn begin_test(&self, learned: Learned, end: Instant, plan: &RoundPlan<'_>) -> Pending {
+        let left = end.saturating_duration_since(Instant::now());
+        let order = move_order(
+            &self.game.machine,
+            &self.config,
+            &learned.evaluation,
+            &learned.positions,
+            Instant::now() + left.mul_f64(ORDER_SHARE),
+            plan.cancelled,
+        );
+        let has_amaf = self.structure.placements.is_some();
+        let may = MayTry {
+            prior: Parameters::of(&learned.validation, order, false).prior,
+            best_first: Parameters::may_be_best_first(&learned.validation),
+        };
+        // Trials have chosen the settings of a generation for an evaluation like this one.
+        let parameters = match &self.best {
+            Some(best) => best.parameters,
+            None => Parameters::of(&learned.validation, order, has_amaf),
+        };
+        let parameters = match parameters.uses_evaluation() {
+            true => parameters,
+            false => Parameters::for_tests(),
+        };
+        Pending {
+            learned,
+            parameters,
+            may,
+            tally: PairTally::default(),
+            begun: 0,
+        }
+    }
+
+    /// Plays on until then. `Some` once the test is decided.
+    fn play_test(&mut self, end: Instant, plan: &RoundPlan<'_>) -> Option<bool> {
+        let mut pending = self.pending.take()?;
+        let config = self.structure.apply(self.config.clone());
+        let tested = &pending.learned.evaluation;
+        let best = self.best.as_ref().map(|best| &best.known.evaluation);
+        let first = (tested, pending.parameters);
+        let contest = test_contest(self.game, config, first, best, end, plan.cancelled);
+        let team = plan.members.map(|members| {
+            let evaluations = (tested, best);
+            TestTeam::begin(members, self.game.info(), evaluations, pending.parameters)
+        });
+        let n_players = plan.members.map_or(plan.threads, Members::count);
+        let begun = AtomicU64::new(pending.begun);
+        let tally = Mutex::new(pending.tally);
+        let verdict_of = |tally: &PairTally| match tally.verdict(HYPOTHESES) {
+            Verdict::Stronger => Some(true),
+            Verdict::NotStronger => Some(false),
+            Verdict::Open => (tally.pairs() >= MAX_PAIRS).then_some(false),
+        };
+        let lock = || tally.lock().unwrap_or_else(PoisonError::into_inner);
+        thread::scope(|scope| {
+            for player in 0..n_players.max(1) {
+                let (contest, team) = (&contest, team.as_ref());
+                let (begun, lock, training) = (&begun, &lock, &*self);
+                scope.spawn(move || {
+                    while verdict_of(&lock()).is_none() {
+                        let number = begun.fetch_add(1, Ordering::Relaxed);
+                        let opening = training.test_opening(plan.seed, number);
+                        let pair = match team {
+                            Some(_) if contest.is_over() => None,
+                            Some(team) => {
+                                let left = end.saturating_duration_since(Instant::now());
+                                team.pair(player, opening, number, left)
+                            }
+                            None => {
+                                let round = contest.round(&opening, number);
+                                round.map(|round| (round.games, round.points))
+                            }
+                        };
+                        let Some((games, points)) = pair else {
+                            break;
+                        };
+                        lock().add(2.0 * f64::from(points) / f64::from(games));
+                    }
+                });
+            }
+        });
+        pending.tally = *lock();
+        pending.begun = begun.load(Ordering::Relaxed);
+        let verdict = verdict_of(&pending.tally);
+        self.pending = Some(pending);
+        verdict
+    }
+
+    /// The position in which a pair of test games begins: one of the book, or one after some random
+    /// moves.
+    fn test_opening(&self, seed: u64, number: u64) -> Vec<u64> {
+        let mut random = Random::new(seed ^ number.wrapping_mul(0x9E37_79B9_7F4A_7C15));
+        let count = u32::try_from(self.openings.len()).unwrap_or(u32::MAX);
+        if count > 0 && number % 2 == 1 {
+            return self.openings[random.below(count) as usize].clone();
+        }
+        let moves = random.below(TEST_OPENING + 1) as usize;
+        random_opening(&self.game.machine, moves, &mut random)
+    }
+
+    /// Ends the test; a stronger evaluation is the next generation.
+    fn end_test(&mut self, is_stronger: bool, plan: &RoundPlan<'_>) -> Option<Test> {
+        let Pending {
+            learned,
+            mut parameters,
+            may,
+            tally,
+            ..
+        } = self.pending.take()?;
+        let score = tally.score()?;
+        let against = self.progress.generation;
+        if is_stronger {
+            self.progress.generation += 1;
+            self.progress.elo += elo(score.clamp(1.0 - MOST_SCORE, MOST_SCORE));
+            let until = Instant::now() + plan.time.mul_f64(TUNING_ROUNDS);
+            let config = self.structure.apply(self.config.clone());
+            tuning::tune(
+                &self.game.machine,
+                &config,
+                &Arc::new(learned.evaluation.clone()),
+                learned.mean_length,
+                may,
+                (until, plan.cancelled),
+                &mut parameters,
+            );
+            self.best = Some(Player {
+                known: known(&learned),
+                parameters,
+            });
+        }
+        let test = Test {
+            games: learned.games,
+            seconds: self.progress.seconds,
+            against,
+            pairs: tally.pairs(),
+            score,
+            is_stronger,
+            elo: self.progress.elo,
+            correlation: learned.validation.evaluation,
+        };
+        if self.progress.tests.len() < MAX_TESTS {
+            self.progress.tests.push(test.clone());
+        }
+        Some(test)
+    }
+
+    /// What matches and further training need. `None` before the first round.
+    pub fn notes(&self) -> Option<Vec<(Kind, Value)>> {
+        let info = self.game.info();
+        let newest = self.newest.as_ref()?;
+        let (known, parameters) = match &self.best {
+            Some(best) => (&best.known, best.parameters),
+            None => (newest, Parameters::default()),
+        };
+        let study = Study {
+            evaluation: Some(Arc::new(known.evaluation.clone())),
+            games: known.games,
+            sums: known.sums.clone(),
+            parameters,
+            ..Study::default()
+        };
+        let facts = info.facts().unwrap_or_default();
+        let openings = self.openings.iter().rev().map(|state| {
+            let holds = |&fact: &usize| state[fact / 64] >> (fact % 64) & 1 == 1;
+            (0..facts.len()).filter(holds).collect::<Vec<usize>>()
+        });
+        let mut n_kept = 0;
+        let kept = openings.take_while(|facts| {
+            n_kept += facts.len();
+            n_kept <= MAX_BOOK_FACTS
+        });
+        let mut openings: Vec<Vec<usize>> = kept.collect();
+        openings.reverse();
+        let training = json!({
+            "progress": self.progress,
+            "newest": evaluation_note(info, &newest.evaluation, newest.games, newest.sums.as_ref()),
+            "facts": facts.iter().map(|fact| term(fact)).collect::<Vec<_>>(),
+            "openings": openings,
+        });
+        let mut found = study_notes(info, &study, MAX_FACTS);
+        found.push((Kind::Training, training));
+        Some(found)
+    }
+}
+
+/// The games of an evaluation against the best one, or against the search without one.
+pub(super) fn test_contest<'a>(
+    game: &'a BuiltGame,
+    config: SearchConfig,
+    (tested, parameters): (&Evaluation, Parameters),
+    best: Option<&Evaluation>,
+    until: Instant,
+    cancelled: &'a AtomicBool,
+) -> Contest<'a> {
+    let with = |evaluation: &Evaluation| {
+        let evaluation = Arc::new(evaluation.clone());
+        parameters.apply(&config, Some(&evaluation))
+    };
+    Contest {
+        machine: &game.machine,
+        configs: [
+            with(tested),
+            match best {
+                Some(best) => with(best),
+                None => config.clone(),
+            },
+        ],
+        move_budget: match best {
+            Some(_) => MoveBudget::Iterations(TEST_ITERATIONS),
+            None => MoveBudget::Time(TEST_TIME),
+        },
+        until,
+        cancelled,
+    }
+}
+
+/// What training goes on with.
+fn known(learned: &Learned) -> Known {
+    Known {
+        evaluation: learned.evaluation.clone(),
+        games: learned.games,
+        sums: Some(learned.sums.clone()),
+    }
+}

@@ -1,0 +1,155 @@
+//! What is remembered of a game as one file, to carry it to another machine.
+//!
+//! The file has the canonical text of the rules and the notes in canonical names. A file is taken
+//! only if its text is that of a game with its signature, and its notes fit that game.
+//!
+//! Invariant: whatever a file holds, reading it is bounded, and a file with a fault changes
+//! nothing.
+//!
+//! Never uses: the memory file.
+
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::notes::read_evaluation;
+use super::parameters::Parameters;
+use super::study::find_prospects;
+use super::training::Progress;
+use panza_analysis::signature;
+use panza_game::{BuildBudget, build};
+use panza_gdl::{Rules, Severity};
+use panza_memory::PlanNote;
+use panza_memory::StoredNames;
+use panza_memory::{GameRecord, Kind, MOST_NOTE_BYTES};
+
+/// The version of the format.
+const VERSION: u32 = 1;
+/// Limit on a file, in bytes.
+pub const MOST_FILE_BYTES: u64 = 64 << 20;
+/// Limit on the text of the rules, in bytes.
+const MOST_TEXT_BYTES: usize = 4 << 20;
+/// What building the game may take, to see whether its notes fit.
+const BUILD_TIME: Duration = Duration::from_secs(60);
+const BUILD_MEMORY: usize = 1 << 30;
+
+/// The file.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct GameFile {
+    panza_memory: u32,
+    signature: String,
+    text: String,
+    notes: Map<String, Value>,
+}
+
+/// The file of a record; matches are left out, since they say who played.
+///
+/// # Errors
+/// It cannot be written as JSON.
+pub fn export(signature: &str, record: &GameRecord) -> serde_json::Result<String> {
+    let notes = record.notes.iter();
+    serde_json::to_string(&GameFile {
+        panza_memory: VERSION,
+        signature: signature.to_string(),
+        text: record.text.clone(),
+        notes: notes
+            .map(|(kind, value)| (kind.name().to_string(), value.clone()))
+            .collect(),
+    })
+}
+
+/// What a file holds.
+#[derive(Clone, Debug)]
+pub struct Imported {
+    /// The rules, in canonical names.
+    pub rules: Rules,
+    /// The notes in the names of these rules.
+    pub notes: Vec<(Kind, Value)>,
+}
+
+/// Reads a file and checks it.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn import(text: &str) -> Result<Imported, String> {
+    let file: GameFile = serde_json::from_str(text)
+        .map_err(|error| format!("it is no file of `panza memory export`: {error}"))?;
+    if file.panza_memory != VERSION {
+        return Err(format!(
+            "it has version {}; this program reads version {VERSION}",
+            file.panza_memory
+        ));
+    }
+    if file.text.len() > MOST_TEXT_BYTES {
+        let bytes = file.text.len();
+        return Err(format!(
+            "its rules have {bytes} bytes; expected at most {MOST_TEXT_BYTES}"
+        ));
+    }
+    let mut notes = Vec::new();
+    for (name, value) in file.notes {
+        let kind = Kind::from_name(&name).ok_or_else(|| {
+            format!("it has a note on `{name}`; expected parameters, evaluation, plan or training")
+        })?;
+        let bytes = value.to_string().len();
+        if bytes > MOST_NOTE_BYTES {
+            return Err(format!(
+                "its note on {name} has {bytes} bytes; expected at most {MOST_NOTE_BYTES}"
+            ));
+        }
+        notes.push((kind, value));
+    }
+    let record = GameRecord {
+        text: file.text,
+        notes,
+        matches: Vec::new(),
+    };
+    check(&file.signature, record)
+}
+
+/// Whether the text is that of a game with this signature, and the notes fit the game.
+fn check(claimed: &str, record: GameRecord) -> Result<Imported, String> {
+    let (rules, diagnostics) = panza_gdl::load(&record.text);
+    if let Some(fault) = diagnostics
+        .iter()
+        .find(|fault| fault.severity == Severity::Error)
+    {
+        return Err(format!("its rules are damaged: {}", fault.message));
+    }
+    let (signature, canonical) = signature::identify(&rules, signature::WORK);
+    if signature.to_string() != claimed {
+        return Err(format!(
+            "its rules have the signature {signature}; it says {claimed}"
+        ));
+    }
+    let kinds: Vec<Kind> = record.notes.iter().map(|(kind, _)| *kind).collect();
+    let names = StoredNames::new(&rules, signature, canonical, Some(&record));
+    let history = names.history(record);
+    let budget = BuildBudget {
+        until: Instant::now() + BUILD_TIME,
+        memory: BUILD_MEMORY,
+        cancelled: std::sync::Arc::default(),
+    };
+    let game = build(&rules, &budget).map_err(|why| format!("its game cannot be built: {why}"))?;
+    let is_evaluation =
+        |note: &Value| read_evaluation(game.info(), note, || find_prospects(&game)).is_some();
+    for kind in kinds {
+        let note = history.note(kind);
+        let fits = note.is_some_and(|note| match kind {
+            Kind::Parameters => Parameters::deserialize(&note["parameters"])
+                .is_ok_and(|parameters| parameters.are_sound()),
+            Kind::Evaluation => is_evaluation(note),
+            Kind::Plan => PlanNote::from_json(note).is_some(),
+            Kind::Training => Progress::from_note(note).is_some() && is_evaluation(&note["newest"]),
+        });
+        if !fits {
+            return Err(format!("its note on {} does not fit the game", kind.name()));
+        }
+    }
+    Ok(Imported {
+        notes: history.notes,
+        rules,
+    })
+}

@@ -1,0 +1,74 @@
+//! The player of the chance role: uniformly random moves, without a search.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
+
+use super::searcher::{BestMove, Searcher};
+use panza_gdl::ids::{MoveId, RoleId};
+use panza_machine::{Machine, Reasoner};
+use panza_sync::random::Random;
+use panza_telemetry::SearchSample;
+
+/// Draws a legal move of the role in each state.
+pub(super) struct ChancePlayer {
+    reasoner: Box<dyn Reasoner>,
+    role: RoleId,
+    random: Random,
+    drawn: Option<MoveId>,
+}
+
+impl ChancePlayer {
+    /// A player in `state`, or none where the role is not the chance role.
+    pub fn new(machine: &Arc<dyn Machine>, role: RoleId, state: &[u64], seed: u64) -> Option<Self> {
+        (machine.info().chance_role() == Some(role)).then(|| {
+            let mut player = Self {
+                reasoner: Arc::clone(machine).reasoner(),
+                role,
+                random: Random::new(seed),
+                drawn: None,
+            };
+            player.set_state(state);
+            player
+        })
+    }
+}
+
+impl Searcher for ChancePlayer {
+    fn name(&self) -> &'static str {
+        "chance"
+    }
+
+    fn search(&mut self, _: Instant, _: &AtomicBool) {}
+
+    fn search_iterations(&mut self, _: u64, _: &AtomicBool) {}
+
+    fn advance(&mut self, _: &[MoveId], state: &[u64]) {
+        self.set_state(state);
+    }
+
+    fn set_state(&mut self, state: &[u64]) {
+        self.reasoner.set_state(state);
+        let moves = match self.reasoner.is_terminal() {
+            true => &[],
+            false => self.reasoner.legal_moves(self.role),
+        };
+        self.drawn = match moves.len() {
+            0 => None,
+            count => Some(moves[self.random.below(count as u32) as usize]),
+        };
+    }
+
+    fn best_move(&mut self) -> Option<BestMove> {
+        self.drawn.map(|mv| BestMove {
+            mv,
+            value: None,
+            visits: 0,
+            is_proven: true,
+        })
+    }
+
+    fn sample(&mut self) -> SearchSample {
+        SearchSample::default()
+    }
+}

@@ -1,0 +1,173 @@
+//! A search of the position of a match in another process: the other end of
+//! [`Companions`](super::companions::Companions).
+//!
+//! Invariants: the game is built once for each rulesheet; what does not fit is refused.
+//!
+//! Never uses: how it is reached, clocks of the match.
+
+use std::ops::RangeInclusive;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use super::companions::{SharedGame, SharedMove, SharedRoot};
+use super::engines::preferred_search;
+use super::position::role_of;
+use super::searcher::Searcher;
+use panza_game::{BuildBudget, BuiltGame};
+use panza_metagame::{Structure, facts_hash, find_prospects, read_evaluation};
+
+use panza_search::SearchConfig;
+use panza_sync::budget::Budget;
+
+/// Time to build the game of a match.
+const BUILD_TIME: Duration = Duration::from_secs(120);
+/// Time for the structure of the game.
+const STRUCTURE_TIME: Duration = Duration::from_secs(5);
+/// The longest search before a report.
+const MAX_SLICE: Duration = Duration::from_secs(1);
+/// Moves in a report, at most.
+const MAX_MOVES: usize = 1 << 12;
+
+/// A search of the position of a match in another process.
+pub struct Companion {
+    config: SearchConfig,
+    game: Option<(String, BuiltGame)>,
+    structure: Option<Structure>,
+    search: Option<Box<dyn Searcher>>,
+}
+
+impl Companion {
+    /// A companion that searches with these settings, apart from what a study of the match changes.
+    pub fn new(config: SearchConfig) -> Self {
+        Self {
+            config,
+            game: None,
+            structure: None,
+            search: None,
+        }
+    }
+
+    /// Builds a game, unless it is there, and begins a search of it.
+    ///
+    /// # Errors
+    /// Why it cannot be searched as the match searches it.
+    pub fn begin(&mut self, shared: &SharedGame) -> Result<(), String> {
+        self.search = None;
+        if self
+            .game
+            .as_ref()
+            .is_none_or(|(rules, _)| *rules != shared.rules)
+        {
+            self.structure = None;
+            let (rules, diagnostics) = panza_gdl::load(&shared.rules);
+            if !panza_gdl::is_playable(&rules, &diagnostics) {
+                return Err("the rules cannot be played".into());
+            }
+            let budget = BuildBudget {
+                until: Instant::now() + BUILD_TIME,
+                memory: panza_ground::Budget::generous().max_bytes,
+                cancelled: Arc::default(),
+            };
+            let built = panza_game::build(&rules, &budget)?;
+            self.game = Some((shared.rules.clone(), built));
+        }
+        let Some((_, game)) = &self.game else {
+            return Err("there is no game".into());
+        };
+        let info = game.machine.info();
+        if facts_hash(info) != shared.facts {
+            return Err("the match plays on another machine".into());
+        }
+        let settings = &shared.settings;
+        let number = |key: &str, range: RangeInclusive<f64>| {
+            let number = settings[key].as_f64().filter(|it| range.contains(it));
+            let number = number.ok_or_else(|| format!("`{key}` is no number in {range:?}"));
+            number.map(|number| number as f32)
+        };
+        let mut config = self.config.clone();
+        if settings["has_structure"] == true {
+            let budget = || Budget {
+                until: Some(Instant::now() + STRUCTURE_TIME),
+                ..Budget::generous()
+            };
+            let find = || Structure::find(game, budget());
+            config = self.structure.get_or_insert_with(find).apply(config);
+        }
+        config.exploration = number("exploration", 0.0..=1e3)?;
+        config.evaluation_share = number("evaluation_share", 0.0..=1.0)?;
+        config.prior_temperature = number("prior_temperature", 0.0..=1e3)?;
+        config.minimax_share = number("minimax_share", 0.0..=1.0)?;
+        config.evaluation = match &settings["evaluation"] {
+            Value::Null => None,
+            note => {
+                let known = read_evaluation(info, note, || find_prospects(game));
+                let known = known.ok_or("the evaluation is of another game")?;
+                Some(Arc::new(known.evaluation))
+            }
+        };
+        let (name, place) = &shared.role;
+        let role = role_of(info, (name, *place));
+        let state = game.machine.initial_state();
+        self.search = Some(preferred_search(game, role, &state, &config, false));
+        Ok(())
+    }
+
+    /// Goes to a state, unless it is there.
+    ///
+    /// # Errors
+    /// There is no search, or it is no state of its game.
+    pub fn go_to(&mut self, state: &[u64]) -> Result<(), String> {
+        let (Some((_, game)), Some(search)) = (&self.game, &mut self.search) else {
+            return Err("no search has begun".into());
+        };
+        if state.len() != game.machine.initial_state().len() {
+            return Err("a state of another game".into());
+        }
+        search.set_state(state);
+        Ok(())
+    }
+
+    /// Searches for this long, without a report; false where there is nothing to search.
+    pub fn go_on(&mut self, time: Duration) -> bool {
+        let Some(search) = &mut self.search else {
+            return false;
+        };
+        search.search(Instant::now() + time, &AtomicBool::new(false));
+        true
+    }
+
+    /// Searches for this long, and reports what is known of the root. The report has no moves where
+    /// the choice is not by estimates.
+    ///
+    /// # Errors
+    /// There is no search.
+    pub fn search(&mut self, time: Duration) -> Result<SharedRoot, String> {
+        let (Some((_, game)), Some(search)) = (&self.game, &mut self.search) else {
+            return Err("no search has begun".into());
+        };
+        if !time.is_zero() {
+            let until = Instant::now() + time.min(MAX_SLICE);
+            search.search(until, &AtomicBool::new(false));
+        }
+        let is_proven = search.best_move().is_none_or(|best| best.is_proven);
+        let estimates = search.estimates().unwrap_or_default();
+        let info = game.machine.info();
+        let moves = estimates.moves.iter().take(MAX_MOVES);
+        let moves = moves.map(|it| SharedMove {
+            text: info.move_text(it.mv),
+            visits: it.visits,
+            value: it.value,
+            bounds: it.bounds,
+        });
+        Ok(SharedRoot {
+            moves: moves.collect(),
+            is_proven,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

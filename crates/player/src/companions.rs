@@ -1,0 +1,214 @@
+//! Other processes that search the position of a match too: root-parallel search.
+//!
+//! Each has a search of its own with another seed. What they know of the moves at the root comes
+//! back many times a second and is added up: visits, values, and proven bounds on them. The move
+//! with the greatest lower confidence bound of the sums is played. A search without such estimates,
+//! or without companions that have answered, chooses as it would alone.
+//!
+//! Invariants: estimates of another position or of other rules are not added; a companion that
+//! is late or gone changes nothing.
+//!
+//! Never uses: how companions are reached, clocks of the match.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Instant;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::searcher::{BestMove, PlanStatus, Searcher};
+use panza_gdl::ids::MoveId;
+use panza_machine::Machine;
+use panza_metagame::{evaluation_note, facts_hash};
+use panza_planner::Plan;
+use panza_search::{MoveEstimate, RootEstimates, SearchConfig};
+use panza_telemetry::SearchSample;
+
+/// What is searched: the rules, our role, the settings of the search.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct SharedGame {
+    /// The rulesheet.
+    pub rules: String,
+    /// Our role's name, and its place in the rulesheet.
+    pub role: (String, usize),
+    /// The hash of the facts and their order.
+    pub(super) facts: u64,
+    pub(super) settings: Value,
+}
+
+/// What is known of a move, by its text.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SharedMove {
+    pub(super) text: String,
+    pub(super) visits: f32,
+    pub(super) value: Option<f32>,
+    pub(super) bounds: (u8, u8),
+}
+
+/// What is known of the moves at a root.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct SharedRoot {
+    /// The moves.
+    pub moves: Vec<SharedMove>,
+    /// Whether further search cannot change the move.
+    pub is_proven: bool,
+}
+
+/// Reaches companions.
+pub trait Companions: Send + Sync {
+    /// A search, which has a number of its own, begins. The one before it has ended.
+    fn begin(&self, search: u64, game: Arc<SharedGame>);
+
+    /// The search goes to a state.
+    fn go_to(&self, search: u64, state: &[u64]);
+
+    /// What companions have found there so far.
+    fn found(&self, search: u64) -> Vec<Arc<SharedRoot>>;
+
+    /// The search has ended.
+    fn end(&self, search: u64);
+}
+
+/// A search with companions.
+pub(super) struct SharedSearch {
+    inner: Box<dyn Searcher>,
+    machine: Arc<dyn Machine>,
+    companions: Arc<dyn Companions>,
+    number: u64,
+}
+
+impl SharedSearch {
+    pub fn new(
+        inner: Box<dyn Searcher>,
+        machine: &Arc<dyn Machine>,
+        state: &[u64],
+        (rules, role): (&str, &(String, usize)),
+        config: &SearchConfig,
+        companions: &Arc<dyn Companions>,
+    ) -> Self {
+        static SEARCHES: AtomicU64 = AtomicU64::new(1);
+        let number = SEARCHES.fetch_add(1, Ordering::Relaxed);
+        let info = machine.info();
+        let evaluation = config.evaluation.as_deref();
+        let game = SharedGame {
+            rules: rules.to_string(),
+            role: role.clone(),
+            facts: facts_hash(info),
+            settings: json!({
+                "exploration": config.exploration,
+                "evaluation": evaluation.map(|it| evaluation_note(info, it, 0, None)),
+                "evaluation_share": config.evaluation_share,
+                "prior_temperature": config.prior_temperature,
+                "minimax_share": config.minimax_share,
+                "has_structure": config.placements.is_some() || config.symmetries.is_some(),
+            }),
+        };
+        companions.begin(number, Arc::new(game));
+        companions.go_to(number, state);
+        Self {
+            inner,
+            machine: Arc::clone(machine),
+            companions: Arc::clone(companions),
+            number,
+        }
+    }
+}
+
+impl Drop for SharedSearch {
+    fn drop(&mut self) {
+        self.companions.end(self.number);
+    }
+}
+
+impl Searcher for SharedSearch {
+    fn name(&self) -> &'static str {
+        self.inner.name()
+    }
+
+    fn search(&mut self, until: Instant, interrupt: &AtomicBool) {
+        self.inner.search(until, interrupt);
+    }
+
+    fn search_iterations(&mut self, iterations: u64, interrupt: &AtomicBool) {
+        self.inner.search_iterations(iterations, interrupt);
+    }
+
+    fn advance(&mut self, joint_move: &[MoveId], state: &[u64]) {
+        self.inner.advance(joint_move, state);
+        self.companions.go_to(self.number, state);
+    }
+
+    fn set_state(&mut self, state: &[u64]) {
+        self.inner.set_state(state);
+        self.companions.go_to(self.number, state);
+    }
+
+    fn best_move(&mut self) -> Option<BestMove> {
+        let own = self.inner.best_move()?;
+        let found = match own.is_proven {
+            true => Vec::new(),
+            false => self.companions.found(self.number),
+        };
+        if found.is_empty() {
+            return Some(own);
+        }
+        let estimates = self.inner.estimates();
+        let best = estimates.and_then(|estimates| united(&*self.machine, estimates, &found));
+        Some(best.unwrap_or(own))
+    }
+
+    fn estimates(&mut self) -> Option<RootEstimates> {
+        self.inner.estimates()
+    }
+
+    fn plan(&self) -> Option<PlanStatus> {
+        self.inner.plan()
+    }
+
+    fn start_with(&mut self, plan: &Plan, is_best: bool) {
+        self.inner.start_with(plan, is_best);
+    }
+
+    fn uses_study(&self) -> bool {
+        self.inner.uses_study()
+    }
+
+    fn sample(&mut self) -> SearchSample {
+        self.inner.sample()
+    }
+}
+
+/// The best move by the sums of our estimates and those that were found; `None` without moves.
+fn united(
+    machine: &dyn Machine,
+    mut own: RootEstimates,
+    found: &[Arc<SharedRoot>],
+) -> Option<BestMove> {
+    let info = machine.info();
+    let texts = own.moves.iter().map(|it| info.move_text(it.mv));
+    let places: HashMap<String, usize> = texts.zip(0..).collect();
+    for root in found {
+        for it in &root.moves {
+            if let Some(&place) = places.get(&it.text) {
+                own.moves[place].add(it.visits, it.value, it.bounds);
+            }
+        }
+    }
+    let deviation = own.deviation;
+    let score = |it: &MoveEstimate| it.lower_confidence_bound(deviation);
+    let best = own.moves.iter().reduce(|best, next| {
+        let is_better = (score(next), next.visits) > (score(best), best.visits);
+        if is_better { next } else { best }
+    })?;
+    let others = own.moves.iter().filter(|it| it.mv != best.mv);
+    let mut others = others.map(|it| it.bounds.1);
+    let is_proven = others.all(|upper| upper <= best.bounds.0);
+    Some(BestMove {
+        mv: best.mv,
+        value: best.value.map(f64::from),
+        visits: best.visits as u64,
+        is_proven,
+    })
+}

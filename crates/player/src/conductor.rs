@@ -1,0 +1,505 @@
+//! What each message means in the current phase, and when its answer leaves.
+//!
+//! The conductor runs no game code and reads no clock: it is handed messages and instants, takes
+//! moves from the match thread, and answers through callbacks.
+//!
+//! | message | idle | the running match | another match |
+//! |---|---|---|---|
+//! | PREVIEW | `done` | | `busy` |
+//! | START | begins a match; `ready` as late as the clock allows, at once when the result is proven, later where no legal move is known; rules with errors, and rules without a machine, are refused with a text and begin nothing | the same START again: as the first, which is `ready` at once when that was answered; a different one: `busy` | `busy` |
+//! | PLAY | `busy` | follows the moves, answers ours; a repeat gets the same answer and is not followed twice | `busy` |
+//! | STOP | `busy` | `done` at once | `busy` |
+//! | ABORT | `busy` | `aborted` at once | `busy` |
+//!
+//! Pending answers are given when a match ends: `ready` for a START, the move for a PLAY.
+//!
+//! A PLAY is a repeat when its moves are those of the last PLAY and one of these holds: the last
+//! PLAY is unanswered; the moves are not legal once more in the position after them; our move
+//! among them is not the one we answered. In a game where all players may do the same twice in a
+//! row, a PLAY that names our answer is a new one. So is one after an answer that the manager may
+//! have replaced by our previous move: one that was given without a known legal move, or that had
+//! not been taken by the end of the clock. Whether the moves are legal once more may be unknown
+//! then; in a game of one player they mostly are. NIL after other moves is always a repeat, since
+//! there is nothing to follow.
+
+use std::io;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::assignment::NewMatch;
+use super::clock::{Deadlines, build_until, deadlines, give_up_at};
+use super::link::{Link, Order};
+use super::margin::Margin;
+use super::pending::PendingAnswer;
+use super::record::{Basis, Record};
+use super::running::RunningMatch;
+use super::sent_moves::SentMoves;
+use super::start_rules::place_of;
+use super::{Answer, Message, PlayRequest, Reply, StartRequest, Status};
+use panza_config::Settings;
+
+/// The answer when no legal move was ever known: legal in many games.
+const DEFAULT_MOVE: &str = "noop";
+
+/// Starts a match thread.
+pub(super) type Launch = Box<dyn FnMut(NewMatch) -> io::Result<Link> + Send>;
+
+/// The match that runs.
+struct Match {
+    match_id: Arc<str>,
+    /// Our role and the rules as the START had them.
+    role: String,
+    rules_text: Arc<str>,
+    play_clock: Duration,
+    our_place: usize,
+    // Dropped before the link: the match thread waits for the end of the link, and is then the last
+    // to hold the record, which waits for the disk.
+    record: Record,
+    link: Link,
+    /// When the last message about it came.
+    last_message: Instant,
+    /// When the running clock ends.
+    clock_end: Instant,
+    /// Joint moves made, and the last one.
+    position: usize,
+    last_moves: Option<SentMoves>,
+    turn: Turn,
+}
+
+/// What was asked for last in a match.
+enum Turn {
+    /// START, which is not answered.
+    Starting(PendingAnswer),
+    /// Nothing at this position.
+    Awaited,
+    /// PLAY, which is not answered.
+    Open(PendingAnswer),
+    /// PLAY, which was answered with this move; whether a legal move was known.
+    Answered { text: String, was_known: bool },
+}
+
+/// Keeps the phases and the clocks of one player.
+pub(super) struct Conductor {
+    settings: Arc<Settings>,
+    launch: Launch,
+    margin: Margin,
+    game: Option<Match>,
+    /// The match that runs; updated before any answer is given.
+    running: Arc<RunningMatch>,
+}
+
+impl Conductor {
+    /// An idle conductor, which publishes in `running` which match runs.
+    pub fn new(settings: Arc<Settings>, running: Arc<RunningMatch>, launch: Launch) -> Self {
+        Self {
+            margin: Margin::new(settings.player.margin),
+            settings,
+            launch,
+            game: None,
+            running,
+        }
+    }
+
+    /// Records the time from the last answer until its bytes were handed to the socket.
+    pub fn note_delay(&mut self, delay: Duration) {
+        self.margin.handed_over(delay);
+    }
+
+    /// Handles a message.
+    pub fn handle(&mut self, message: Message, reply: Reply, now: Instant) {
+        match message {
+            Message::Info => reply(Answer::Status(match self.game {
+                None => Status::Available,
+                Some(_) => Status::Busy,
+            })),
+            Message::Preview => reply(match self.game {
+                None => Answer::Done,
+                Some(_) => Answer::Busy,
+            }),
+            Message::Unplayable { match_id, why } => {
+                tracing::error!(match_id, "START refused: {why}");
+                reply(match self.game {
+                    None => Answer::Refused(why),
+                    Some(_) => Answer::Busy,
+                });
+            }
+            Message::Start(start) => self.start(start, reply, now),
+            Message::Play(play) => self.play(play, reply, now),
+            Message::Stop { match_id, moves } if self.is_running(&match_id) => {
+                self.compare_with_answer(moves.as_deref());
+                let ended = self.end(Order::Finish(moves), now);
+                reply(Answer::Done);
+                drop(ended);
+            }
+            Message::Abort { match_id } if self.is_running(&match_id) => {
+                let ended = self.end(Order::Abandon("aborted"), now);
+                reply(Answer::Aborted);
+                drop(ended);
+            }
+            Message::Stop { match_id, .. } | Message::Abort { match_id } => {
+                tracing::warn!(match_id, "a message about a match that is not running");
+                reply(Answer::Busy);
+            }
+        }
+        self.tick(now);
+    }
+
+    /// Gives the answers that are due by the clocks and the advice.
+    pub fn tick(&mut self, now: Instant) {
+        self.refuse();
+        let Some(game) = &mut self.game else {
+            return;
+        };
+        let advice = game.link.advice(game.position);
+        if let (None, Turn::Starting(pending) | Turn::Open(pending)) = (&advice, &mut game.turn) {
+            pending.note_without_move(now);
+        }
+        let Some(game) = &self.game else {
+            return;
+        };
+        let is_due = match &game.turn {
+            Turn::Starting(pending) => {
+                let is_proven = advice.as_ref().is_some_and(|advice| advice.basis.is_proven);
+                is_proven || pending.is_due(advice.is_some(), now)
+            }
+            Turn::Open(pending) => match advice {
+                Some(advice) => advice.is_settled() || pending.is_due(true, now),
+                None => pending.is_due(false, now),
+            },
+            Turn::Awaited | Turn::Answered { .. } => {
+                if now >= self.give_up_at(game) {
+                    let match_id = &*game.match_id;
+                    tracing::warn!(match_id, "given up after long silence");
+                    game.link
+                        .order(Order::Abandon("given up after long silence"));
+                    self.set_game(None);
+                }
+                false
+            }
+        };
+        if is_due {
+            self.settle(now);
+        }
+    }
+
+    /// Refuses a START that is unanswered where the match thread found that the game cannot be
+    /// played, and ends the match.
+    fn refuse(&mut self) {
+        let Some(game) = &mut self.game else {
+            return;
+        };
+        let Some(why) = game.link.refusal().map(str::to_string) else {
+            return;
+        };
+        if !matches!(game.turn, Turn::Starting(_)) {
+            return;
+        }
+        let turn = std::mem::replace(&mut game.turn, Turn::Awaited);
+        tracing::error!(match_id = &*game.match_id, "START refused: {why}");
+        game.link.order(Order::Abandon("refused"));
+        self.set_game(None);
+        if let Turn::Starting(pending) = turn {
+            pending.answer(&Answer::Refused(why));
+        }
+    }
+
+    /// When to [`tick`](Self::tick) next, if no advice comes before.
+    pub fn next_tick(&self, now: Instant) -> Option<Instant> {
+        let game = self.game.as_ref()?;
+        Some(match &game.turn {
+            Turn::Starting(pending) | Turn::Open(pending) => pending.next_deadline(now),
+            Turn::Awaited | Turn::Answered { .. } => self.give_up_at(game),
+        })
+    }
+
+    /// Publishes whether a match runs again, after a panic.
+    pub fn recover(&mut self) {
+        let game = self.game.take();
+        self.set_game(game);
+    }
+
+    /// Ends the match that runs, if one does.
+    pub fn shut_down(&mut self, now: Instant) {
+        drop(self.end(Order::Abandon("the player shuts down"), now));
+    }
+
+    fn set_game(&mut self, game: Option<Match>) {
+        self.running
+            .set(game.as_ref().map(|game| Arc::clone(&game.match_id)));
+        self.game = game;
+    }
+
+    fn is_running(&self, match_id: &str) -> bool {
+        let game = self.game.as_ref();
+        game.is_some_and(|game| *game.match_id == *match_id)
+    }
+
+    fn give_up_at(&self, game: &Match) -> Instant {
+        let idle_abort = self.settings.server.idle_abort;
+        give_up_at(game.last_message, game.clock_end, idle_abort)
+    }
+
+    fn deadlines(&self, received: Instant, clock: Duration) -> Deadlines {
+        deadlines(received, clock, self.margin.get())
+    }
+
+    fn start(&mut self, start: StartRequest, reply: Reply, now: Instant) {
+        match &mut self.game {
+            None => self.begin(start, reply, now),
+            Some(game) if game.is_same_start(&start) => {
+                game.last_message = now;
+                match &mut game.turn {
+                    Turn::Starting(pending) => pending.add(reply),
+                    _ => reply(Answer::Ready),
+                }
+                start.rules.discard();
+            }
+            Some(game) => {
+                game.record
+                    .note(&format!("busy: START of {} turned away", start.match_id));
+                reply(Answer::Busy);
+                start.rules.discard();
+            }
+        }
+    }
+
+    /// Begins a match.
+    fn begin(&mut self, mut start: StartRequest, reply: Reply, now: Instant) {
+        let longest = self.settings.server.max_clock;
+        let asked = (start.start_clock, start.play_clock);
+        start.start_clock = start.start_clock.min(longest);
+        start.play_clock = start.play_clock.min(longest);
+        let StartRequest { role, rules, .. } = &start;
+        let roles = rules.rules.role_names();
+        let record = Record::new(&self.settings, &start, &roles);
+        if asked != (start.start_clock, start.play_clock) {
+            let (start_clock, play_clock) = asked;
+            record.warning(&format!(
+                "the clocks of {start_clock:?} and {play_clock:?} are cut to at most {longest:?} \
+                 (server.max_clock_seconds)"
+            ));
+        }
+        self.margin.begin_match(start.manager.address);
+        let our_place = match place_of(role, &roles) {
+            Some(place) => place,
+            None => {
+                record.warning(&format!(
+                    "the rules have no role {role}, but {}; the first is played",
+                    roles.join(" ")
+                ));
+                0
+            }
+        };
+        let deadlines = self.deadlines(start.received, start.start_clock);
+        let new_match = NewMatch {
+            match_id: start.match_id.clone(),
+            rules: Arc::clone(&rules.rules),
+            text: Arc::clone(&rules.text),
+            role: (roles.get(our_place).unwrap_or(role).clone(), our_place),
+            build_until: build_until(
+                start.received,
+                deadlines.answer_by,
+                self.settings.player.build_seconds_share,
+            ),
+            ready_by: deadlines.answer_by,
+            record: record.clone(),
+        };
+        let link = match (self.launch)(new_match) {
+            Ok(link) => link,
+            Err(error) => {
+                record.error(&format!("no thread for the match: {error}"));
+                record.ended("no thread for the match", &[]);
+                reply(Answer::Busy);
+                return;
+            }
+        };
+        let turn = Turn::Starting(PendingAnswer::new(reply, start.received, deadlines));
+        let game = Match {
+            match_id: start.match_id.into(),
+            role: start.role,
+            rules_text: start.rules.text,
+            play_clock: start.play_clock,
+            our_place,
+            link,
+            record,
+            last_message: now,
+            clock_end: start.received + start.start_clock,
+            position: 0,
+            last_moves: None,
+            turn,
+        };
+        self.set_game(Some(game));
+    }
+
+    fn play(&mut self, play: PlayRequest, reply: Reply, now: Instant) {
+        if !self.is_running(&play.match_id) {
+            tracing::warn!(
+                match_id = play.match_id,
+                "PLAY of a match that is not running"
+            );
+            reply(Answer::Busy);
+            return;
+        }
+        if let Some(game) = &self.game
+            && let Turn::Starting(_) = game.turn
+        {
+            // The manager has gone on: a START that is still unanswered is answered now.
+            self.settle(now);
+        }
+        let moves = play.moves;
+        let game = self.game.as_ref();
+        let is_repeat = game.is_some_and(|game| game.is_repeat(moves.as_deref(), play.received));
+        if !is_repeat {
+            self.compare_with_answer(moves.as_deref());
+        }
+        let play_clock = self.game.as_ref().map(|game| game.play_clock);
+        let deadlines = self.deadlines(play.received, play_clock.unwrap_or_default());
+        let Some(game) = &mut self.game else {
+            return reply(Answer::Busy);
+        };
+        game.last_message = now;
+        let pending = |reply| PendingAnswer::new(reply, play.received, deadlines);
+        if is_repeat {
+            match &mut game.turn {
+                Turn::Open(pending) => pending.add(reply),
+                Turn::Answered { text, .. } => {
+                    game.record.note("PLAY repeated, and its answer");
+                    reply(Answer::Move(text.clone()));
+                }
+                Turn::Starting(_) | Turn::Awaited => game.turn = Turn::Open(pending(reply)),
+            }
+        } else {
+            // The manager has gone on without our answer; the caller may still be there.
+            if let Turn::Open(pending) = std::mem::replace(&mut game.turn, Turn::Awaited) {
+                let advice = game.link.advice(game.position);
+                let move_text = advice.map_or_else(|| game.guess(), |advice| advice.text);
+                game.record
+                    .warning("the next PLAY came before the last one was answered");
+                pending.answer(&Answer::Move(move_text));
+            }
+            if let Some(moves) = moves {
+                game.position += 1;
+                game.link.order(Order::Advance(moves.clone()));
+                game.last_moves = Some(moves);
+            }
+            game.turn = Turn::Open(pending(reply));
+        }
+        if matches!(game.turn, Turn::Open(_)) {
+            game.clock_end = game.clock_end.max(play.received + game.play_clock);
+        }
+    }
+
+    /// Gives the pending answer, whatever the clock.
+    fn settle(&mut self, now: Instant) {
+        let Some(game) = &mut self.game else {
+            return;
+        };
+        match std::mem::replace(&mut game.turn, Turn::Awaited) {
+            // Answers leave before anything is logged.
+            Turn::Starting(pending) => {
+                let received = pending.received;
+                if let Some(delay) = pending.delay(now) {
+                    self.margin.delayed(delay);
+                }
+                pending.answer(&Answer::Ready);
+                game.record.ready(received, now);
+            }
+            Turn::Open(pending) => {
+                let advice = game.link.advice(game.position);
+                let move_text = match &advice {
+                    Some(advice) => advice.text.clone(),
+                    None => game.guess(),
+                };
+                let took = now.saturating_duration_since(pending.received);
+                let due = pending.due_after();
+                self.margin.answered(pending.delay(now));
+                game.turn = Turn::Answered {
+                    text: move_text.clone(),
+                    was_known: advice.is_some(),
+                };
+                pending.answer(&Answer::Move(move_text.clone()));
+                if advice.is_none() {
+                    let text =
+                        format!("no legal move is known, {move_text} is answered as a guess");
+                    game.record.error(&text);
+                }
+                let basis = advice.map_or(Basis::default(), |advice| advice.basis);
+                game.record
+                    .answered(game.position, &move_text, basis, (took, due));
+                game.link.order(Order::Answered(game.position));
+            }
+            turn => game.turn = turn,
+        }
+    }
+
+    /// Compares the last answer with the moves that were played, which show whether it came in
+    /// time.
+    fn compare_with_answer(&mut self, moves: Option<&[String]>) {
+        let (Some(moves), Some(game)) = (moves, &self.game) else {
+            return;
+        };
+        let (Some(played), Turn::Answered { text, .. }) = (moves.get(game.our_place), &game.turn)
+        else {
+            return;
+        };
+        if self.margin.played(played.eq_ignore_ascii_case(text)) {
+            let text = format!("{text} was answered and {played} played: it came too late");
+            game.record.warning(&text);
+        }
+    }
+
+    /// Ends the match that runs with this order, and gives it to the caller to drop after the
+    /// answer: freeing long texts takes time.
+    #[must_use]
+    fn end(&mut self, order: Order, now: Instant) -> Option<Match> {
+        self.settle(now);
+        let game = self.game.take();
+        if let Some(game) = &game {
+            game.link.order(order);
+        }
+        self.set_game(None);
+        game
+    }
+}
+
+impl Match {
+    /// Whether this START is the one that began the match, sent again.
+    fn is_same_start(&self, start: &StartRequest) -> bool {
+        *self.match_id == *start.match_id
+            && self.role == start.role
+            && self.rules_text == start.rules.text
+    }
+
+    /// The answer where no legal move is known: the latest move that was.
+    fn guess(&self) -> String {
+        (self.link.guess()).unwrap_or_else(|| DEFAULT_MOVE.to_string())
+    }
+
+    /// Whether a PLAY with these moves, received then, repeats the last one; see the module's
+    /// documentation.
+    fn is_repeat(&self, moves: Option<&[String]>, received: Instant) -> bool {
+        let Some(moves) = moves else {
+            return true;
+        };
+        if self.last_moves.as_deref() != Some(moves) {
+            return false;
+        }
+        match &self.turn {
+            Turn::Starting(_) | Turn::Awaited => false,
+            Turn::Open(_) => true,
+            Turn::Answered { text, was_known } => {
+                let advice = self.link.advice(self.position);
+                let is_legal_again = advice.map(|advice| advice.repeat_is_legal);
+                if moves.get(self.our_place) == Some(text) {
+                    is_legal_again == Some(false)
+                } else {
+                    let may_be_replaced = !was_known || received > self.clock_end;
+                    !(may_be_replaced && is_legal_again.unwrap_or(moves.len() == 1))
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,338 @@
+//! The engines of a match in order of preference, and the one in use.
+//!
+//! An engine is a build of the game with one of the searches. When its code panics, the next one
+//! takes over at the position of the match: all searches on the main build, then all on the
+//! fallback. When none is left, there is no engine.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::time::Instant;
+
+use crossbeam::channel::Sender;
+
+use super::chance_player::ChancePlayer;
+use super::companions::{Companions, SharedSearch};
+use super::engine::Engine;
+use super::factored_search::FactoredSearch;
+use super::flat_search::FlatSearch;
+use super::plan_search::PlanSearch;
+use super::record::Record;
+use super::searcher::Searcher;
+use super::sent_moves::SentMoves;
+use super::tasks::drop_elsewhere;
+use super::tree_search::TreeSearch;
+use panza_game::BuiltGame;
+use panza_gdl::ids::RoleId;
+use panza_search::SearchConfig;
+use panza_telemetry::panic_text;
+
+/// The state of a build.
+pub(super) enum Build {
+    NotStarted,
+    Running,
+    Done(BuiltGame),
+    Failed,
+}
+
+/// The searches of a match.
+#[derive(Clone, Copy)]
+enum SearchKind {
+    /// By a planner, where one role plays; by parts, where the game has any.
+    Best,
+    /// The same without parts.
+    Whole,
+    Tree,
+    Flat,
+}
+
+impl SearchKind {
+    fn start(
+        self,
+        game: &BuiltGame,
+        role: RoleId,
+        state: &[u64],
+        config: &SearchConfig,
+    ) -> Box<dyn Searcher> {
+        let chance = ChancePlayer::new(&game.machine, role, state, config.seed);
+        if let Some(chance) = chance {
+            return Box::new(chance);
+        }
+        if let SearchKind::Flat = self {
+            return Box::new(FlatSearch::new(&game.machine, role, state, config.seed));
+        }
+        let tree = |config: &SearchConfig| -> Box<dyn Searcher> {
+            if let SearchKind::Best = self
+                && let Some(search) = FactoredSearch::new(game, role, state, config)
+            {
+                return Box::new(search);
+            }
+            Box::new(TreeSearch::new(&game.machine, role, state, config.clone()))
+        };
+        if let SearchKind::Best | SearchKind::Whole = self
+            && let Some(search) = PlanSearch::new(game, state, config, tree)
+        {
+            return Box::new(search);
+        }
+        tree(config)
+    }
+}
+
+/// The search that a match prefers for a role in a state: a planner where one role plays, by parts,
+/// where the game has any and `is_factored` is set, else of the whole game. The chance role draws.
+pub fn preferred_search(
+    game: &BuiltGame,
+    role: RoleId,
+    state: &[u64],
+    config: &SearchConfig,
+    is_factored: bool,
+) -> Box<dyn Searcher> {
+    let kind = match is_factored {
+        true => SearchKind::Best,
+        false => SearchKind::Whole,
+    };
+    kind.start(game, role, state, config)
+}
+
+/// A build and a search, by their places in order of preference.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct EngineRank {
+    is_fallback: bool,
+    search: usize,
+}
+
+/// The engines of a match.
+pub(super) struct Engines {
+    /// Our role's name and its place in the rulesheet.
+    role: (String, usize),
+    record: Record,
+    pub main: Build,
+    pub fallback: Build,
+    /// The searches in order of preference.
+    searches: &'static [SearchKind],
+    config: SearchConfig,
+    /// Other processes that search too, with the rulesheet for them.
+    companions: Option<(Arc<dyn Companions>, Arc<str>)>,
+    /// All joint moves that were played.
+    moves: Vec<SentMoves>,
+    current: Option<(EngineRank, Engine)>,
+    /// Whether `current` was replaced since the last check.
+    is_new: bool,
+    /// Dropped when the last thread of the match is gone.
+    alive: Sender<()>,
+}
+
+impl Engines {
+    /// No engine yet.
+    pub fn new(
+        role: (String, usize),
+        record: Record,
+        (config, is_factored): (SearchConfig, bool),
+        companions: Option<(Arc<dyn Companions>, Arc<str>)>,
+        alive: Sender<()>,
+    ) -> Self {
+        Self {
+            role,
+            record,
+            main: Build::NotStarted,
+            fallback: Build::NotStarted,
+            searches: match is_factored {
+                true => &[SearchKind::Best, SearchKind::Tree, SearchKind::Flat],
+                false => &[SearchKind::Whole, SearchKind::Tree, SearchKind::Flat],
+            },
+            config,
+            companions,
+            moves: Vec::new(),
+            current: None,
+            is_new: false,
+            alive,
+        }
+    }
+
+    /// The moves played so far.
+    pub fn moves(&self) -> &[SentMoves] {
+        &self.moves
+    }
+
+    /// The engine in use.
+    pub fn current(&self) -> Option<&Engine> {
+        self.current.as_ref().map(|(_, engine)| engine)
+    }
+
+    /// Whether the fallback must be built: it is not, and there is no game yet.
+    pub fn needs_fallback(&self) -> bool {
+        matches!(self.fallback, Build::NotStarted) && !matches!(self.main, Build::Done(_))
+    }
+
+    /// Whether no game can be played: no build is left that could become one.
+    pub fn are_all_failed(&self) -> bool {
+        matches!(self.main, Build::Failed) && matches!(self.fallback, Build::Failed)
+    }
+
+    /// Puts the fallback in use where it is there and the main build failed or is late.
+    pub fn fall_back(&mut self, main_until: Instant) {
+        let is_awaited = matches!(self.main, Build::Running) && Instant::now() < main_until;
+        if self.current.is_none() && !is_awaited && matches!(self.fallback, Build::Done(_)) {
+            self.install_first(true);
+        }
+    }
+
+    /// Whether the engine was replaced since the last call.
+    pub fn take_new(&mut self) -> bool {
+        std::mem::take(&mut self.is_new)
+    }
+
+    /// Runs game code. After a panic the next engine is in use, and the result is `None`.
+    pub fn attempt<T>(&mut self, action: impl FnOnce(&mut Engine) -> T) -> Option<T> {
+        let (rank, engine) = self.current.as_mut()?;
+        let rank = *rank;
+        match catch_unwind(AssertUnwindSafe(|| action(engine))) {
+            Ok(result) => Some(result),
+            Err(panic) => {
+                let text = panic_text(&*panic);
+                let name = engine.searcher.name();
+                self.record.error(&format!("the {name} panicked: {text}"));
+                self.install_after(rank);
+                None
+            }
+        }
+    }
+
+    /// Follows played moves and returns what is wrong with them.
+    pub fn advance(&mut self, moves: SentMoves) -> Vec<String> {
+        // First into the list: should the engine fail, its successor replays the list.
+        self.moves.push(moves.clone());
+        let faults = self.attempt(|engine| engine.advance(&moves));
+        faults.unwrap_or_default()
+    }
+
+    /// Adds a build. The main build is put in use and replaces the fallback, however late it comes;
+    /// the fallback is kept for [`fall_back`](Self::fall_back). Returns whether the fallback is not
+    /// needed any more; it is built again should the machine fail.
+    pub fn add(&mut self, is_fallback: bool, game: BuiltGame) -> bool {
+        if is_fallback {
+            self.fallback = Build::Done(game);
+            return false;
+        }
+        self.main = Build::Done(game);
+        self.install_first(false);
+        let is_main_in_use = matches!(self.main, Build::Done(_));
+        if is_main_in_use {
+            let fallback = std::mem::replace(&mut self.fallback, Build::NotStarted);
+            drop_elsewhere(fallback, self.alive.clone());
+        }
+        is_main_in_use
+    }
+
+    /// Whether the fallback is there and no search has used it.
+    pub fn has_idle_fallback(&self) -> bool {
+        let current = self.current.as_ref();
+        let is_in_use = current.is_some_and(|(rank, _)| rank.is_fallback);
+        matches!(self.fallback, Build::Done(_)) && !is_in_use
+    }
+
+    /// Replaces the engine in use by the next one, after a panic beside its code.
+    pub fn replace(&mut self) {
+        if let Some((rank, _)) = self.current {
+            self.install_after(rank);
+        }
+    }
+
+    /// Whether the preferred engine is in use.
+    pub fn is_first(&self) -> bool {
+        let current = self.current.as_ref();
+        current.is_some_and(|(rank, _)| !rank.is_fallback && rank.search == 0)
+    }
+
+    /// Changes the settings of the searches, and restarts the engine in use if `restart` is set.
+    pub fn set_config(&mut self, config: SearchConfig, restart: bool) {
+        self.config = config;
+        if restart {
+            self.install_first(false);
+        }
+    }
+
+    /// Drops the engine in use.
+    pub fn discard(&mut self) {
+        if let Some((_, engine)) = self.current.take() {
+            drop_elsewhere(engine, self.alive.clone());
+        }
+    }
+
+    fn install_first(&mut self, is_fallback: bool) {
+        self.install(EngineRank {
+            is_fallback,
+            search: 0,
+        });
+    }
+
+    /// Replaces a failed engine by the next one.
+    fn install_after(&mut self, failed: EngineRank) {
+        let next = EngineRank {
+            search: failed.search + 1,
+            ..failed
+        };
+        if next.search < self.searches.len() {
+            self.install(next);
+        } else if failed.is_fallback {
+            self.discard();
+            self.fallback = Build::Failed;
+        } else {
+            self.main = Build::Failed;
+            self.install_first(true);
+        }
+    }
+
+    /// Puts an engine in use, at the position of the match. One that fails at once is replaced by
+    /// the next, one level of recursion each.
+    fn install(&mut self, rank: EngineRank) {
+        self.discard();
+        let build = match rank.is_fallback {
+            true => &self.fallback,
+            false => &self.main,
+        };
+        let (Build::Done(game), Some(search)) = (build, self.searches.get(rank.search)) else {
+            return;
+        };
+        // A study is one of the main build.
+        let config = match rank.is_fallback {
+            true => self.config.for_other_machine(),
+            false => self.config.clone(),
+        };
+        let made = catch_unwind(AssertUnwindSafe(|| {
+            let mut engine = Engine::new(game, (&self.role.0, self.role.1), |role, state| {
+                let inner = search.start(game, role, state, &config);
+                match &self.companions {
+                    Some((companions, rules)) if inner.uses_study() => Box::new(SharedSearch::new(
+                        inner,
+                        &game.machine,
+                        state,
+                        (rules, &self.role),
+                        &config,
+                        companions,
+                    )),
+                    _ => inner,
+                }
+            });
+            for moves in &self.moves {
+                // Faults were logged when the moves came.
+                engine.advance(moves);
+            }
+            let names = (engine.searcher.name(), engine.position.kind());
+            (engine, names)
+        }));
+        match made {
+            Ok((engine, (name, kind))) => {
+                self.record
+                    .note(&format!("plays with the {name} on the {kind} machine"));
+                self.current = Some((rank, engine));
+                self.is_new = true;
+            }
+            Err(panic) => {
+                let text = panic_text(&*panic);
+                self.record
+                    .error(&format!("replaying the match panicked: {text}"));
+                self.install_after(rank);
+            }
+        }
+    }
+}

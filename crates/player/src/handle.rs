@@ -1,0 +1,238 @@
+//! The handle that callers hold, and the conductor's thread behind it.
+
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use crossbeam::channel::{
+    Receiver, RecvTimeoutError, Sender, at, bounded, never, select, unbounded,
+};
+
+use super::assignment::{Assignment, NewMatch};
+use super::companions::Companions;
+use super::conductor::{Conductor, Launch};
+use super::link::Link;
+use super::match_thread::spawn;
+use super::running::RunningMatch;
+use super::tree_search::search_config;
+use super::{Answer, Message, Reply, Status};
+use panza_config::Settings;
+use panza_game::GameBuilders;
+use panza_memory::{MatchMemory, MemoryService, RememberedMatch};
+use panza_telemetry::{Archive, panic_text};
+
+/// An event for the conductor's thread.
+enum Event {
+    Message(Box<Message>, Reply),
+    /// An answer took this long to reach the wire.
+    Delay(Duration),
+    ShutDown,
+}
+
+/// A player: it answers messages through callbacks, from a thread of its own.
+///
+/// Clones are handles of the same player. No method but [`shut_down`](Self::shut_down) waits.
+/// The player ends with its last handle.
+#[derive(Clone)]
+pub struct Player {
+    events: Sender<Event>,
+    running: Arc<RunningMatch>,
+    gone: Receiver<()>,
+    archive: Arc<Archive>,
+}
+
+impl Player {
+    /// A player that is available.
+    ///
+    /// # Errors
+    /// The system gives no thread.
+    pub fn new(settings: &Settings, builders: GameBuilders) -> io::Result<Player> {
+        Self::with_companions(settings, builders, None)
+    }
+
+    /// A player that is available, and whose matches other processes search too.
+    ///
+    /// # Errors
+    /// The system gives no thread.
+    pub fn with_companions(
+        settings: &Settings,
+        builders: GameBuilders,
+        companions: Option<Arc<dyn Companions>>,
+    ) -> io::Result<Player> {
+        let (events, inbox) = unbounded();
+        // Nothing is ever sent: the channel is disconnected when all threads of the player are
+        // gone.
+        let (alive, gone) = bounded::<()>(0);
+        // A channel of its own, since a match thread that held the inbox would keep the player from
+        // ending.
+        let (wake, woken) = bounded::<()>(1);
+        let running = Arc::new(RunningMatch::default());
+        let settings = Arc::new(settings.clone());
+        let archive = Arc::new(Archive::new(&settings.logs.folder));
+        let launch = launch(
+            Arc::clone(&settings),
+            (builders, companions),
+            Arc::clone(&archive),
+            wake,
+            alive.clone(),
+        );
+        let conductor = Conductor::new(settings, Arc::clone(&running), launch);
+        std::thread::Builder::new()
+            .name("player".into())
+            .spawn(move || {
+                run(conductor, &inbox, &woken);
+                drop(alive);
+            })?;
+        Ok(Player {
+            events,
+            running,
+            gone,
+            archive,
+        })
+    }
+
+    /// Whether a match runs.
+    pub fn info(&self) -> Status {
+        if self.running.is_some() {
+            Status::Busy
+        } else {
+            Status::Available
+        }
+    }
+
+    /// Whether the match of this id runs.
+    pub fn is_playing(&self, match_id: &str) -> bool {
+        self.running.is(match_id)
+    }
+
+    /// The logs of this player's matches, and of all others in the same folder.
+    pub fn archive(&self) -> Arc<Archive> {
+        Arc::clone(&self.archive)
+    }
+
+    /// Handles a message; the reply gets its answer, now or later.
+    pub fn handle(&self, message: Message, reply: Reply) {
+        if let Err(lost) = self.events.send(Event::Message(Box::new(message), reply))
+            && let Event::Message(_, reply) = lost.into_inner()
+        {
+            reply(Answer::Busy);
+        }
+    }
+
+    /// Records the time of an answer from its callback to the wire, so that later ones leave
+    /// earlier by as much.
+    pub fn note_delay(&self, delay: Duration) {
+        let _ = self.events.send(Event::Delay(delay));
+    }
+
+    /// Ends the running match, and the player; pending answers are given. Waits for all threads to
+    /// end, for `patience` at most, and returns whether they did.
+    pub fn shut_down(&self, patience: Duration) -> bool {
+        let _ = self.events.send(Event::ShutDown);
+        self.gone.recv_timeout(patience) == Err(RecvTimeoutError::Disconnected)
+    }
+}
+
+/// The conductor's thread: ends with a shutdown, or with the last handle.
+fn run(mut conductor: Conductor, inbox: &Receiver<Event>, woken: &Receiver<()>) {
+    loop {
+        let alarm = conductor.next_tick(Instant::now()).map_or_else(never, at);
+        let event = select! {
+            recv(inbox) -> event => match event {
+                Ok(Event::ShutDown) | Err(_) => break,
+                Ok(event) => Some(event),
+            },
+            recv(woken) -> _ => None,
+            recv(alarm) -> _ => None,
+        };
+        // No game code runs here; this keeps the player alive through a defect of its own.
+        let outcome = catch_unwind(AssertUnwindSafe(|| match event {
+            Some(Event::Message(message, reply)) => {
+                conductor.handle(*message, reply, Instant::now());
+            }
+            Some(Event::Delay(delay)) => conductor.note_delay(delay),
+            Some(Event::ShutDown) => {}
+            None => conductor.tick(Instant::now()),
+        }));
+        if let Err(panic) = outcome {
+            tracing::error!("the conductor panicked: {}", panic_text(&*panic));
+            conductor.recover();
+        }
+    }
+    conductor.shut_down(Instant::now());
+    // Messages that came in between.
+    for event in inbox.try_iter() {
+        if let Event::Message(_, reply) = event {
+            reply(Answer::Busy);
+        }
+    }
+}
+
+/// How the conductor starts match threads.
+fn launch(
+    settings: Arc<Settings>,
+    (builders, companions): (GameBuilders, Option<Arc<dyn Companions>>),
+    archive: Arc<Archive>,
+    wake: Sender<()>,
+    alive: Sender<()>,
+) -> Launch {
+    let memory = &settings.memory;
+    let memory = memory
+        .enabled
+        .then(|| MemoryService::new(&memory.path, memory.max_games));
+    Box::new(move |new_match: NewMatch| {
+        let (link, worker_link) = Link::new();
+        let wake = wake.clone();
+        let seed = seed(&settings);
+        new_match.record.note(&format!("seed {seed}"));
+        let match_memory = match &memory {
+            Some(memory) => {
+                let record = new_match.record.clone();
+                let remembered = RememberedMatch {
+                    match_id: new_match.match_id.clone(),
+                    rules: Arc::clone(&new_match.rules),
+                    role: new_match.role.0.clone(),
+                    log: Box::new(move |level, text| record.line(level, text)),
+                };
+                memory.start(remembered, alive.clone())
+            }
+            None => MatchMemory::default(),
+        };
+        let assignment = Assignment {
+            start: new_match,
+            metagame: settings.metagame.clone(),
+            build_memory: mebibytes(settings.player.build_memory_mib),
+            builders: builders.clone(),
+            search: search_config(&settings.search, seed),
+            is_factored: settings.search.factored,
+            memory: match_memory,
+            companions: companions.clone(),
+            archive: settings
+                .logs
+                .match_logs
+                .then(|| (Arc::clone(&archive), settings.logs.max_mib << 20)),
+            // A full channel holds a wake-up call already.
+            wake: Arc::new(move || {
+                let _ = wake.try_send(());
+            }),
+            alive: alive.clone(),
+        };
+        spawn(assignment, worker_link)?;
+        Ok(link)
+    })
+}
+
+/// The seed of a match.
+fn seed(settings: &Settings) -> u64 {
+    match settings.search.seed {
+        0 => SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .map_or(1, |time| time.as_nanos() as u64),
+        seed => seed,
+    }
+}
+
+fn mebibytes(count: u64) -> usize {
+    usize::try_from(count.saturating_mul(1 << 20)).unwrap_or(usize::MAX)
+}

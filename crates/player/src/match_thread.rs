@@ -1,0 +1,567 @@
+//! The match thread: owns the engines of one match, from START to its end.
+//!
+//! It takes orders between slices of search; an order sets the interrupt flag, which ends the
+//! slice. Its advice for the position lies in a slot that the conductor reads, renewed after each
+//! slice. Other work runs in [`Tasks`].
+//!
+//! A panic of game code costs the engine, which is replaced. So does any other panic here; after
+//! [`MAX_PANICS`] of those the search ends, and the followers go on.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use crossbeam::channel::{TryRecvError, after, bounded, select};
+
+use super::assignment::Assignment;
+use super::builds::Builds;
+use super::engines::Engines;
+use super::link::{Advice, Order, WorkerLink};
+use super::plan_memory::PlanMemory;
+use super::record::Basis;
+use super::searcher::PlanStatus;
+use super::sent_moves::SentMoves;
+use super::tasks::{STACK_BYTES, TaskResult, Tasks};
+use super::time_shares::TimeShares;
+use panza_game::BuiltGame;
+use panza_metagame::Study;
+use panza_sync::allocator;
+use panza_telemetry::{StageTimes, panic_text};
+
+/// Longest slice of search.
+const SLICE: Duration = Duration::from_millis(5);
+/// Pause between slices while the game is studied.
+const PAUSE_WHILE_STUDYING: Duration = Duration::from_millis(45);
+/// Time between samples of the search.
+const SAMPLE_EVERY: Duration = Duration::from_secs(1);
+
+/// Panics beside game code after which a match is not searched any more: more than there are
+/// engines.
+const MAX_PANICS: u32 = 8;
+
+/// Starts a match thread.
+///
+/// # Errors
+/// The system gives no thread.
+pub(super) fn spawn(mut assignment: Assignment, link: WorkerLink) -> std::io::Result<()> {
+    let record = assignment.start.record.clone();
+    // Nothing is ever sent: the channel is disconnected when the other threads of the match are
+    // gone.
+    let (match_alive, others_gone) = bounded::<()>(0);
+    let alive = std::mem::replace(&mut assignment.alive, match_alive);
+    let archive = assignment.archive.clone();
+    let orders = link.orders.clone();
+    let thread = MatchThread::new(assignment, link);
+    std::thread::Builder::new()
+        .name("match".into())
+        .stack_size(STACK_BYTES)
+        .spawn(move || {
+            // Panics are caught where they can be mended; this is for all others.
+            if let Err(panic) = catch_unwind(AssertUnwindSafe(|| thread.run())) {
+                let text = panic_text(&*panic);
+                record.error(&format!("the match thread panicked: {text}"));
+            }
+            // Wait until the conductor has dropped its record, so that it never waits for the disk.
+            while orders.recv().is_ok() {}
+            drop(record);
+            let _ = others_gone.recv();
+            allocator::give_back();
+            drop(alive);
+            if let Some((archive, max_bytes)) = archive
+                && let Err(error) = archive.prune(max_bytes)
+            {
+                tracing::warn!("old logs were not removed: {error}");
+            }
+        })
+        .map(drop)
+}
+
+/// What is known about the position before any search, and what the conductor was woken for.
+#[derive(Clone, Copy, Default)]
+struct PositionStatus {
+    is_terminal: bool,
+    /// Our legal moves; 0 where they are beyond the limits.
+    n_legal: usize,
+    /// Whether no legal move is found.
+    is_stuck: bool,
+    repeat_is_legal: bool,
+    was_advised: bool,
+    was_settled: bool,
+    was_proven: bool,
+}
+
+struct MatchThread {
+    assignment: Assignment,
+    link: WorkerLink,
+    tasks: Tasks,
+    builds: Builds,
+    engines: Engines,
+    /// Deadline of the study that runs. A late study gets no more time.
+    studying_until: Option<Instant>,
+    plans: PlanMemory,
+    status: PositionStatus,
+    next_sample: Instant,
+    /// Time of the last sample, with the iterations and playouts until then.
+    last_sample: (Instant, u64, u64),
+    time_shares: TimeShares,
+    /// Number of positions logged.
+    logged_positions: usize,
+    /// What the planner had found when that was logged last.
+    logged_plan: Option<PlanStatus>,
+}
+
+impl MatchThread {
+    fn new(assignment: Assignment, link: WorkerLink) -> Self {
+        let record = &assignment.start.record;
+        let rules = Arc::clone(&assignment.start.rules);
+        let search = (assignment.search.clone(), assignment.is_factored);
+        let companions = assignment.companions.as_ref();
+        let companions = companions.map(|it| (Arc::clone(it), Arc::clone(&assignment.start.text)));
+        Self {
+            tasks: Tasks::new(
+                rules,
+                record.clone(),
+                &link,
+                Arc::clone(&assignment.wake),
+                assignment.alive.clone(),
+            ),
+            builds: Builds::new(
+                assignment.builders.clone(),
+                (assignment.start.build_until, assignment.build_memory),
+                assignment.start.role.clone(),
+                record.clone(),
+            ),
+            engines: Engines::new(
+                assignment.start.role.clone(),
+                record.clone(),
+                search,
+                companions,
+                assignment.alive.clone(),
+            ),
+            link,
+            studying_until: None,
+            plans: PlanMemory::new(assignment.memory.clone()),
+            status: PositionStatus::default(),
+            next_sample: Instant::now() + SAMPLE_EVERY,
+            last_sample: (Instant::now(), 0, 0),
+            time_shares: TimeShares::default(),
+            logged_positions: 0,
+            logged_plan: None,
+            assignment,
+        }
+    }
+
+    fn run(mut self) {
+        self.builds.start(&mut self.engines, &self.tasks);
+        // Times before this match do not count.
+        self.time_shares.since_last(&StageTimes::default(), 1.0);
+        let mut n_panics = 0;
+        loop {
+            match catch_unwind(AssertUnwindSafe(|| self.turn())) {
+                Ok(true) => {}
+                Ok(false) => return,
+                Err(panic) => {
+                    n_panics += 1;
+                    let text = panic_text(&*panic);
+                    let record = &self.assignment.start.record;
+                    record.error(&format!("the match thread panicked: {text}"));
+                    if n_panics == MAX_PANICS {
+                        return self.end("the match thread panicked", &[]);
+                    }
+                    self.engines.replace();
+                }
+            }
+        }
+    }
+
+    /// Takes what has come, and searches or waits for a while; false at the end of the match.
+    fn turn(&mut self) -> bool {
+        self.link.interrupt.store(false, Ordering::Release);
+        loop {
+            match self.link.orders.try_recv() {
+                Ok(order) => {
+                    if !self.carry_out(order) {
+                        return false;
+                    }
+                }
+                Err(TryRecvError::Empty) => break,
+                // A panic has cost the last order.
+                Err(TryRecvError::Disconnected) => return self.end_without_conductor(),
+            }
+        }
+        while let Ok(result) = self.tasks.results.try_recv() {
+            self.take(result);
+        }
+        self.builds.look_after(&mut self.engines, &self.tasks);
+        self.check_position();
+        if let Some(why) = self.builds.refusal(&self.engines) {
+            self.refuse(why);
+        }
+        let is_open = !self.status.is_terminal && !self.status.was_proven;
+        if is_open && self.engines.current().is_some() {
+            self.search();
+            if self.is_studying() && !self.wait() {
+                return false;
+            }
+        } else if !self.wait() {
+            return false;
+        }
+        self.sample();
+        true
+    }
+
+    /// Ends the match, since the conductor is gone.
+    fn end_without_conductor(&mut self) -> bool {
+        self.end("the player is gone", &[]);
+        false
+    }
+
+    /// Runs an order; false at the end of the match.
+    fn carry_out(&mut self, order: Order) -> bool {
+        match order {
+            Order::Advance(moves) => self.advance(moves),
+            Order::Answered(position) => {
+                if position == self.position() {
+                    let sample = self.engines.attempt(|engine| engine.searcher.sample());
+                    if let Some(sample) = sample {
+                        let record = &self.assignment.start.record;
+                        record.root_moves(position, &sample.root_moves);
+                    }
+                    self.log_plan(true);
+                }
+                self.check_position();
+            }
+            Order::Finish(moves) => {
+                if let Some(moves) = moves {
+                    self.advance(moves);
+                }
+                let goals = self.engines.attempt(|engine| {
+                    let position = &mut engine.position;
+                    let goals = position.is_terminal().then(|| position.goals())?;
+                    let named = position.info().roles().into_iter().zip(goals);
+                    Some(named.collect::<Vec<_>>())
+                });
+                self.end("stopped", &goals.flatten().unwrap_or_default());
+                return false;
+            }
+            Order::Abandon(why) => {
+                self.end(why, &[]);
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Logs the end of the match.
+    fn end(&mut self, how: &str, goals: &[(String, Option<u8>)]) {
+        self.assignment.start.record.ended(how, goals);
+        self.plans.flush();
+        self.assignment.memory.end(how, goals, self.position());
+    }
+
+    /// Waits for an order, a result or a deadline; false when the conductor is gone.
+    fn wait(&mut self) -> bool {
+        let now = Instant::now();
+        let mut until = self.next_sample;
+        if let Some(look) = self.builds.next_look(&self.engines) {
+            until = until.min(look);
+        }
+        if self.is_studying() {
+            until = until.min(now + PAUSE_WHILE_STUDYING);
+        }
+        let timeout = after(until.saturating_duration_since(now));
+        select! {
+            recv(self.link.orders) -> order => match order {
+                Ok(order) => self.carry_out(order),
+                Err(_) => self.end_without_conductor(),
+            },
+            // The tasks hold a sender themselves, so this never fails.
+            recv(self.tasks.results) -> result => {
+                if let Ok(result) = result {
+                    self.take(result);
+                }
+                true
+            }
+            recv(timeout) -> _ => true,
+        }
+    }
+
+    /// The number of joint moves before the position.
+    fn position(&self) -> usize {
+        self.engines.moves().len()
+    }
+
+    fn search(&mut self) {
+        let interrupt = Arc::clone(&self.link.interrupt);
+        self.engines
+            .attempt(|engine| engine.searcher.search(Instant::now() + SLICE, &interrupt));
+        self.log_plan(false);
+        self.plans.consider(&mut self.engines);
+        self.check_position();
+        self.advise();
+    }
+
+    /// Logs what the planner has found: if it is new, and without a plan with every answer.
+    fn log_plan(&mut self, is_answered: bool) {
+        let Some(engine) = self.engines.current() else {
+            return;
+        };
+        let Some(plan) = engine.searcher.plan() else {
+            return;
+        };
+        let logged = self.logged_plan.as_ref();
+        let is_known = logged.is_some_and(|logged| plan.continues(logged));
+        if !is_known || (is_answered && plan.goal.is_none()) {
+            let record = &self.assignment.start.record;
+            record.plan(self.position(), &plan, |mv| {
+                engine.position.info().move_text(mv)
+            });
+            self.logged_plan = Some(plan);
+        }
+    }
+
+    /// Follows the moves that were played.
+    fn advance(&mut self, moves: SentMoves) {
+        let record = self.assignment.start.record.clone();
+        let (position, played) = (self.position(), moves.clone());
+        let faults = self.engines.advance(moves);
+        record.played(position, &played);
+        for fault in faults {
+            record.warning(&fault);
+        }
+        self.engines.take_new();
+        self.begin_position();
+    }
+
+    /// Begins the position again where the engine was replaced.
+    fn check_position(&mut self) {
+        if self.engines.take_new() {
+            self.begin_position();
+        }
+    }
+
+    /// Reads the status of the position, gives first advice and logs the position.
+    fn begin_position(&mut self) {
+        self.status = PositionStatus::default();
+        self.advise_first();
+        let last = self.engines.moves().last().cloned();
+        let status = self.engines.attempt(|engine| {
+            let is_terminal = engine.position.is_terminal();
+            let n_legal = engine.position.legal_moves(engine.role).len();
+            PositionStatus {
+                is_terminal,
+                n_legal,
+                is_stuck: n_legal == 0 && engine.first_legal().is_none(),
+                repeat_is_legal: !is_terminal
+                    && last.is_some_and(|last| engine.position.is_legal(&last)),
+                ..PositionStatus::default()
+            }
+        });
+        if let Some(status) = status {
+            self.status = status;
+            if !status.is_terminal && status.is_stuck && self.position() == 0 {
+                let (role, _) = &self.assignment.start.role;
+                self.refuse(format!("no legal move of {role} is found at the start"));
+            }
+            self.advise();
+            self.log_position();
+        }
+        // After a panic the next engine is in use.
+        self.check_position();
+    }
+
+    /// Says that the game cannot be played, and why.
+    fn refuse(&self, why: String) {
+        self.link.refuse(why);
+        (self.assignment.wake)();
+    }
+
+    /// Logs the position, once.
+    fn log_position(&mut self) {
+        let position = self.position();
+        if self.logged_positions > position {
+            return;
+        }
+        self.logged_positions = position + 1;
+        if let Some(facts) = self.engines.attempt(|engine| engine.position.facts()) {
+            let record = &self.assignment.start.record;
+            record.position(position, &facts, self.status.is_terminal);
+        }
+    }
+
+    /// Publishes a legal move of a new position, about which nothing else is known yet: the
+    /// questions about it may take long.
+    fn advise_first(&mut self) {
+        let position = self.position();
+        let advice = self.engines.attempt(|engine| {
+            let best = engine.searcher.best_move().map(|best| best.mv);
+            let mv = best.or_else(|| engine.first_legal())?;
+            let text = engine.position.info().move_text(mv);
+            (!text.is_empty()).then_some(Advice::of_legal(position, text))
+        });
+        if let Some(Some(advice)) = advice {
+            self.link.publish(Some(advice));
+            (self.assignment.wake)();
+        }
+    }
+
+    /// Publishes advice for the position, and wakes the conductor for the first and for the final
+    /// one.
+    fn advise(&mut self) {
+        let position = self.position();
+        let status = self.status;
+        let advice = self.engines.attempt(|engine| {
+            let best = engine.searcher.best_move();
+            // In a broken game or a finished one, any legal move.
+            let mv = best.map(|best| best.mv).or_else(|| engine.first_legal())?;
+            let text = engine.position.info().move_text(mv);
+            (!text.is_empty()).then(|| Advice {
+                position,
+                text,
+                basis: Basis::of(best, status.n_legal == 1),
+                repeat_is_legal: status.repeat_is_legal,
+            })
+        });
+        let Some(advice) = advice else {
+            return self.check_position();
+        };
+        let Some(advice) = advice else {
+            return self.link.publish(None);
+        };
+        let wakes = !status.was_advised
+            || (advice.is_settled() && !status.was_settled)
+            || (advice.basis.is_proven && !status.was_proven);
+        self.status.was_advised = true;
+        self.status.was_settled |= advice.is_settled();
+        self.status.was_proven = advice.basis.is_proven;
+        self.link.publish(Some(advice));
+        if wakes {
+            (self.assignment.wake)();
+        }
+    }
+
+    /// Logs figures of the search about once a second.
+    fn sample(&mut self) {
+        let now = Instant::now();
+        if now < self.next_sample {
+            return;
+        }
+        self.next_sample = now + SAMPLE_EVERY;
+        let sample = self.engines.attempt(|engine| engine.searcher.sample());
+        let Some(mut sample) = sample else {
+            return self.check_position();
+        };
+        sample.step = u32::try_from(self.position()).unwrap_or(u32::MAX);
+        let (then, iterations, playouts) = self.last_sample;
+        let seconds = now.saturating_duration_since(then).as_secs_f64();
+        let rate = |count: u64, before: u64| count.saturating_sub(before) as f64 / seconds;
+        sample.iterations_per_second = rate(sample.iterations, iterations);
+        sample.playouts_per_second = rate(sample.playouts, playouts);
+        self.last_sample = (now, sample.iterations, sample.playouts);
+        sample.times = self.time_shares.since_last(&sample.times, seconds);
+        self.assignment.start.record.sample(&sample, seconds);
+    }
+
+    fn take(&mut self, result: TaskResult) {
+        match result {
+            TaskResult::Built {
+                is_fallback,
+                outcome,
+                took,
+                stop,
+            } if self.builds.is_wanted(is_fallback, &stop) => match outcome {
+                Ok(game) => self.take_game(is_fallback, game, took),
+                Err(why) => self.builds.failed(is_fallback, &why, &mut self.engines),
+            },
+            TaskResult::Built { .. } => {}
+            TaskResult::Studied(outcome) => {
+                self.studying_until = None;
+                match outcome {
+                    Ok(study) => self.apply(&study),
+                    Err(text) => {
+                        let text = format!("studying the game panicked: {text}");
+                        self.assignment.start.record.error(&text);
+                    }
+                }
+            }
+            TaskResult::Recalled(outcome) => {
+                let record = &self.assignment.start.record;
+                self.plans.recalled(outcome, &mut self.engines, record);
+                self.check_position();
+            }
+        }
+    }
+
+    fn take_game(&mut self, is_fallback: bool, game: BuiltGame, took: Duration) {
+        // First of all, so that no panic below costs the build.
+        let is_fallback_idle = self.engines.has_idle_fallback();
+        if self.engines.add(is_fallback, game.clone()) {
+            self.builds.stop_fallback(is_fallback_idle);
+        }
+        let record = &self.assignment.start.record;
+        record.built(game.machine.kind(), is_fallback, took);
+        if let Some(parts) = &game.parts {
+            let parts = parts.parts.iter();
+            let sizes = parts.map(|part| (part.bases.len(), part.is_pass.len()));
+            record.parts(&sizes.collect::<Vec<_>>());
+        }
+        if !is_fallback {
+            // Its result is usually there before the first search.
+            self.tasks.recall_plan(&game, &self.assignment.memory);
+        }
+        self.check_position();
+        self.tasks.find_board(&game, self.assignment.search.seed);
+        if !is_fallback {
+            self.study(&game);
+        }
+    }
+
+    /// Starts a study until START must be answered, if the engine in use has use for it.
+    fn study(&mut self, game: &BuiltGame) {
+        let now = Instant::now();
+        let metagame = &self.assignment.metagame;
+        let left = self
+            .assignment
+            .start
+            .ready_by
+            .saturating_duration_since(now);
+        let until = now + left.mul_f64(metagame.seconds_share);
+        let engine = self.engines.current();
+        let uses_study = engine.is_some_and(|engine| engine.searcher.uses_study());
+        if !metagame.learning || !uses_study || until <= now || self.position() > 0 {
+            return;
+        }
+        let Assignment { memory, search, .. } = &self.assignment;
+        if self
+            .tasks
+            .study(game, memory, search, (until, metagame.tuning))
+        {
+            self.studying_until = Some(until);
+        }
+    }
+
+    fn is_studying(&self) -> bool {
+        let until = self.studying_until;
+        until.is_some_and(|until| Instant::now() < until)
+    }
+
+    /// Restarts the search with what a study has found.
+    fn apply(&mut self, study: &Study) {
+        self.assignment.start.record.studied(&study.to_json());
+        if !study.is_useful() {
+            return;
+        }
+        let config = study.apply(&self.assignment.search);
+        let restart = self.engines.is_first() && !self.status.was_proven;
+        self.engines.set_config(config, restart);
+        self.check_position();
+    }
+}
+
+impl Drop for MatchThread {
+    fn drop(&mut self) {
+        self.tasks.cancel();
+        self.engines.discard();
+    }
+}

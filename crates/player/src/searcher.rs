@@ -1,0 +1,91 @@
+//! What chooses moves: the trait of all searches of a match.
+
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
+
+use panza_gdl::ids::MoveId;
+use panza_planner::Plan;
+use panza_search::RootEstimates;
+use panza_telemetry::SearchSample;
+
+/// The best move of a position.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct BestMove {
+    /// Our move.
+    pub mv: MoveId,
+    /// Our expected goal, 0 to 100.
+    pub value: Option<f64>,
+    /// The move's visits; for the move of a plan the states made by the planner.
+    pub visits: u64,
+    /// Whether further search cannot change the move.
+    pub is_proven: bool,
+}
+
+/// What a planner has found.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PlanStatus {
+    /// The goal that the plan reaches, 0 to 100; `None` without a plan.
+    pub goal: Option<u8>,
+    /// No plan reaches a higher goal than this.
+    pub bound: u8,
+    /// The moves that are left.
+    pub moves: Vec<MoveId>,
+    /// Whether the plan was proven best.
+    pub is_best: bool,
+    /// The solver that found the plan; `memory` for a plan of an earlier match, empty without one.
+    pub solver: &'static str,
+    /// States made by all solvers.
+    pub n_states: u64,
+}
+
+impl PlanStatus {
+    /// Whether the findings are the `earlier` ones, some moves later; states do not count.
+    pub fn continues(&self, earlier: &Self) -> bool {
+        let key = |plan: &Self| (plan.goal, plan.bound, plan.is_best, plan.solver);
+        key(self) == key(earlier) && earlier.moves.ends_with(&self.moves)
+    }
+}
+
+/// Chooses moves for one role, and follows the match.
+pub trait Searcher: Send {
+    /// What it is, for logs.
+    fn name(&self) -> &'static str;
+
+    /// Searches until then, or until `interrupt` is set.
+    fn search(&mut self, until: Instant, interrupt: &AtomicBool);
+
+    /// Makes `iterations` iterations, or fewer once the position is proven or `interrupt` is set.
+    /// Without rollout threads a seed reproduces the search, unless a planner runs beside it.
+    fn search_iterations(&mut self, iterations: u64, interrupt: &AtomicBool);
+
+    /// Follows a legal joint move to `state`.
+    fn advance(&mut self, joint_move: &[MoveId], state: &[u64]);
+
+    /// Goes to a state that no legal joint move leads to.
+    fn set_state(&mut self, state: &[u64]);
+
+    /// The best move; `None` when our role has no legal move.
+    fn best_move(&mut self) -> Option<BestMove>;
+
+    /// What the choice of a move weighs; `None` where it is made otherwise.
+    fn estimates(&mut self) -> Option<RootEstimates> {
+        None
+    }
+
+    /// What the planner has found; `None` where the search has no planner.
+    fn plan(&self) -> Option<PlanStatus> {
+        None
+    }
+
+    /// Takes a plan of an earlier match, while the search is at the initial state. The plan was
+    /// replayed; `is_best` says that no plan reaches a higher goal.
+    fn start_with(&mut self, _plan: &Plan, _is_best: bool) {}
+
+    /// Whether a study of the game would change the search.
+    fn uses_study(&self) -> bool {
+        false
+    }
+
+    /// Figures since the search was made. The caller adds step and rates.
+    fn sample(&mut self) -> SearchSample;
+}

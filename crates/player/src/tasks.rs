@@ -1,0 +1,256 @@
+//! Work that a match hands to threads of its own, so that orders are taken meanwhile: building
+//! games, studying them, recalling plans, finding boards.
+//!
+//! Invariants: a panic in a task becomes an error of its result; no task outlives its budget by
+//! much.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use crossbeam::channel::{Receiver, Sender, unbounded};
+
+use super::follower::Follower;
+use super::link::{FollowerLinks, StopFlags, WorkerLink};
+use super::plan_search::{self, KnownPlan};
+use super::record::Record;
+use panza_analysis::board;
+use panza_analysis::board::BoardPainter;
+use panza_game::{BuildBudget, BuiltGame, GameBuilder};
+use panza_gdl::Rules;
+use panza_memory::MatchMemory;
+use panza_metagame::{Study, StudyBudget};
+use panza_search::SearchConfig;
+use panza_sync::random::Random;
+use panza_telemetry::panic_text;
+
+/// Stack for deep recursion in reading and building.
+pub(super) const STACK_BYTES: usize = 64 << 20;
+/// Time and states for finding boards.
+const BOARD_TIME: Duration = Duration::from_millis(150);
+const BOARD_STATES: usize = 100;
+/// Facts of a game above which boards are found in the facts of the states only.
+const MAX_BOARD_FACTS: usize = 20_000;
+
+/// The result of a task.
+pub(super) enum TaskResult {
+    Built {
+        is_fallback: bool,
+        outcome: Result<BuiltGame, String>,
+        took: Duration,
+        /// The flag that stops the build.
+        stop: Arc<AtomicBool>,
+    },
+    Studied(Result<Box<Study>, String>),
+    /// The plan that earlier matches have left.
+    Recalled(Result<Option<KnownPlan>, String>),
+}
+
+/// The tasks of a match.
+pub(super) struct Tasks {
+    rules: Arc<Rules>,
+    record: Record,
+    sender: Sender<TaskResult>,
+    pub results: Receiver<TaskResult>,
+    stops: StopFlags,
+    followers: FollowerLinks,
+    /// Called when a follower has published a legal move.
+    wake: Arc<dyn Fn() + Send + Sync>,
+    /// Dropped with the last thread.
+    alive: Sender<()>,
+}
+
+impl Tasks {
+    pub fn new(
+        rules: Arc<Rules>,
+        record: Record,
+        link: &WorkerLink,
+        wake: Arc<dyn Fn() + Send + Sync>,
+        alive: Sender<()>,
+    ) -> Self {
+        let (sender, results) = unbounded();
+        Self {
+            rules,
+            record,
+            sender,
+            results,
+            stops: link.stops.clone(),
+            followers: link.followers(),
+            wake,
+            alive,
+        }
+    }
+
+    /// Cancels all tasks.
+    pub fn cancel(&self) {
+        self.stops.stop();
+    }
+
+    /// Runs a task on a thread of this name; false when there is no thread.
+    fn spawn(
+        &self,
+        name: &'static str,
+        task: impl FnOnce(&Sender<TaskResult>) + Send + 'static,
+    ) -> bool {
+        let (sender, alive) = (self.sender.clone(), self.alive.clone());
+        let spawned = std::thread::Builder::new()
+            .name(name.into())
+            .stack_size(STACK_BYTES)
+            .spawn(move || {
+                task(&sender);
+                drop(alive);
+            });
+        if let Err(error) = &spawned {
+            self.record
+                .error(&format!("no thread for the task {name}: {error}"));
+        }
+        spawned.is_ok()
+    }
+
+    /// Builds the game and then follows the match for a role. Gives the flag that stops both;
+    /// `None` when there is no thread.
+    pub fn build(
+        &self,
+        is_fallback: bool,
+        builder: Arc<dyn GameBuilder>,
+        (until, memory): (Instant, usize),
+        role: (String, usize),
+    ) -> Option<Arc<AtomicBool>> {
+        let rules = Arc::clone(&self.rules);
+        let budget = BuildBudget {
+            until,
+            memory,
+            cancelled: self.stops.issue(),
+        };
+        let stop = Arc::clone(&budget.cancelled);
+        let link = self.followers.of(is_fallback);
+        let (wake, record) = (Arc::clone(&self.wake), self.record.clone());
+        let spawned = self.spawn("build", move |results| {
+            let begin = Instant::now();
+            let outcome = catch_unwind(AssertUnwindSafe(|| builder.build(&rules, &budget)))
+                .unwrap_or_else(|panic| Err(format!("building panicked: {}", panic_text(&*panic))));
+            drop(rules);
+            let stop = Arc::clone(&budget.cancelled);
+            // First of all a legal move is looked for: what takes the game asks it much more.
+            let follower = outcome
+                .as_ref()
+                .ok()
+                .map(|game| Follower::new(game, &role, link, &stop, &*wake));
+            // The match may be over.
+            let _ = results.send(TaskResult::Built {
+                is_fallback,
+                outcome,
+                took: begin.elapsed(),
+                stop: budget.cancelled,
+            });
+            if let Some(follower) = follower
+                && let Err(text) = follower.and_then(Follower::run)
+            {
+                record.error(&format!("following the match panicked: {text}"));
+            }
+        });
+        spawned.then_some(stop)
+    }
+
+    /// Studies the game until then, with what is remembered of it; false when there is no thread.
+    pub fn study(
+        &self,
+        game: &BuiltGame,
+        memory: &MatchMemory,
+        config: &SearchConfig,
+        (until, tuning): (Instant, bool),
+    ) -> bool {
+        let budget = StudyBudget {
+            until: Some(until),
+            cancelled: self.stops.issue(),
+            learning: true,
+            tuning,
+            // Beside the search that prepares a first answer.
+            threads: config.rollout_threads.max(1),
+            sampling: None,
+        };
+        let (game, memory, config) = (game.clone(), memory.clone(), config.clone());
+        self.spawn("study", move |results| {
+            let study = catch_unwind(AssertUnwindSafe(|| {
+                let info = game.info();
+                let history = memory.history();
+                let prior = history.and_then(|history| {
+                    panza_metagame::prior_study(info, &history, || {
+                        panza_metagame::find_prospects(&game)
+                    })
+                });
+                let study = panza_metagame::study(&game, prior, &config, &budget);
+                for (kind, note) in panza_metagame::notes(info, &study) {
+                    memory.remember(kind, note);
+                }
+                Box::new(study)
+            }));
+            drop(game);
+            let outcome = study.map_err(|panic| panic_text(&*panic));
+            // The match may be over.
+            let _ = results.send(TaskResult::Studied(outcome));
+        })
+    }
+
+    /// Reads the plan that earlier matches have left of a single-player game.
+    pub fn recall_plan(&self, game: &BuiltGame, memory: &MatchMemory) {
+        if !memory.is_on() || game.info().n_roles() != 1 {
+            return;
+        }
+        let (game, memory, stop) = (game.clone(), memory.clone(), self.stops.issue());
+        self.spawn("recall", move |results| {
+            let recalled =
+                catch_unwind(AssertUnwindSafe(|| match memory.history_when_read(&stop) {
+                    Some(history) => plan_search::known_plan(&game.machine, &history),
+                    None => Ok(None),
+                }));
+            drop(game);
+            let outcome = match recalled {
+                Ok(recalled) => recalled.map_err(str::to_string),
+                Err(panic) => Err(format!("it panicked: {}", panic_text(&*panic))),
+            };
+            // The match may be over.
+            let _ = results.send(TaskResult::Recalled(outcome));
+        });
+    }
+
+    /// Finds boards in random games and logs them, for those who watch the match.
+    pub fn find_board(&self, game: &BuiltGame, seed: u64) {
+        let machine = Arc::clone(&game.machine);
+        let (rules, record) = (Arc::clone(&self.rules), self.record.clone());
+        let cancelled = self.stops.issue();
+        self.spawn("board", move |_| {
+            let begin = Instant::now();
+            let go_on = || begin.elapsed() < BOARD_TIME && !cancelled.load(Ordering::Relaxed);
+            let layouts = catch_unwind(AssertUnwindSafe(|| {
+                let mut random = Random::new(seed);
+                let states = board::sample_states(&machine, &mut random, BOARD_STATES, go_on);
+                let facts = machine.info().facts();
+                let facts = facts.filter(|facts| facts.len() <= MAX_BOARD_FACTS);
+                BoardPainter::learn_with(&states, facts.unwrap_or_default(), &rules).layouts()
+            }));
+            match layouts {
+                Ok(layouts) => record.board(&layouts),
+                Err(panic) => record.warning(&format!("no board: {}", panic_text(&*panic))),
+            }
+        });
+    }
+}
+
+/// Drops something on a thread of its own: a search waits for its rollout threads, which may be
+/// slow, and destructors may panic.
+pub(super) fn drop_elsewhere<T: Send + 'static>(value: T, alive: Sender<()>) {
+    let spawned = std::thread::Builder::new()
+        .name("drop".into())
+        .spawn(move || {
+            if let Err(panic) = catch_unwind(AssertUnwindSafe(move || drop(value))) {
+                tracing::error!("dropping an engine panicked: {}", panic_text(&*panic));
+            }
+            drop(alive);
+        });
+    if let Err(error) = spawned {
+        // The value was dropped with the closure.
+        tracing::warn!("no thread to drop an engine on: {error}");
+    }
+}

@@ -1,0 +1,107 @@
+//! From ground program to network.
+//!
+//! Each atom becomes the OR of its rules, each rule the AND of its body. The [`Builder`] merges
+//! equal gates and folds constants as they arise. Atoms of a recursive component each get an OR
+//! gate first, whose inputs are set when all atoms of the component have one.
+
+use super::builder::{BuildError, Builder};
+use super::network::{GateKind, Network, Signal};
+use super::normalise::normalised;
+use panza_gdl::ids::{AtomId, Id, IdVec};
+use panza_ground::{AtomKind, Budget, GroundProgram, components};
+
+/// Builds the network of a ground program.
+///
+/// # Errors
+/// When the rules are not stratified, or the budget ends it; see [`BuildError`].
+pub fn build(program: &GroundProgram, budget: Budget<'_>) -> Result<Network, BuildError> {
+    let components = components(program).map_err(|atom| BuildError::NotStratified {
+        atom: program.show(atom),
+    })?;
+    let by_head = program.rules_by_head();
+    let mut builder = Builder::new(program.bases.len() + program.moves.len(), budget);
+    let mut signal_of: IdVec<AtomId, Signal> =
+        program.atoms.iter().map(|_| Signal::FALSE).collect();
+    let mut body: Vec<Signal> = Vec::new();
+    let mut alternatives: Vec<Signal> = Vec::new();
+    for component in &components {
+        if builder.is_over_after(component.atoms.len()) {
+            break;
+        }
+        if component.is_cyclic {
+            for &atom in &component.atoms {
+                signal_of[atom] = builder.reserve(GateKind::Or);
+            }
+        }
+        for &atom in &component.atoms {
+            match program.atoms[atom].kind {
+                AtomKind::Base(base) => {
+                    signal_of[atom] = Signal::of_base(base);
+                    continue;
+                }
+                AtomKind::Does(mv) => {
+                    signal_of[atom] = Signal::of_node(1 + program.bases.len() + mv.index());
+                    continue;
+                }
+                AtomKind::Derived => {}
+            }
+            alternatives.clear();
+            for &rule in by_head.of(atom.index()) {
+                body.clear();
+                body.extend(
+                    program.body(rule as usize).iter().map(|literal| {
+                        signal_of[literal.atom()].inverted_if(literal.is_negative())
+                    }),
+                );
+                let rule = builder.and(&mut body);
+                if rule == Signal::TRUE {
+                    alternatives.clear();
+                    alternatives.push(rule);
+                    break;
+                }
+                alternatives.push(rule);
+            }
+            if component.is_cyclic {
+                // An atom cannot support itself.
+                alternatives.retain(|&rule| rule != signal_of[atom]);
+                builder.fill(signal_of[atom], &mut alternatives);
+            } else {
+                signal_of[atom] = builder.or(&mut alternatives);
+            }
+        }
+    }
+    let of = |atom: Option<AtomId>| atom.map_or(Signal::FALSE, |atom| signal_of[atom]);
+    let (gates, inputs) = builder.into_gates()?;
+    let network = Network {
+        roles: program
+            .roles
+            .iter()
+            .map(|&role| program.show_term(role))
+            .collect(),
+        facts: program
+            .bases
+            .iter()
+            .map(|&fact| program.show_term(fact))
+            .collect(),
+        moves: program
+            .moves
+            .iter()
+            .map(|mv| (mv.role, program.show_term(mv.term)))
+            .collect(),
+        initial: program.initial.clone(),
+        next: program.next.iter().map(|&next| of(next)).collect(),
+        legal: program.moves.iter().map(|mv| signal_of[mv.legal]).collect(),
+        terminal: of(program.terminal),
+        goals: program
+            .goals
+            .iter()
+            .map(|&(role, value, atom)| (role, value, signal_of[atom]))
+            .collect(),
+        gates,
+        inputs,
+        blocks: Vec::new(),
+        sample: None,
+        unweighted: None,
+    };
+    normalised(network, budget)
+}

@@ -1,0 +1,163 @@
+//! Names of the passes, and sets of them.
+//!
+//! Each pass can be left out or applied alone, to measure its gain and to find its faults.
+//! [`Pass::all`] lists them in the order of a round.
+
+use super::{factors, flatten, guards, one_move, products, shared, spread};
+use crate::{BuildError, Network};
+use panza_sync::budget::Budget;
+
+/// One pass.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Pass {
+    /// `flatten`: an AND with one user that is an AND is merged into it.
+    Flatten,
+    /// `products`: an OR of every combination becomes a product of ORs.
+    Products,
+    /// `factors`: common factors of an OR's terms are factored out.
+    Factors,
+    /// `one_move`: each role makes exactly one move.
+    OneMove,
+    /// `spread`: a factor that costs more updates than it saves is distributed over the terms.
+    Spread,
+    /// `shared`: common subexpressions of several gates become a gate where that saves updates.
+    Shared,
+    /// `guards`: a signal that flips often reaches gates that are mostly off through a guard.
+    Guards,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Schedule {
+    FirstRound,
+    EachRound,
+    AfterRounds,
+}
+
+impl Pass {
+    /// Every pass, in the order in which they are applied.
+    pub const fn all() -> [Pass; 7] {
+        [
+            Pass::Flatten,
+            Pass::Products,
+            Pass::Factors,
+            Pass::OneMove,
+            Pass::Spread,
+            Pass::Shared,
+            Pass::Guards,
+        ]
+    }
+
+    /// Its name: lower case, words joined by hyphens.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Pass::Flatten => "flatten",
+            Pass::Products => "products",
+            Pass::Factors => "factors",
+            Pass::OneMove => "one-move",
+            Pass::Spread => "spread",
+            Pass::Shared => "shared",
+            Pass::Guards => "guards",
+        }
+    }
+
+    /// When the pass is applied.
+    pub(super) const fn schedule(self) -> Schedule {
+        match self {
+            // A second round rarely finds anything.
+            Pass::Products => Schedule::FirstRound,
+            Pass::Flatten | Pass::Factors | Pass::OneMove => Schedule::EachRound,
+            // The structure should be final before it is weighted.
+            Pass::Spread | Pass::Shared | Pass::Guards => Schedule::AfterRounds,
+        }
+    }
+
+    /// Applies this pass once.
+    ///
+    /// # Errors
+    /// When the budget ends.
+    pub fn apply(self, network: &Network, budget: Budget<'_>) -> Result<Network, BuildError> {
+        match self {
+            Pass::Flatten => flatten::flatten(network, budget),
+            Pass::Products => products::products(network, budget),
+            Pass::Factors => factors::factors(network, budget),
+            Pass::OneMove => one_move::one_move(network, budget),
+            Pass::Guards => guards::guards(network, budget),
+            Pass::Spread => spread::spread(network, budget),
+            Pass::Shared => shared::shared(network, budget),
+        }
+    }
+}
+
+/// Which passes to apply.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PassSet {
+    /// One bit per pass, by its discriminant.
+    bits: u32,
+}
+
+impl PassSet {
+    /// Every pass.
+    pub fn all() -> Self {
+        Pass::all().into_iter().fold(Self::none(), Self::with)
+    }
+
+    /// No pass.
+    pub const fn none() -> Self {
+        Self { bits: 0 }
+    }
+
+    /// One pass alone.
+    pub const fn only(pass: Pass) -> Self {
+        Self::none().with(pass)
+    }
+
+    /// This set and one more.
+    #[must_use]
+    pub const fn with(self, pass: Pass) -> Self {
+        Self {
+            bits: self.bits | 1 << pass as u32,
+        }
+    }
+
+    /// This set but for one.
+    #[must_use]
+    pub const fn without(self, pass: Pass) -> Self {
+        Self {
+            bits: self.bits & !(1 << pass as u32),
+        }
+    }
+
+    /// Whether a pass is in it.
+    pub const fn contains(self, pass: Pass) -> bool {
+        self.bits >> pass as u32 & 1 == 1
+    }
+
+    /// Its passes, in the order in which they are applied.
+    pub fn iter(self) -> impl Iterator<Item = Pass> {
+        Pass::all()
+            .into_iter()
+            .filter(move |&pass| self.contains(pass))
+    }
+}
+
+impl Default for PassSet {
+    fn default() -> Self {
+        Self::all()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sets_contain_the_passes_put_in() {
+        for pass in Pass::all() {
+            assert!(PassSet::all().contains(pass));
+            assert!(!PassSet::all().without(pass).contains(pass));
+            assert_eq!(PassSet::only(pass).iter().collect::<Vec<_>>(), [pass]);
+            assert_eq!(PassSet::all().without(pass).with(pass), PassSet::all());
+        }
+        assert_eq!(PassSet::none().iter().count(), 0);
+    }
+}

@@ -1,0 +1,510 @@
+//! A game manager: plays one match with players over HTTP, as ggp-base's GameServer does.
+//!
+//! START goes to all players, then PLAY with the last joint move at each step, then STOP. A
+//! missing, late or illegal move is replaced by a random legal one, and the fault is recorded.
+//!
+//! Invariants: each joint move is legal by the reference prover. A match ends within a given number
+//! of joint moves. An interrupted match is aborted at all players.
+
+pub mod messages;
+mod referee;
+pub(crate) mod wire;
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+use tokio::runtime::Handle;
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+
+use panza_cli::output::counted;
+use panza_gdl::Rules;
+use panza_gdl::ids::TermId;
+use panza_prover::ProverError;
+use panza_sync::random::Random;
+use referee::Referee;
+use wire::{Address, NoAnswer, ask};
+
+/// A match of more joint moves than this is aborted.
+pub const MAX_STEPS: u32 = 10_000;
+
+/// The player of one role.
+#[derive(Clone, Debug)]
+pub struct Seat {
+    /// Its name, as the `Receiver` header has it.
+    pub name: String,
+    /// How it is reached.
+    pub player: SeatPlayer,
+}
+
+/// How a player is reached.
+#[derive(Clone, Debug)]
+pub enum SeatPlayer {
+    /// Over HTTP.
+    Remote(Address),
+    /// The game manager plays its uniformly random legal moves; clones share the numbers.
+    Random(Arc<Mutex<Random>>),
+    /// The game manager plays its legal move whose text comes first.
+    FirstLegal,
+}
+
+/// The clocks of a match, in seconds.
+#[derive(Clone, Copy, Debug)]
+pub struct Clocks {
+    /// From START to the first PLAY.
+    pub start: u32,
+    /// For each move.
+    pub play: u32,
+}
+
+/// Time limits beside the clocks.
+#[derive(Clone, Copy, Debug)]
+pub struct Patience {
+    /// For a connection.
+    pub connect: Duration,
+    /// For a move, beyond the play clock.
+    pub play_margin: Duration,
+    /// For the answer to ABORT.
+    pub abort: Duration,
+}
+
+impl Default for Patience {
+    /// The limits of GameServer.
+    fn default() -> Self {
+        Self {
+            connect: Duration::from_secs(5),
+            play_margin: Duration::from_secs(1),
+            abort: Duration::from_secs(1),
+        }
+    }
+}
+
+/// A match to play.
+#[derive(Clone, Debug)]
+pub struct MatchPlan<'a> {
+    /// Its name; one symbol.
+    pub id: String,
+    /// The rules.
+    pub rules: &'a Rules,
+    /// The rules as START carries them.
+    pub rules_text: &'a str,
+    /// One player per role, in role order.
+    pub seats: Vec<Seat>,
+    /// The clocks.
+    pub clocks: Clocks,
+    /// Time limits beside them.
+    pub patience: Patience,
+    /// A match of more joint moves than this is aborted; [`MAX_STEPS`] unless there is a reason.
+    pub max_steps: u32,
+    /// Seed of the moves that replace missing ones.
+    pub seed: u64,
+}
+
+/// A kind of request.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum Request {
+    /// The match begins.
+    Start,
+    /// The next move is due.
+    Play,
+    /// The match is over.
+    Stop,
+}
+
+impl Request {
+    /// The clock that runs, for people.
+    pub fn clock_name(self, step: u32) -> String {
+        match self {
+            Request::Start => "start clock".to_string(),
+            Request::Play | Request::Stop => format!("step {}, play clock", step + 1),
+        }
+    }
+}
+
+/// A kind of fault of a player.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum FaultKind {
+    /// No answer within the clock.
+    Timeout,
+    /// No connection, or one that broke.
+    Connection,
+    /// An answer that is no legal move.
+    Illegal,
+}
+
+impl FaultKind {
+    /// Its name in results.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            FaultKind::Timeout => "timeout",
+            FaultKind::Connection => "connection",
+            FaultKind::Illegal => "illegal",
+        }
+    }
+}
+
+/// One fault.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Fault {
+    /// The role, by position in role order.
+    pub role: usize,
+    /// The request without a proper answer.
+    pub request: Request,
+    /// Joint moves made before it.
+    pub step: u32,
+    /// The kind.
+    pub kind: FaultKind,
+    /// What came instead of a legal move, or why nothing came.
+    pub detail: String,
+}
+
+/// One role's move in a step.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct RoleTurn {
+    /// The move made, as text.
+    pub mv: String,
+    /// From request to answer or time limit.
+    pub time: Duration,
+    /// Why the move is not the player's.
+    pub fault: Option<Fault>,
+}
+
+/// How a match ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Ending {
+    /// In a terminal state.
+    Terminal,
+    /// In a state that is not terminal and in which a role has no legal move.
+    Stuck,
+    /// Aborted after the greatest number of joint moves.
+    Endless,
+}
+
+/// A match that was played.
+#[derive(Clone, Debug)]
+pub struct MatchRecord {
+    /// How it ended.
+    pub ending: Ending,
+    /// The roles without a legal move in the last state, where that ended the match.
+    pub stuck: Vec<usize>,
+    /// Each role's goal in the last state; nothing where it is not defined.
+    pub goals: Vec<Option<u8>>,
+    /// The joint moves, each in role order.
+    pub moves: Vec<Vec<String>>,
+    /// All faults, in the order of the requests.
+    pub faults: Vec<Fault>,
+    /// From START to the end.
+    pub time: Duration,
+}
+
+/// Why a match was not played to an end.
+#[derive(Debug, Error)]
+pub enum MatchError {
+    /// The rules could not be evaluated.
+    #[error(transparent)]
+    Referee(#[from] ProverError),
+    /// Not one player per role.
+    #[error("{} for {}", counted(*found as u64, "player"), counted(*expected as u64, "role"))]
+    WrongNumberOfPlayers {
+        /// Players given.
+        found: usize,
+        /// Roles of the game.
+        expected: usize,
+    },
+    /// It was cancelled, and the match was aborted at the players.
+    #[error("interrupted")]
+    Interrupted,
+}
+
+/// What a match reports while it is played.
+pub trait Spectator {
+    /// Before START and before each PLAY, which the players have `clock` to answer; `step` joint
+    /// moves have been made.
+    fn waiting(&mut self, _request: Request, _step: u32, _clock: Duration) {}
+    /// After START, in the initial state; `faults` are those at START.
+    fn started(&mut self, _faults: &[Fault], _facts: &[String]) {}
+    /// After each joint move; `facts` hold in the new state.
+    fn moved(&mut self, _step: u32, _turns: &[RoleTurn], _facts: &[String]) {}
+}
+
+/// Without output.
+impl Spectator for () {}
+
+impl Spectator for &mut dyn Spectator {
+    fn waiting(&mut self, request: Request, step: u32, clock: Duration) {
+        (**self).waiting(request, step, clock);
+    }
+
+    fn started(&mut self, faults: &[Fault], facts: &[String]) {
+        (**self).started(faults, facts);
+    }
+
+    fn moved(&mut self, step: u32, turns: &[RoleTurn], facts: &[String]) {
+        (**self).moved(step, turns, facts);
+    }
+}
+
+/// A unique id for a match, as one symbol; `number` distinguishes matches of one millisecond.
+pub fn match_id(game: &str, number: u32) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
+    let game: String = game.chars().filter(|&c| is_plain(c)).collect();
+    let now = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default();
+    format!("panza.{game}.{}.{}", now.as_millis(), number + 1)
+}
+
+/// Plays a match. Must not be called from a thread of the runtime itself. When `cancelled` becomes
+/// true the match is aborted.
+///
+/// # Errors
+/// The rules cannot be evaluated, or the match was cancelled.
+pub fn play_match(
+    plan: &MatchPlan<'_>,
+    runtime: &Handle,
+    cancelled: &watch::Receiver<bool>,
+    spectator: &mut impl Spectator,
+) -> Result<MatchRecord, MatchError> {
+    let referee = Referee::new(plan.rules)?;
+    let (found, expected) = (plan.seats.len(), referee.roles().len());
+    if found != expected {
+        return Err(MatchError::WrongNumberOfPlayers { found, expected });
+    }
+    let mut table = Table {
+        plan,
+        runtime,
+        cancelled: cancelled.clone(),
+        referee,
+        random: Random::new(plan.seed),
+        moves: Vec::new(),
+        faults: Vec::new(),
+        stuck: Vec::new(),
+    };
+    let started = Instant::now();
+    match table.play(spectator) {
+        Ok((ending, goals)) => Ok(MatchRecord {
+            ending,
+            stuck: table.stuck,
+            goals,
+            moves: table.moves,
+            faults: table.faults,
+            time: started.elapsed(),
+        }),
+        Err(error) => {
+            table.abort();
+            Err(error)
+        }
+    }
+}
+
+struct Table<'a> {
+    plan: &'a MatchPlan<'a>,
+    runtime: &'a Handle,
+    cancelled: watch::Receiver<bool>,
+    referee: Referee,
+    random: Random,
+    moves: Vec<Vec<String>>,
+    faults: Vec<Fault>,
+    stuck: Vec<usize>,
+}
+
+/// One player's answer and how long it took.
+type Answer = (Result<String, NoAnswer>, Duration);
+
+impl Table<'_> {
+    fn play(
+        &mut self,
+        spectator: &mut impl Spectator,
+    ) -> Result<(Ending, Vec<Option<u8>>), MatchError> {
+        let plan = self.plan;
+        let Clocks { start, play } = plan.clocks;
+        let roles = self.referee.roles().to_vec();
+        let starts = roles
+            .iter()
+            .map(|role| messages::start(&plan.id, role, plan.rules_text, start, play))
+            .collect();
+        let clock = Duration::from_secs(start.into());
+        spectator.waiting(Request::Start, 0, clock);
+        self.ask_without_moves(Request::Start, starts, clock)?;
+        spectator.started(&self.faults, &self.referee.facts());
+        while !self.referee.is_over()? {
+            let legal = self.referee.legal_moves()?;
+            let is_stuck = |&role: &usize| legal[role].is_empty();
+            self.stuck = (0..legal.len()).filter(is_stuck).collect();
+            let is_endless = self.step_number() >= plan.max_steps;
+            if is_endless || !self.stuck.is_empty() {
+                let goals = self.referee.goals()?;
+                self.abort();
+                let is_stuck = !self.stuck.is_empty();
+                let ending = if is_stuck {
+                    Ending::Stuck
+                } else {
+                    Ending::Endless
+                };
+                return Ok((ending, goals));
+            }
+            let clock = Duration::from_secs(play.into());
+            spectator.waiting(Request::Play, self.step_number(), clock);
+            let turns = self.step(&legal)?;
+            spectator.moved(self.step_number(), &turns, &self.referee.facts());
+        }
+        let goals = self.referee.goals()?;
+        let stop = messages::stop(&plan.id, self.moves.last().map(Vec::as_slice));
+        let clock = Duration::from_secs(play.into());
+        self.ask_without_moves(Request::Stop, vec![stop; roles.len()], clock)?;
+        Ok((Ending::Terminal, goals))
+    }
+
+    fn step_number(&self) -> u32 {
+        self.moves.len() as u32
+    }
+
+    fn step(&mut self, legal: &[Vec<TermId>]) -> Result<Vec<RoleTurn>, MatchError> {
+        let plan = self.plan;
+        let play = messages::play(&plan.id, self.moves.last().map(Vec::as_slice));
+        let clock = Duration::from_secs(plan.clocks.play.into()) + plan.patience.play_margin;
+        let answers = self.ask_all(vec![play; legal.len()], clock)?;
+        let mut joint_move = Vec::with_capacity(legal.len());
+        let mut turns = Vec::with_capacity(legal.len());
+        for (role, ((answer, time), legal)) in answers.into_iter().zip(legal).enumerate() {
+            // Drawn in any case, so that a seed's later moves do not depend on earlier faults.
+            let replacement = legal[self.random.below(legal.len() as u32) as usize];
+            let (mv, fault) = match (&plan.seats[role].player, answer) {
+                (SeatPlayer::FirstLegal, _) => (legal[0], None),
+                (SeatPlayer::Random(random), _) => {
+                    let mut random = random.lock().unwrap_or_else(PoisonError::into_inner);
+                    (legal[random.below(legal.len() as u32) as usize], None)
+                }
+                (SeatPlayer::Remote(_), Ok(answer)) => match self.referee.read_move(&answer) {
+                    Some(mv) if legal.contains(&mv) => (mv, None),
+                    _ => (replacement, Some((FaultKind::Illegal, shortened(&answer)))),
+                },
+                (SeatPlayer::Remote(_), Err(no_answer)) => {
+                    (replacement, Some(described(no_answer)))
+                }
+            };
+            let fault = fault.map(|(kind, detail)| self.note(Request::Play, role, kind, detail));
+            joint_move.push(mv);
+            turns.push(RoleTurn {
+                mv: self.referee.show(mv),
+                time,
+                fault,
+            });
+        }
+        self.referee.advance(&joint_move)?;
+        self.moves
+            .push(turns.iter().map(|turn| turn.mv.clone()).collect());
+        Ok(turns)
+    }
+
+    /// Sends requests whose answers are ignored; a missing answer is a fault.
+    fn ask_without_moves(
+        &mut self,
+        request: Request,
+        bodies: Vec<String>,
+        clock: Duration,
+    ) -> Result<(), MatchError> {
+        for (role, (answer, _)) in self.ask_all(bodies, clock)?.into_iter().enumerate() {
+            if let Err(no_answer) = answer {
+                let (kind, detail) = described(no_answer);
+                self.note(request, role, kind, detail);
+            }
+        }
+        Ok(())
+    }
+
+    fn note(&mut self, request: Request, role: usize, kind: FaultKind, detail: String) -> Fault {
+        let fault = Fault {
+            request,
+            step: self.step_number(),
+            role,
+            kind,
+            detail,
+        };
+        self.faults.push(fault.clone());
+        fault
+    }
+
+    /// Sends each role's body to its player, all at once, and waits for all answers.
+    fn ask_all(&mut self, bodies: Vec<String>, clock: Duration) -> Result<Vec<Answer>, MatchError> {
+        let connect = self.plan.patience.connect;
+        let asking = ask_seats(&self.plan.seats, bodies, connect, clock);
+        let cancelled = &mut self.cancelled;
+        self.runtime.block_on(async {
+            tokio::select! {
+                biased;
+                // An error means that the match cannot be cancelled any more.
+                Ok(_) = cancelled.wait_for(|&cancelled| cancelled) => Err(MatchError::Interrupted),
+                answers = asking => Ok(answers),
+            }
+        })
+    }
+
+    /// Sends ABORT to all players and ignores their answers.
+    fn abort(&self) {
+        let bodies = vec![messages::abort(&self.plan.id); self.plan.seats.len()];
+        let Patience { connect, abort, .. } = self.plan.patience;
+        self.runtime.block_on(ask_seats(
+            &self.plan.seats,
+            bodies,
+            connect.min(abort),
+            abort,
+        ));
+    }
+}
+
+async fn ask_seats(
+    seats: &[Seat],
+    bodies: Vec<String>,
+    connect: Duration,
+    clock: Duration,
+) -> Vec<Answer> {
+    // Names with characters outside ASCII do not fit in a header.
+    let is_plain = |name: &str| name.bytes().all(|byte| (b' '..=b'~').contains(&byte));
+    let names = seats.iter().map(|seat| seat.name.as_str());
+    let names = names.map(|name| if is_plain(name) { name } else { "?" });
+    let players: Arc<str> = names.collect::<Vec<_>>().join(", ").into();
+    // Players without an address have no answers.
+    let mut answers: Vec<Answer> = vec![(Ok(String::new()), Duration::ZERO); seats.len()];
+    let mut asking = JoinSet::new();
+    for (position, (seat, body)) in seats.iter().cloned().zip(bodies).enumerate() {
+        let SeatPlayer::Remote(address) = seat.player else {
+            continue;
+        };
+        let players = Arc::clone(&players);
+        answers[position].0 = Err(NoAnswer::Connection("the request was lost".to_string()));
+        asking.spawn(async move {
+            let started = Instant::now();
+            let answer = ask(&address, &seat.name, &players, body, connect, clock).await;
+            (position, (answer, started.elapsed()))
+        });
+    }
+    while let Some(joined) = asking.join_next().await {
+        if let Ok((position, answer)) = joined {
+            answers[position] = answer;
+        }
+    }
+    answers
+}
+
+fn described(no_answer: NoAnswer) -> (FaultKind, String) {
+    match no_answer {
+        NoAnswer::Timeout => (FaultKind::Timeout, "no answer in time".to_string()),
+        NoAnswer::Connection(why) => (FaultKind::Connection, why),
+    }
+}
+
+/// An answer for a message: its first hundred characters.
+fn shortened(answer: &str) -> String {
+    if answer.is_empty() {
+        return "an empty answer".to_string();
+    }
+    let cut: String = answer.chars().take(100).collect();
+    let dots = if cut.len() < answer.len() { "..." } else { "" };
+    format!("`{}{dots}`", cut.escape_debug())
+}

@@ -1,0 +1,317 @@
+//! Rulesheets that are being written in a browser: `/edit` asks these.
+//!
+//! | request | answer |
+//! |---|---|
+//! | `GET /api/games/NAME` | the rulesheet of a game inside the program |
+//! | `POST /api/check` with `{"text"}` | `{"dialect", "diagnostics", "more"}`, each diagnostic with its places and its fix |
+//! | `POST /api/format` with `{"text"}` | `{"text"}`, null for a text that cannot be read |
+//! | `POST /api/complete` with `{"text", "at"}` | `{"from", "to", "proposals"}`: what may be written there |
+//! | `POST /api/explain` with `{"text", "at"}` | what the name there means, or null |
+//! | `POST /api/preview` with `{"text"}` | a [`Preview`](panza_web::preview::Preview), or `{"busy"}` |
+//!
+//! Each POST takes `"dialect"` too, which is `"kif"` or `"hrf"`. Without it the name of the file,
+//! in `"file"`, and the text say what it is. Offsets count UTF-16 code units from the start of the
+//! text, as browsers do; lines and columns count from 1. Who may play may ask.
+//!
+//! Never uses: files; how a game is played.
+
+use hyper::StatusCode;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::{Named, Page, dialect, unreadable};
+use panza_gdl::Edit;
+use panza_gdl::lines::utf16_offsets;
+use panza_gdl_games::EMBEDDED;
+use panza_hrf::Dialect;
+use panza_ide::language::{Kind, Sheet};
+use panza_web::preview::{PreviewError, preview};
+
+/// Limits on what is listed.
+const MAX_DIAGNOSTICS: usize = 300;
+const MAX_EDITS: usize = 1000;
+const MAX_PROPOSALS: usize = 200;
+
+#[derive(Deserialize)]
+struct Asked {
+    text: String,
+    /// The name of its file.
+    file: Option<String>,
+    /// Its dialect, where that does not follow from the file or the text.
+    dialect: Option<Named>,
+    /// Where the cursor is.
+    #[serde(default)]
+    at: usize,
+}
+
+impl Asked {
+    fn dialect(&self) -> Dialect {
+        dialect(self.dialect, self.file.as_deref(), &self.text)
+    }
+}
+
+#[derive(Serialize)]
+struct Shown<'a> {
+    severity: &'static str,
+    code: &'static str,
+    from: u32,
+    to: u32,
+    line: u32,
+    column: u32,
+    message: &'a str,
+    help: &'a str,
+    fix: Option<ShownFix>,
+}
+
+#[derive(Serialize)]
+struct ShownFix {
+    title: String,
+    edits: Vec<ShownEdit>,
+}
+
+#[derive(Serialize)]
+struct ShownEdit {
+    from: u32,
+    to: u32,
+    text: String,
+}
+
+#[derive(Serialize)]
+struct Proposal {
+    label: String,
+    kind: &'static str,
+    form: String,
+    meaning: String,
+    snippet: String,
+}
+
+/// Byte offsets of a text as UTF-16 offsets.
+struct Units {
+    bytes: Vec<u32>,
+    units: Vec<u32>,
+}
+
+impl Units {
+    fn new(text: &str, mut bytes: Vec<u32>) -> Self {
+        bytes.sort_unstable();
+        bytes.dedup();
+        let units = utf16_offsets(text, bytes.iter().copied());
+        Self { bytes, units }
+    }
+
+    /// The UTF-16 offset of one of the byte offsets.
+    fn of(&self, byte: u32) -> u32 {
+        let found = self.bytes.binary_search(&byte);
+        found.map_or(0, |place| self.units[place])
+    }
+}
+
+/// The byte offset of a UTF-16 offset.
+fn byte_offset(text: &str, units: usize) -> u32 {
+    let mut left = units;
+    for (at, character) in text.char_indices() {
+        if left < character.len_utf16() {
+            return at as u32;
+        }
+        left -= character.len_utf16();
+    }
+    text.len() as u32
+}
+
+/// The rulesheet of a game inside the program.
+pub(super) fn text(name: &str) -> Page {
+    match EMBEDDED.iter().find(|(own, _)| *own == name) {
+        Some((_, text)) => Page::text(StatusCode::OK, *text),
+        None => Page::text(StatusCode::NOT_FOUND, "there is no game of this name\n"),
+    }
+}
+
+/// The answer to a POST whose path has this last part. `is_busy` says whether a match runs.
+pub(super) fn ask(what: &str, body: &[u8], is_busy: impl Fn() -> bool) -> Option<Page> {
+    let answer = match what {
+        "check" => |asked: Asked, _: &dyn Fn() -> bool| check(asked),
+        "format" => |asked: Asked, _: &dyn Fn() -> bool| {
+            let laid_out = asked.dialect().format(&asked.text).ok();
+            Page::json(&json!({ "text": laid_out }))
+        },
+        "complete" => |asked: Asked, _: &dyn Fn() -> bool| complete(asked),
+        "explain" => |asked: Asked, _: &dyn Fn() -> bool| explain(asked),
+        "preview" => |asked: Asked, is_busy: &dyn Fn() -> bool| match preview(
+            asked.dialect(),
+            &asked.text,
+            is_busy,
+        ) {
+            Ok(seen) => Page::json(&seen),
+            Err(PreviewError::Busy) => Page::json(&json!({ "busy": true })),
+            Err(error) => Page::text(StatusCode::UNPROCESSABLE_ENTITY, format!("{error}\n")),
+        },
+        _ => return None,
+    };
+    Some(match serde_json::from_slice(body) {
+        Ok(asked) => answer(asked, &is_busy),
+        Err(fault) => unreadable(&fault),
+    })
+}
+
+fn check(asked: Asked) -> Page {
+    let sheet = Sheet::read(asked.dialect(), asked.text);
+    let faults = &sheet.diagnostics[..sheet.diagnostics.len().min(MAX_DIAGNOSTICS)];
+    let fixes: Vec<_> = faults.iter().map(|fault| sheet.fix(fault)).collect();
+    let is_short = |edits: &[Edit]| edits.len() <= MAX_EDITS;
+    let edits = fixes.iter().flatten().flat_map(|fix| &fix.edits);
+    let spans = edits.map(|edit| edit.span);
+    let spans = spans.chain(faults.iter().map(|fault| sheet.place(fault)));
+    let units = Units::new(
+        &sheet.text,
+        spans.flat_map(|span| [span.start, span.end]).collect(),
+    );
+    let shown = faults.iter().zip(fixes).map(|(fault, fix)| {
+        let span = sheet.place(fault);
+        let place = sheet.lines.place(&sheet.text, span.start);
+        Shown {
+            severity: fault.severity.as_str(),
+            code: fault.code,
+            from: units.of(span.start),
+            to: units.of(span.end),
+            line: place.line + 1,
+            column: place.column + 1,
+            message: &fault.message,
+            help: &fault.help,
+            fix: fix.filter(|fix| is_short(&fix.edits)).map(|fix| ShownFix {
+                title: fix.title,
+                edits: fix
+                    .edits
+                    .into_iter()
+                    .map(|edit| ShownEdit {
+                        from: units.of(edit.span.start),
+                        to: units.of(edit.span.end),
+                        text: edit.text,
+                    })
+                    .collect(),
+            }),
+        }
+    });
+    let shown: Vec<Shown<'_>> = shown.collect();
+    let more = sheet.diagnostics.len() - shown.len();
+    let dialect = sheet.dialect.name();
+    Page::json(&json!({ "dialect": dialect, "diagnostics": shown, "more": more }))
+}
+
+fn complete(asked: Asked) -> Page {
+    let at = byte_offset(&asked.text, asked.at);
+    let sheet = Sheet::read(asked.dialect(), asked.text);
+    let (span, found) = sheet.completions(at);
+    let units = utf16_offsets(&sheet.text, [span.start, span.end]);
+    let proposals = found.into_iter().take(MAX_PROPOSALS).map(|found| Proposal {
+        label: found.label,
+        kind: match found.kind {
+            Kind::Keyword => "keyword",
+            Kind::Relation => "relation",
+            Kind::Function => "function",
+            Kind::Constant => "constant",
+            Kind::Variable => "variable",
+        },
+        form: found.form,
+        meaning: found.documentation,
+        snippet: found.snippet,
+    });
+    let proposals: Vec<Proposal> = proposals.collect();
+    Page::json(&json!({ "from": units[0], "to": units[1], "proposals": proposals }))
+}
+
+fn explain(asked: Asked) -> Page {
+    let at = byte_offset(&asked.text, asked.at);
+    let sheet = Sheet::read(asked.dialect(), asked.text);
+    let found = sheet.explain(at).map(|found| {
+        let units = utf16_offsets(&sheet.text, [found.span.start, found.span.end]);
+        json!({
+            "from": units[0],
+            "to": units[1],
+            "form": found.form,
+            "kind": found.kind,
+            "meaning": found.meaning,
+        })
+    });
+    Page::json(&found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::Value;
+
+    fn asked(what: &str, text: &str, at: usize) -> Value {
+        let body = json!({ "text": text, "at": at }).to_string();
+        let page = ask(what, body.as_bytes(), || false).expect("it is known");
+        assert_eq!(page.status, StatusCode::OK);
+        serde_json::from_slice(&page.body).expect("it is JSON")
+    }
+
+    #[test]
+    fn diagnostics_have_places_in_utf16_and_fixes() {
+        let text = "; \u{1F600}\n(role a)\n(<= (legal a go)\n  (true (p))\n(init p)";
+        let found = asked("check", text, 0);
+        let first = &found["diagnostics"];
+        let first = first.as_array().unwrap();
+        let is_open = |it: &&Value| it["code"] == "unclosed-parenthesis";
+        let open = first.iter().find(is_open).expect("it is found");
+        assert_eq!((&open["line"], &open["column"]), (&json!(3), &json!(1)));
+        let edit = &open["fix"]["edits"][0];
+        // One unit less than bytes would be four for the face: the place is behind `(true (p))`.
+        let behind = text.find("\n(init").unwrap() - 2;
+        assert_eq!(edit, &json!({ "from": behind, "to": behind, "text": ")" }));
+    }
+
+    #[test]
+    fn the_dialect_follows_from_file_and_text_or_is_said() {
+        let found = |more: Value| {
+            let mut asked = json!({ "text": "role( a )" });
+            let object = asked.as_object_mut().unwrap();
+            object.extend(more.as_object().unwrap().clone());
+            let page = |what| ask(what, asked.to_string().as_bytes(), || false).unwrap();
+            let read = |what| serde_json::from_slice::<Value>(&page(what).body).unwrap();
+            (
+                read("check")["dialect"].clone(),
+                read("format")["text"].clone(),
+            )
+        };
+        let (kif, hrf) = (json!("kif"), json!("hrf"));
+        assert_eq!(found(json!({})), (hrf.clone(), json!("role(a)\n")));
+        assert_eq!(found(json!({ "file": "a.hrf" })).0, hrf);
+        assert_eq!(found(json!({ "file": "a.gdl" })).0, kif);
+        assert_eq!(found(json!({ "file": "a.hrf", "dialect": "kif" })).0, kif);
+        let page = ask("check", br#"{"text": "", "dialect": "latin"}"#, || false).unwrap();
+        let why = String::from_utf8_lossy(&page.body);
+        assert!(why.contains("expected `kif` or `hrf`"), "{why}");
+        let text = "role(a)\nlegal(go) :- contrl(a)\ncontrol(a)";
+        let found = asked("check", text, 0);
+        let fix = &found["diagnostics"].as_array().unwrap().iter();
+        let mut fixes = fix.clone().filter(|it| !it["fix"].is_null());
+        let fix = &fixes.next().expect("a name is proposed")["fix"];
+        assert_eq!(
+            fix["edits"],
+            json!([{ "from": 21, "to": 27, "text": "control" }])
+        );
+        assert_eq!(asked("explain", text, 9)["form"], json!("legal(action)"));
+    }
+
+    #[test]
+    fn names_are_proposed_and_explained() {
+        let text = "(role a)\n(<= (legal a go) (tr))";
+        let found = asked("complete", text, text.len() - 2);
+        let labels = found["proposals"].as_array().unwrap().iter();
+        let labels: Vec<&Value> = labels.map(|it| &it["label"]).collect();
+        assert!(labels.contains(&&json!("true")), "{labels:?}");
+        assert_eq!(found["to"], json!(text.len() - 2));
+        assert_eq!(asked("explain", text, 2)["form"], json!("(role player)"));
+        assert_eq!(asked("explain", text, 9), Value::Null);
+        assert_eq!(
+            asked("format", "( role   a )", 0)["text"],
+            json!("(role a)\n")
+        );
+        assert_eq!(asked("format", "(role", 0)["text"], Value::Null);
+        assert!(ask("other", b"{}", || false).is_none());
+        let busy = ask("preview", b"{\"text\": \"\"}", || true).expect("it is known");
+        assert_eq!(&busy.body[..], b"{\"busy\":true}");
+    }
+}

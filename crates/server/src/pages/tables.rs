@@ -1,0 +1,395 @@
+//! Playing in a browser: the games to choose from, and the tables.
+//!
+//! | request | answer |
+//! |---|---|
+//! | `GET /api/games` | the games inside the program |
+//! | `POST /api/tables` with `{"game" or "name" and "rules", "people", "seconds" or "iterations"}` | `{"table"}` |
+//! | beside `"rules"`: `"file"`, `"dialect"` | as of `/api/check` in `sheets` |
+//! | the same with `"study": {"facts", "line", "turn"}`, or with `{"match"}` or `{"table"}` in place of a game | `{"table"}`, at which the game is studied |
+//! | `GET /api/matches/FOLDER/board` | the boards by the file of the game of a match, as `{"shapes"}`; none where it has no such file |
+//! | `GET /api/tables/TABLE?after=VERSION` | what the table shows, once it is newer than the version, or after a while |
+//! | `GET /api/tables/TABLE/report?after=VERSION` | likewise what Panza thinks at a study table, a [`Report`](panza_web::table::Report), or null |
+//! | `POST /api/tables/TABLE` with `{"do", ...}`, a [`Command`] | nothing |
+//!
+//! Thinking costs processor time, so it is for clients of this machine, and for those who show the
+//! secret. Commands need the header `panza-page`, which no page of another origin may send.
+//!
+//! Never uses: how a game is played.
+
+use std::io;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use hyper::StatusCode;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use tokio::sync::watch;
+
+use super::{Named, Page, dialect, no_match, number, unreadable};
+use panza_gdl::sexpr;
+use panza_gdl_games::{BOARDS, EMBEDDED};
+use panza_hrf::Dialect;
+use panza_player::review::StoredMatch;
+use panza_telemetry::{Archive, Part};
+use panza_web::table::{
+    Command, Effort, People, Setting, Study, TableError, Tables, read_board, title_and_text,
+};
+
+/// How long a request waits for something new.
+const LONGEST_WAIT: Duration = Duration::from_secs(20);
+/// Bytes of the events of a match that are read, and of those that have its rules.
+const MOST_EVENTS: usize = 64 << 20;
+const MOST_RULES: usize = 1 << 20;
+/// Limit on the characters of the name of a game.
+const LONGEST_NAME: usize = 80;
+
+/// A game inside the program.
+#[derive(Debug, Serialize)]
+struct Known {
+    name: &'static str,
+    /// The first line of the rulesheet's comment.
+    title: String,
+    /// Its first paragraph.
+    about: String,
+    roles: Vec<String>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Opening {
+    /// The name of a game inside the program.
+    game: Option<String>,
+    /// A rulesheet, and the name of its game.
+    rules: Option<String>,
+    name: Option<String>,
+    /// The name of its file, and its dialect where that does not follow from the file or the text.
+    file: Option<String>,
+    dialect: Option<Named>,
+    /// The file that says how to draw it; see `docs/boards.md`.
+    board: Option<String>,
+    people: Option<Seats>,
+    /// Seconds of training before the first move.
+    training: Option<f64>,
+    /// What is studied, if the game is not played.
+    study: Option<Studied>,
+    #[serde(flatten)]
+    effort: Effort,
+}
+
+/// What is studied, in place of a game that is played.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Studied {
+    /// The folder of the log of a match, whose game and moves are taken.
+    #[serde(rename = "match")]
+    folder: Option<String>,
+    /// A table, whose game and moves are taken.
+    table: Option<String>,
+    /// The facts of the position from which lines lead.
+    facts: Option<String>,
+    /// Joint moves.
+    line: Vec<Vec<String>>,
+    /// The turn that is shown first.
+    turn: Option<usize>,
+    /// The role of a player, and for each turn the value that it found.
+    role: Option<String>,
+    values: Vec<Option<f64>>,
+    /// The names of the players.
+    players: Vec<String>,
+}
+
+/// The roles that people play: `first`, `second`, `third`, `all`, `none`, or a list of names.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum Seats {
+    Word(String),
+    Names(Vec<String>),
+}
+
+/// The games inside the program.
+pub(super) fn games() -> Page {
+    static KNOWN: OnceLock<Vec<Known>> = OnceLock::new();
+    let known = KNOWN.get_or_init(|| EMBEDDED.iter().copied().map(known).collect());
+    Page::json(&json!({ "games": known }))
+}
+
+fn known((name, text): (&'static str, &'static str)) -> Known {
+    let dialect = Dialect::of("", text);
+    let (title, about) = title_and_text(dialect, text);
+    Known {
+        name,
+        title,
+        about: about.into_iter().next().unwrap_or_default(),
+        roles: dialect.load(text).0.role_names(),
+    }
+}
+
+/// The answer to what cannot be opened.
+type Refusal = Box<Page>;
+
+/// The game of an opening, to be studied or played.
+fn game_of(opening: &mut Opening, study: Option<Study>) -> Result<Setting, Refusal> {
+    let board = opening.board.take().map(Arc::from);
+    match (opening.game.take(), opening.rules.take()) {
+        (_, Some(rules)) => {
+            let name = plain_name(&opening.name.take().unwrap_or_default());
+            Ok(match known_rules(&rules).filter(|(own, _)| *own == name) {
+                // The game inside the program may say how to draw it.
+                Some((name, text)) if board.is_none() => of_program(name, text, study),
+                _ => {
+                    let dialect = dialect(opening.dialect, opening.file.as_deref(), &rules);
+                    setting(name, rules.into(), dialect, board, study)
+                }
+            })
+        }
+        (Some(game), None) => {
+            let Some((name, text)) = EMBEDDED.iter().find(|(name, _)| *name == game) else {
+                let text = format!("there is no game `{game}`\n");
+                return Err(Page::text(StatusCode::NOT_FOUND, text).into());
+            };
+            let found = of_program(name, text, study);
+            Ok(Setting {
+                board: board.or(found.board),
+                ..found
+            })
+        }
+        (None, None) => {
+            let text = "expected the name of a game or rules\n";
+            Err(Page::text(StatusCode::BAD_REQUEST, text).into())
+        }
+    }
+}
+
+/// How a game inside the program wants to be drawn, if it says so.
+fn board_of(game: &str) -> Option<Arc<str>> {
+    let known = BOARDS.iter().find(|(of, _)| *of == game);
+    known.map(|(_, text)| Arc::from(*text))
+}
+
+fn plain_name(name: &str) -> String {
+    let name: String = name.trim().chars().take(LONGEST_NAME).collect();
+    match name.is_empty() {
+        true => "rules".into(),
+        false => name,
+    }
+}
+
+/// What is studied of a match, from its log.
+fn of_match(archive: &Archive, folder: &str) -> Result<Setting, Refusal> {
+    let events = archive.slice(folder, Part::Events, 0, MOST_EVENTS);
+    let Ok((events, _)) = events else {
+        let text = format!("there is no match `{folder}`\n");
+        return Err(Page::text(StatusCode::NOT_FOUND, text).into());
+    };
+    let stored = StoredMatch::read(&String::from_utf8_lossy(&events));
+    let stored =
+        stored.map_err(|why| Page::text(StatusCode::UNPROCESSABLE_ENTITY, format!("{why}\n")))?;
+    let name = plain_name(&stored.game.unwrap_or_default());
+    // A log has no comments and no file for the board; the game inside the program has both.
+    let known = known_rules(&stored.rules);
+    let study = Some(Study {
+        turn: stored.moves.len(),
+        line: stored.moves,
+        role: stored.role,
+        values: stored.values,
+        players: stored.players,
+        ..Study::default()
+    });
+    Ok(match known {
+        Some((name, text)) => of_program(name, text, study),
+        None => setting(name, stored.rules.into(), Dialect::Kif, None, study),
+    })
+}
+
+/// The game inside the program that has these statements in this order.
+fn known_rules(rules: &str) -> Option<(&'static str, &'static str)> {
+    static KNOWN: OnceLock<Vec<Vec<String>>> = OnceLock::new();
+    let statements = |text: &str| -> Vec<String> {
+        let statements = sexpr::parse(text).0.into_iter();
+        statements.map(|it| it.to_string()).collect()
+    };
+    let known = KNOWN.get_or_init(|| {
+        let games = EMBEDDED.iter();
+        games.map(|(_, text)| statements(text)).collect()
+    });
+    let asked = statements(rules);
+    let place = known.iter().position(|own| *own == asked)?;
+    EMBEDDED.get(place).copied()
+}
+
+/// The boards of a match by the file of its game, for the page of the match.
+pub(super) fn board(archive: &Archive, folder: &str) -> Page {
+    let events = match archive.slice(folder, Part::Events, 0, MOST_RULES) {
+        Ok((events, _)) => events,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return no_match(),
+        Err(error) => return Page::failed(&error),
+    };
+    let stored = StoredMatch::read(&String::from_utf8_lossy(&events)).ok();
+    let board = stored.and_then(|stored| board_of(known_rules(&stored.rules)?.0));
+    let shapes = board.and_then(|text| read_board(&text).ok());
+    Page::json(&json!({ "shapes": shapes.unwrap_or_default() }))
+}
+
+/// A game inside the program.
+fn of_program(name: &str, text: &str, study: Option<Study>) -> Setting {
+    let dialect = Dialect::of("", text);
+    setting(
+        name.to_string(),
+        text.into(),
+        dialect,
+        board_of(name),
+        study,
+    )
+}
+
+fn setting(
+    game: String,
+    source: Arc<str>,
+    dialect: Dialect,
+    board: Option<Arc<str>>,
+    study: Option<Study>,
+) -> Setting {
+    Setting {
+        game,
+        source,
+        dialect,
+        board,
+        people: People::All,
+        effort: Effort::Time(Duration::from_secs(30)),
+        training: Duration::ZERO,
+        study,
+    }
+}
+
+/// What is studied.
+fn studied(
+    tables: &Tables,
+    archive: &Archive,
+    opening: &mut Opening,
+    studied: Studied,
+) -> Result<Setting, Refusal> {
+    let mut found = match (&studied.folder, &studied.table) {
+        (Some(folder), _) => of_match(archive, folder)?,
+        (None, Some(table)) => {
+            let setting = tables.to_study(table);
+            setting.ok_or_else(|| Box::new(refused(&TableError::Gone)))?
+        }
+        (None, None) => {
+            let study = Study {
+                facts: studied.facts,
+                line: studied.line,
+                role: studied.role,
+                values: studied.values,
+                players: studied.players,
+                ..Study::default()
+            };
+            game_of(opening, Some(study))?
+        }
+    };
+    if let Some(study) = &mut found.study {
+        study.turn = studied.turn.unwrap_or(study.turn);
+    }
+    found.people = People::All;
+    found.effort = opening.effort;
+    found.training = Duration::ZERO;
+    Ok(found)
+}
+
+/// Opens a table.
+pub(super) fn open(tables: &Tables, archive: &Archive, body: &[u8]) -> Page {
+    let mut opening: Opening = match serde_json::from_slice(body) {
+        Ok(opening) => opening,
+        Err(fault) => return unreadable(&fault),
+    };
+    let setting = match opening.study.take() {
+        Some(study) => studied(tables, archive, &mut opening, study),
+        None => played(opening),
+    };
+    match setting.map(|setting| tables.open(setting)) {
+        Ok(Ok(table)) => Page::json(&json!({ "table": table })),
+        Ok(Err(error)) => refused(&error),
+        Err(page) => *page,
+    }
+}
+
+/// What is played.
+fn played(mut opening: Opening) -> Result<Setting, Refusal> {
+    let found = game_of(&mut opening, None)?;
+    let people = match opening.people {
+        None => People::Place(0),
+        Some(Seats::Names(names)) => People::Named(names),
+        Some(Seats::Word(word)) => match word.as_str() {
+            "first" => People::Place(0),
+            "second" => People::Place(1),
+            "third" => People::Place(2),
+            "all" => People::All,
+            "none" => People::Named(Vec::new()),
+            _ => People::Named(vec![word]),
+        },
+    };
+    Ok(Setting {
+        people,
+        effort: opening.effort,
+        training: opening.training.map_or(Duration::ZERO, |seconds| {
+            Duration::try_from_secs_f64(seconds).unwrap_or_default()
+        }),
+        ..found
+    })
+}
+
+/// Does what a person asks for at a table.
+pub(super) fn tell(tables: &Tables, table: &str, body: &[u8]) -> Page {
+    let command: Command = match serde_json::from_slice(body) {
+        Ok(command) => command,
+        Err(fault) => return unreadable(&fault),
+    };
+    match tables.tell(table, command) {
+        Ok(()) => Page::json(&json!({})),
+        Err(error) => refused(&error),
+    }
+}
+
+/// What a table shows.
+pub(super) fn show(tables: &Tables, table: &str) -> Page {
+    match tables.view(table) {
+        Some(view) => Page::json(&*view),
+        None => refused(&TableError::Gone),
+    }
+}
+
+/// What Panza thinks at a study table.
+pub(super) fn report(tables: &Tables, table: &str) -> Page {
+    match tables.report_versions(table) {
+        Some(_) => Page::json(&tables.report(table).as_deref()),
+        None => refused(&TableError::Gone),
+    }
+}
+
+/// The facts of an earlier turn.
+pub(super) fn turn(tables: &Tables, table: &str, query: &str) -> Page {
+    let turn = number(query, "turn").unwrap_or(usize::MAX);
+    match tables.facts_of_turn(table, turn) {
+        Some(facts) => Page::json(&json!({ "facts": facts })),
+        None => Page::text(StatusCode::NOT_FOUND, "there is no such turn\n".to_string()),
+    }
+}
+
+/// Waits until a version is newer than that in the query, or for a while.
+pub(super) async fn wait(versions: Option<watch::Receiver<u64>>, query: &str) {
+    let (Some(after), Some(mut versions)) = (number(query, "after"), versions) else {
+        return;
+    };
+    let newer = versions.wait_for(|&version| version != after as u64);
+    // What is there is shown in any case, also when the table has ended.
+    drop(tokio::time::timeout(LONGEST_WAIT, newer).await);
+}
+
+fn refused(error: &TableError) -> Page {
+    let status = match error {
+        TableError::Rules(_) | TableError::Board(_) | TableError::Role(_) => {
+            StatusCode::UNPROCESSABLE_ENTITY
+        }
+        TableError::Gone => StatusCode::NOT_FOUND,
+        TableError::Busy | TableError::Thread => StatusCode::SERVICE_UNAVAILABLE,
+    };
+    Page::text(status, format!("{error}\n"))
+}

@@ -1,0 +1,38 @@
+//! Messages on standard error, and a folder of logs and figures for each match.
+//!
+//! [`init`] sets up `tracing` for the program. A [`MatchLog`] writes the logs of one match; an
+//! [`Archive`] reads the logs of all matches, live ones included. [`health()`] gives the figures of
+//! the process. Threads of their own write all lines, so that a full disk or a stalled terminal
+//! costs lines and never time; lost lines are counted and reported.
+//!
+//! Invariants: no call waits for a disk, except those that open and close a log, and those of an
+//! [`Archive`]; a log that cannot be written never ends a match.
+//!
+//! Never uses: the meaning of a figure, or the state of a match.
+
+#![forbid(unsafe_code)]
+
+/// The commit that the program was built from, where that was known; builds for testing know none.
+pub const COMMIT: Option<&str> = option_env!("PANZA_COMMIT");
+
+mod archive;
+mod console;
+mod health;
+mod live;
+mod match_log;
+mod memory;
+mod panics;
+mod sample;
+mod sink;
+mod summary;
+mod threads;
+
+pub use archive::{Archive, Bundle, Entry, Part};
+pub use console::{ConsoleGuard, InitError, init};
+pub use health::{Count, Health, Latest, count, health, searched};
+pub use match_log::{MatchLog, folder_name};
+pub use memory::{peak_resident_bytes, resident_bytes};
+pub use panics::panic_text;
+pub use sample::{RootMove, SearchSample, StageTimes, rounded};
+pub use summary::Summary;
+pub use threads::ThreadTimes;

@@ -1,0 +1,117 @@
+//! What moves do: the facts that each of them changes.
+//!
+//! Moves are compared by the states after them, so that nothing depends on their words. What every
+//! move of a role changes, such as the turn or a counter, says nothing about one and is left out.
+//!
+//! Never uses: boards, searches.
+
+use std::time::{Duration, Instant};
+
+use serde::Serialize;
+
+use panza_gdl::ids::{Id, MoveId, RoleId};
+use panza_player::Position;
+
+/// Moves that are compared, at most.
+const MAX_COMPARED: usize = 1000;
+/// Facts that a move may change for its effect to be listed, and facts of all moves together.
+const MAX_CHANGED: usize = 100;
+const MAX_LISTED: usize = 20_000;
+/// Words of the states that are compared, and the time for that, at most.
+const MAX_WORDS: usize = 1 << 21;
+const MAX_TIME: Duration = Duration::from_millis(200);
+
+/// The facts that a move changes, and not every other move of the role too.
+#[derive(Clone, PartialEq, Eq, Default, Debug, Serialize)]
+pub struct Effect {
+    /// Facts that do not hold any more after the move.
+    pub went: Vec<String>,
+    /// Facts that hold after it.
+    pub came: Vec<String>,
+}
+
+/// The effects of legal moves of a role here, in their order. Empty where another role has a choice
+/// too, on which the effects may depend, where there are too many moves or they take too long, and
+/// where the machine's states are no sets of facts.
+pub(super) fn effects(position: &mut Position, role: usize, moves: &[MoveId]) -> Vec<Effect> {
+    let n_words = moves.len().saturating_mul(position.state().len());
+    let are_few = moves.len() <= MAX_COMPARED && n_words <= MAX_WORDS;
+    if !are_few || position.info().facts().is_none() {
+        return Vec::new();
+    }
+    let begin = Instant::now();
+    let n_roles = position.info().n_roles();
+    let own = moves.first().copied();
+    let only = |of| match position.legal_moves(RoleId::from_index(of)) {
+        _ if of == role => own,
+        [only] => Some(*only),
+        _ => None,
+    };
+    let Some(mut joint_move) = (0..n_roles).map(only).collect::<Option<Vec<_>>>() else {
+        return Vec::new();
+    };
+    let state = position.state().to_vec();
+    let mut changes: Vec<Vec<u64>> = Vec::with_capacity(moves.len());
+    for &mv in moves {
+        if begin.elapsed() > MAX_TIME {
+            return Vec::new();
+        }
+        joint_move[role] = mv;
+        let mut next = position.after(&joint_move);
+        next.iter_mut()
+            .zip(&state)
+            .for_each(|(word, now)| *word ^= now);
+        changes.push(next);
+    }
+    if let [first, others @ ..] = &changes[..]
+        && !others.is_empty()
+    {
+        let mut common = first.clone();
+        for other in others {
+            common
+                .iter_mut()
+                .zip(other)
+                .for_each(|(word, of)| *word &= of);
+        }
+        for change in &mut changes {
+            change
+                .iter_mut()
+                .zip(&common)
+                .for_each(|(word, of)| *word &= !of);
+        }
+    }
+    let facts = position.info().facts().unwrap_or_default();
+    let n_facts = |change: &Vec<u64>| -> usize {
+        let n_changed = change.iter().map(|word| word.count_ones() as usize).sum();
+        if n_changed > MAX_CHANGED {
+            0
+        } else {
+            n_changed
+        }
+    };
+    if changes.iter().map(n_facts).sum::<usize>() > MAX_LISTED {
+        return Vec::new();
+    }
+    let effects = changes.iter().map(|change| {
+        let mut effect = Effect::default();
+        if n_facts(change) == 0 {
+            return effect;
+        }
+        for (at, &word) in change.iter().enumerate() {
+            let mut left = word;
+            while left != 0 {
+                let bit = left.trailing_zeros() as usize;
+                left &= left - 1;
+                let Some(fact) = facts.get(64 * at + bit) else {
+                    continue;
+                };
+                match state[at] >> bit & 1 {
+                    1 => effect.went.push(fact.clone()),
+                    _ => effect.came.push(fact.clone()),
+                }
+            }
+        }
+        effect
+    });
+    effects.collect()
+}

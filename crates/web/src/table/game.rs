@@ -1,0 +1,484 @@
+//! A game that is played at a table: makes moves, and searches for Panza's roles.
+//!
+//! Searches run in slices, so that a command is taken at once. Where several roles choose, Panza's
+//! choices are kept until the people's are there.
+//!
+//! Invariant: a search is at the present state, or is dropped.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use crossbeam::channel::{Receiver, RecvTimeoutError, TryRecvError};
+
+use super::course::Course;
+use super::host::{Built, Host, PAUSE, SLICE, Spent};
+use super::view::{Found, Phase};
+use super::{Command, Effort};
+use panza_game::BuiltGame;
+use panza_gdl::CHANCE_ROLE;
+use panza_gdl::ids::{Id, MoveId, RoleId};
+use panza_metagame::{StudyBudget, study};
+use panza_player::{Basis, Manager, Record, Searcher, StartRequest, preferred_search};
+use panza_search::SearchConfig;
+use panza_sync::random::Random;
+
+/// A hint is thought about for at most this long.
+const HINT_TIME: Duration = Duration::from_secs(3);
+/// The same where Panza's moves are counted in iterations.
+const USUAL_HINT_TIME: Duration = Duration::from_secs(1);
+/// Candidate moves that are listed, at most.
+const MAX_CANDIDATES: usize = 6;
+/// Searches that a table keeps at the same time.
+const MAX_SEARCHES: usize = 4;
+
+/// A game that is played.
+struct Game {
+    built: BuiltGame,
+    course: Course,
+    config: SearchConfig,
+    /// For each role its search.
+    searches: Vec<Option<Box<dyn Searcher>>>,
+    /// Draws the moves of the chance role.
+    random: Random,
+    /// For each role its choice of this turn.
+    choices: Vec<Option<MoveId>>,
+    /// What Panza found when it chose this turn; shown once all have chosen.
+    found: Option<Found>,
+    /// What was spent on the choice that Panza thinks about.
+    spent: Spent,
+    /// The role that a hint was asked for.
+    hint_for: Option<usize>,
+    record: Option<Record>,
+}
+
+impl Host {
+    /// Plays a game until nobody asks for it any more. `is_busy` says whether a match runs.
+    pub fn host_game(
+        &mut self,
+        built: Built,
+        inbox: &Receiver<Command>,
+        is_busy: &(impl Fn() -> bool + Sync),
+    ) {
+        let mut game = self.begin(built);
+        self.train(&mut game, is_busy);
+        self.play(game, inbox, is_busy);
+    }
+
+    fn begin(&mut self, built: Built) -> Game {
+        let record = self.record();
+        let game = built.game;
+        record.built(game.machine.kind(), built.is_fallback, built.took);
+        record.board(&self.view.shapes);
+        self.view.log = record.folder();
+        let n_roles = self.opened.roles.len();
+        let n_own = self.opened.is_person.iter().filter(|&&it| !it).count();
+        Game {
+            course: Course::new(&game.machine),
+            built: game,
+            config: self.search_config(n_own.clamp(1, MAX_SEARCHES)),
+            searches: (0..n_roles).map(|_| None).collect(),
+            random: self.chance_numbers(),
+            choices: vec![None; n_roles],
+            found: None,
+            spent: Spent::default(),
+            hint_for: None,
+            record: Some(record),
+        }
+    }
+
+    /// Studies the game for the time that was asked for, while no match runs. It begins again where
+    /// a match cut it off.
+    fn train(&mut self, game: &mut Game, is_busy: &(impl Fn() -> bool + Sync)) {
+        let time = self.opened.training;
+        while !time.is_zero() && self.wait_for_matches(is_busy) {
+            self.view.phase = Phase::Training;
+            self.publish();
+            let trained = self.unless_busy(is_busy, |cancelled| {
+                let budget = StudyBudget {
+                    learning: true,
+                    ..StudyBudget::from_now(&self.settings.metagame, time, cancelled)
+                };
+                // Without training the game can be played too.
+                let study = || study(&game.built, None, &game.config, &budget);
+                let studied = catch_unwind(AssertUnwindSafe(study)).ok();
+                (!cancelled.load(Ordering::Acquire)).then_some(studied)
+            });
+            let Some(studied) = trained else { continue };
+            if let Some(study) = studied {
+                if let Some(record) = &game.record {
+                    record.studied(&study.to_json());
+                }
+                game.config = study.apply(&game.config);
+            }
+            return;
+        }
+    }
+
+    /// The numbers of the chance role: others at each table, unless the search has a seed.
+    fn chance_numbers(&self) -> Random {
+        let time = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+        Random::new(match self.settings.search.seed {
+            0 => time.map_or(1, |time| time.as_nanos() as u64),
+            seed => seed,
+        })
+    }
+
+    /// The log of this game, like that of a match.
+    fn record(&self) -> Record {
+        let opened = &self.opened;
+        let own = opened.is_person.iter().position(|&is_person| !is_person);
+        let role = opened.roles.get(own.unwrap_or(0));
+        let name = |&is_person: &bool| if is_person { "a person" } else { "Panza" };
+        let time = match opened.effort {
+            Effort::Time(time) => time,
+            Effort::Iterations(_) => Duration::ZERO,
+        };
+        let game: String = opened.setting.game.chars().map(plain).collect();
+        let milliseconds = std::time::SystemTime::now()
+            .duration_since(std::time::UNIX_EPOCH)
+            .map_or(0, |time| time.as_millis());
+        let start = StartRequest {
+            match_id: format!("table.{game}.{milliseconds}"),
+            role: role.map_or("player", String::as_str).to_string(),
+            rules: opened.rules.clone(),
+            start_clock: Duration::ZERO,
+            play_clock: time,
+            received: Instant::now(),
+            manager: Manager {
+                host: Some("table".to_string()),
+                players: opened
+                    .is_person
+                    .iter()
+                    .map(name)
+                    .map(String::from)
+                    .collect(),
+                address: None,
+            },
+        };
+        Record::new(&self.settings, &start, &opened.roles)
+    }
+
+    fn play(&mut self, mut game: Game, inbox: &Receiver<Command>, is_busy: &impl Fn() -> bool) {
+        self.enter(&mut game);
+        while !self.together.is_closed() {
+            if self.view.phase == Phase::Playing
+                && let Some(joint_move) = game.choices.iter().copied().collect()
+            {
+                self.make(&mut game, joint_move);
+                continue;
+            }
+            let thinker = self.thinker(&game);
+            let is_busy = is_busy();
+            let waits = thinker.is_some() && is_busy;
+            if is_busy || self.view.phase != Phase::Playing {
+                // A match gets the memory too. After the end a planner would go on for ever.
+                game.searches.iter_mut().for_each(|search| *search = None);
+                game.spent = Spent::default();
+            }
+            let thinks_for = thinker.map(|role| self.opened.roles[role].clone());
+            if (waits, &thinks_for) != (self.view.waits, &self.view.thinks_for) {
+                (self.view.waits, self.view.thinks_for) = (waits, thinks_for);
+                self.publish();
+            }
+            let command = match thinker.filter(|_| !waits) {
+                Some(role) => {
+                    self.think(&mut game, role);
+                    match inbox.try_recv() {
+                        Ok(command) => Some(command),
+                        Err(TryRecvError::Empty) => None,
+                        Err(TryRecvError::Disconnected) => return,
+                    }
+                }
+                None => match inbox.recv_timeout(PAUSE) {
+                    Ok(command) => Some(command),
+                    Err(RecvTimeoutError::Timeout) => None,
+                    Err(RecvTimeoutError::Disconnected) => return,
+                },
+            };
+            if let Some(command) = command {
+                self.view.problem = self.carry_out(&mut game, command).err();
+                self.publish();
+            }
+            if self.shown.is_idle() {
+                return;
+            }
+        }
+    }
+
+    /// The role that Panza thinks for now: its own first, then the one that a hint is for.
+    fn thinker(&self, game: &Game) -> Option<usize> {
+        if self.view.phase != Phase::Playing {
+            return None;
+        }
+        let mut roles = 0..self.opened.roles.len();
+        let own = roles.find(|&role| !self.opened.is_person[role] && game.choices[role].is_none());
+        own.or(game.hint_for.filter(|&role| game.choices[role].is_none()))
+    }
+
+    /// A slice of the search for a role, and its choice or the hint when that is due.
+    fn think(&mut self, game: &mut Game, role: usize) {
+        let is_hint = self.opened.is_person[role];
+        let effort = match self.effort {
+            Effort::Time(time) if is_hint => Effort::Time(time.min(HINT_TIME)),
+            // Panza's strength is no measure of the help that a person wants.
+            Effort::Iterations(_) if is_hint => Effort::Time(USUAL_HINT_TIME),
+            effort => effort,
+        };
+        let begin = Instant::now();
+        let Game {
+            built,
+            course,
+            config,
+            searches,
+            spent,
+            ..
+        } = game;
+        let n_kept = searches.iter().flatten().count();
+        if searches[role].is_none() && n_kept >= MAX_SEARCHES {
+            searches.iter_mut().for_each(|search| *search = None);
+        }
+        let stop = &*self.together.stop;
+        let searcher = searches[role].get_or_insert_with(|| {
+            preferred_search(
+                built,
+                RoleId::from_index(role),
+                course.position.state(),
+                config,
+                true,
+            )
+        });
+        match effort {
+            Effort::Time(time) => {
+                let slice = SLICE.min(time.saturating_sub(spent.time));
+                searcher.search(begin + slice, stop);
+            }
+            Effort::Iterations(count) => {
+                let now = spent.next_iterations(count.saturating_sub(spent.iterations));
+                searcher.search_iterations(now, stop);
+                spent.iterations += now;
+            }
+        }
+        spent.time += begin.elapsed();
+        let best = searcher.best_move();
+        let is_proven = best.is_some_and(|best| best.is_proven);
+        if !is_proven && !spent.is_enough(effort) {
+            return;
+        }
+        let plan = searcher.plan().filter(|plan| plan.goal.is_some());
+        let plan = plan.map_or(Vec::new(), |plan| plan.moves);
+        let took = std::mem::take(spent).time;
+        let sample = searcher.sample();
+        let moves = sample.root_moves.iter().take(MAX_CANDIDATES);
+        let candidates = moves.map(|found| (found.name.clone(), found.visits, found.value));
+        let candidates = candidates.collect();
+        let legal = game.course.legal(role);
+        // A search that has found nothing, or something illegal, does not end the game.
+        let mv = best.map(|best| best.mv).filter(|mv| legal.contains(mv));
+        let Some(mv) = mv.or_else(|| legal.first().copied()) else {
+            return;
+        };
+        let info = game.course.info();
+        let found = Found {
+            turn: game.course.turn(),
+            role: self.opened.roles[role].clone(),
+            text: info.move_text(mv),
+            value: best.and_then(|best| best.value),
+            visits: best.map_or(0, |best| best.visits),
+            is_proven,
+            plan: plan.iter().map(|&mv| info.move_text(mv)).collect(),
+            candidates,
+        };
+        if is_hint {
+            game.hint_for = None;
+            // A planner goes on in the background while its search exists.
+            game.searches[role] = None;
+            self.view.hint = Some(found);
+            self.publish();
+            return;
+        }
+        if let Some(record) = &game.record {
+            let basis = Basis::of(best, false);
+            record.answered(found.turn, &found.text, basis, (took, took));
+            record.root_moves(found.turn, &sample.root_moves);
+        }
+        game.found = Some(found);
+        self.choose(game, role, mv);
+    }
+
+    /// A role has chosen.
+    fn choose(&mut self, game: &mut Game, role: usize, mv: MoveId) {
+        game.choices[role] = Some(mv);
+        self.show(game);
+        self.publish();
+    }
+
+    /// Makes the joint move of all choices.
+    fn make(&mut self, game: &mut Game, joint_move: Vec<MoveId>) {
+        let turn = game.course.turn();
+        game.course.make(&joint_move);
+        let is_terminal = game.course.position.is_terminal();
+        let state = game.course.position.state();
+        for search in game.searches.iter_mut().flatten() {
+            search.advance(&joint_move, state);
+        }
+        let text = |&mv: &MoveId| game.course.info().move_text(mv);
+        let texts: Vec<String> = joint_move.iter().map(text).collect();
+        if let Some(record) = &game.record {
+            record.played(turn, &texts);
+            record.position(turn + 1, &game.course.position.facts(), is_terminal);
+        }
+        self.view.moves.push(texts);
+        if let Some(found) = game.found.take() {
+            self.view.answer = Some(found);
+        }
+        self.enter(game);
+    }
+
+    /// Enters the present state: chooses for roles without a choice and for that of chance, and
+    /// ends a game that is over.
+    fn enter(&mut self, game: &mut Game) {
+        self.shown
+            .note_turns(&game.built.machine, game.course.states());
+        (self.view.hint, game.hint_for) = (None, None);
+        game.spent = Spent::default();
+        if game.course.turn() == 0
+            && let Some(record) = &game.record
+        {
+            record.position(
+                0,
+                &game.course.position.facts(),
+                game.course.position.is_terminal(),
+            );
+        }
+        self.show_phase(&mut game.course);
+        if let Some(goals) = &self.view.goals
+            && let Some(record) = game.record.take()
+        {
+            let named = self.opened.roles.iter().cloned().zip(goals.iter().copied());
+            record.ended("stopped", &named.collect::<Vec<_>>());
+        }
+        for role in 0..game.choices.len() {
+            let draws = self.opened.roles[role] == CHANCE_ROLE && !self.opened.is_person[role];
+            game.choices[role] = match game.course.legal(role) {
+                &[only] => Some(only),
+                moves if draws && !moves.is_empty() => {
+                    Some(moves[game.random.below(moves.len() as u32) as usize])
+                }
+                _ => None,
+            };
+            if self.view.phase == Phase::Playing && game.course.legal(role).is_empty() {
+                self.view.phase = Phase::Failed;
+                let role = &self.opened.roles[role];
+                self.view.problem =
+                    Some(format!("{role} has no legal move, though the game goes on"));
+            }
+        }
+        self.show(game);
+        self.publish();
+    }
+
+    /// Writes the present state to the view.
+    fn show(&mut self, game: &mut Game) {
+        let is_playing = self.view.phase == Phase::Playing;
+        let mut is_asked = self.opened.is_person.clone();
+        for (role, is_asked) in is_asked.iter_mut().enumerate() {
+            let has_chosen = game.choices[role].is_some();
+            *is_asked &= !has_chosen && is_playing;
+            self.view.chosen[role] = has_chosen && game.course.legal(role).len() > 1;
+        }
+        self.show_position(&mut game.course, &is_asked);
+    }
+
+    /// Does what a person asks for, or says why not.
+    fn carry_out(&mut self, game: &mut Game, command: Command) -> Result<(), String> {
+        match command {
+            Command::Think(effort) => self.effort = effort.bounded(),
+            Command::Switch => {
+                if self.view.phase != Phase::Playing || !self.view.people.contains(&true) {
+                    return Err("there are no sides to switch".to_string());
+                }
+                let roles = self.opened.roles.iter();
+                for (is_person, role) in self.opened.is_person.iter_mut().zip(roles) {
+                    *is_person = !*is_person && role != CHANCE_ROLE;
+                }
+                self.view.people.clone_from(&self.opened.is_person);
+                game.searches.iter_mut().for_each(|search| *search = None);
+                (self.view.answer, game.found) = (None, None);
+                self.enter(game);
+            }
+            // The table is gone before its thread could be told.
+            Command::Close => {}
+            Command::Go { .. }
+            | Command::Pause { .. }
+            | Command::Watch { .. }
+            | Command::Review { .. }
+            | Command::EndReview => return Err("that is for games that are studied".to_string()),
+            Command::Undo => {
+                let turn = game.course.last_choice(&self.opened.is_person);
+                let turn = turn.ok_or("there is no move to take back")?;
+                if let Some(record) = &game.record {
+                    record.note(&format!("the moves from step {turn} on are taken back"));
+                }
+                game.course.go_back(turn);
+                self.view.moves.truncate(turn);
+                // The searches have nothing of earlier states any more.
+                game.searches.iter_mut().for_each(|search| *search = None);
+                self.view.resigned = None;
+                (self.view.answer, game.found) = (None, None);
+                self.enter(game);
+            }
+            Command::Move { turn, role, text } => {
+                let role = self.person(game, &role)?;
+                if turn != game.course.turn() {
+                    return Err("this move was for an earlier position".to_string());
+                }
+                let info = game.course.info();
+                let mv = info.find_move(RoleId::from_index(role), &text);
+                let mv = mv.filter(|mv| game.course.legal(role).contains(mv));
+                let mv = mv.ok_or_else(|| format!("{text} is not legal here"))?;
+                self.choose(game, role, mv);
+            }
+            Command::Hint { role } => {
+                let role = self.person(game, &role)?;
+                game.spent = Spent::default();
+                game.hint_for = Some(role);
+                self.view.hint = None;
+            }
+            Command::Resign { role } => {
+                self.person(game, &role)?;
+                if let Some(record) = game.record.take() {
+                    record.note(&format!("{role} resigns"));
+                    record.ended("resigned", &[]);
+                }
+                self.view.resigned = Some(role);
+                self.view.phase = Phase::Over;
+                self.show(game);
+            }
+        }
+        Ok(())
+    }
+
+    /// The role of this name, which a person plays, in a game that goes on.
+    fn person(&self, game: &Game, name: &str) -> Result<usize, String> {
+        let role = self.opened.roles.iter().position(|role| role == name);
+        let role = role.filter(|&role| self.opened.is_person[role]);
+        let role = role.ok_or_else(|| format!("nobody plays {name} here"))?;
+        if self.view.phase != Phase::Playing {
+            return Err("the game is over".to_string());
+        }
+        match game.choices[role] {
+            Some(_) => Err(format!("{name} has chosen already")),
+            None => Ok(role),
+        }
+    }
+}
+
+/// Characters of names of games that have a meaning in names of matches become others.
+fn plain(c: char) -> char {
+    match c {
+        '.' | '/' | '\\' => '_',
+        c if c.is_control() || c.is_whitespace() => '_',
+        c => c,
+    }
+}

@@ -1,0 +1,338 @@
+//! The thread of a table: builds the game, and publishes what there is to see.
+//!
+//! What is done with the game is in `game`, where it is played, and in `study`.
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
+use std::time::{Duration, Instant};
+
+use crossbeam::channel::{RecvTimeoutError, bounded};
+
+use super::course::Course;
+use super::decision::deciding_facts;
+use super::effects::effects;
+use super::view::{MAX_MOVES, Phase, View};
+use super::{Effort, Setting, Shown, locked};
+use panza_analysis::board;
+use panza_analysis::board::{BoardPainter, Layout};
+use panza_config::Settings;
+use panza_game::{BuildBudget, BuiltGame, GameBuilders};
+use panza_player::{StartRules, search_config};
+use panza_search::SearchConfig;
+use panza_sync::random::Random;
+
+/// A search is interrupted for commands and matches after this time.
+pub(super) const SLICE: Duration = Duration::from_millis(10);
+/// The most iterations in a slice, where iterations are counted.
+const SLICE_ITERATIONS: u64 = 500;
+/// How often a table that does not search looks whether it is still wanted, and whether a match has
+/// begun or ended. Each look takes processor time from a match.
+pub(super) const PAUSE: Duration = Duration::from_millis(500);
+/// How often a table that builds, trains or waits to build looks whether it is closed and whether a
+/// match has begun.
+const BUILD_PAUSE: Duration = Duration::from_millis(20);
+/// Limit on the nodes of a search.
+const MAX_NODES: u32 = 500_000;
+/// Bytes of the searches of all tables together, and of their builds. A table begins with an equal
+/// share.
+const SEARCH_BYTES: usize = 512 << 20;
+const BUILD_BYTES: usize = 768 << 20;
+/// Limits on the states of a game, in bytes, and on its moves of single roles.
+const MAX_STATE_BYTES: usize = 64 << 20;
+const MAX_ROLE_MOVES: usize = 1 << 20;
+/// Facts of a state that are shown.
+const MAX_SHOWN_FACTS: usize = 20_000;
+/// States that boards are recognised in, facts that name cells, and the time for that.
+const BOARD_STATES: usize = 200;
+const MAX_BOARD_FACTS: usize = 20_000;
+const BOARD_TIME: Duration = Duration::from_millis(300);
+/// A game with more joint moves is given up.
+const MAX_TURNS: usize = 10_000;
+/// Time for building.
+const BUILD_TIME: Duration = Duration::from_secs(60);
+
+/// What a table is opened with.
+pub(super) struct Opened {
+    pub setting: Setting,
+    pub effort: Effort,
+    pub training: Duration,
+    pub rules: StartRules,
+    pub roles: Vec<String>,
+    pub is_person: Vec<bool>,
+}
+
+/// What tables share, and the flag of this one.
+pub(super) struct Together {
+    pub n_tables: Arc<AtomicUsize>,
+    /// Locked by the table that builds.
+    pub building: Arc<Mutex<()>>,
+    /// Set when the table is closed.
+    pub stop: Arc<AtomicBool>,
+}
+
+impl Together {
+    pub fn is_closed(&self) -> bool {
+        self.stop.load(Ordering::Acquire)
+    }
+
+    /// An equal share of bytes for each table.
+    pub fn share(&self, bytes: usize) -> usize {
+        bytes / self.n_tables.load(Ordering::Acquire).max(1)
+    }
+
+    /// Waits for its turn to build.
+    fn begin_building(&self) -> Result<MutexGuard<'_, ()>, String> {
+        loop {
+            if self.is_closed() {
+                return Err("the table is closed".to_string());
+            }
+            match self.building.try_lock() {
+                Ok(turn) => return Ok(turn),
+                Err(TryLockError::Poisoned(turn)) => return Ok(turn.into_inner()),
+                Err(TryLockError::WouldBlock) => std::thread::sleep(BUILD_PAUSE),
+            }
+        }
+    }
+}
+
+/// A game that was built, and how.
+pub(super) struct Built {
+    pub game: BuiltGame,
+    pub is_fallback: bool,
+    pub took: Duration,
+}
+
+/// The table, as its thread holds it.
+pub(super) struct Host {
+    pub opened: Opened,
+    pub settings: Settings,
+    pub shown: Arc<Shown>,
+    pub together: Together,
+    pub view: View,
+    pub effort: Effort,
+}
+
+/// What was spent on the position that Panza thinks about.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Spent {
+    pub time: Duration,
+    pub iterations: u64,
+}
+
+impl Spent {
+    /// Iterations for the next slice, of `left`: as many as take about [`SLICE`] by those so far.
+    pub fn next_iterations(self, left: u64) -> u64 {
+        let rate = self.iterations as f64 / self.time.as_secs_f64().max(1e-6);
+        let slice = (rate * SLICE.as_secs_f64()) as u64;
+        slice.clamp(1, SLICE_ITERATIONS).min(left)
+    }
+
+    pub fn is_enough(self, effort: Effort) -> bool {
+        match effort {
+            Effort::Time(time) => self.time >= time,
+            Effort::Iterations(count) => self.iterations >= count,
+        }
+    }
+}
+
+impl Host {
+    pub fn new(opened: Opened, settings: Settings, shown: Arc<Shown>, together: Together) -> Self {
+        let view = View::clone(&locked(&shown.view));
+        Self {
+            effort: opened.effort,
+            opened,
+            settings,
+            shown,
+            together,
+            view,
+        }
+    }
+
+    pub fn fail(&mut self, why: &str) {
+        self.view.phase = Phase::Failed;
+        self.view.problem = Some(why.to_string());
+        self.view.thinks_for = None;
+        self.publish();
+    }
+
+    pub fn publish(&mut self) {
+        self.view.version += 1;
+        self.shown.publish(self.view.clone());
+    }
+
+    /// Waits until no match runs. Returns whether the table is still wanted then.
+    pub fn wait_for_matches(&mut self, is_busy: &impl Fn() -> bool) -> bool {
+        loop {
+            if self.together.is_closed() || self.shown.is_idle() {
+                return false;
+            }
+            let waits = is_busy();
+            if waits != self.view.waits {
+                self.view.waits = waits;
+                self.publish();
+            }
+            if !waits {
+                return true;
+            }
+            std::thread::sleep(PAUSE);
+        }
+    }
+
+    /// Does work with a flag that is set once a match begins or the table is closed.
+    pub fn unless_busy<T>(
+        &self,
+        is_busy: &(impl Fn() -> bool + Sync),
+        work: impl FnOnce(&Arc<AtomicBool>) -> T,
+    ) -> T {
+        let cancelled = Arc::new(AtomicBool::new(false));
+        let (doing, done) = bounded::<()>(0);
+        let (together, of_watch) = (&self.together, &cancelled);
+        let watch = move || {
+            while done.recv_timeout(BUILD_PAUSE) == Err(RecvTimeoutError::Timeout) {
+                if together.is_closed() || is_busy() {
+                    of_watch.store(true, Ordering::Release);
+                }
+            }
+        };
+        std::thread::scope(|scope| {
+            // Dropped at the end of the work, also where it panics.
+            let _doing = doing;
+            let watcher = std::thread::Builder::new().name("table watch".into());
+            if watcher.spawn_scoped(scope, watch).is_err() {
+                tracing::warn!("the system gives no thread to watch for matches");
+            }
+            work(&cancelled)
+        })
+    }
+
+    /// Builds the game while no match runs, and finds its boards. It begins again where a match cut
+    /// it off.
+    pub fn build(
+        &mut self,
+        builders: &GameBuilders,
+        is_busy: &(impl Fn() -> bool + Sync),
+    ) -> Result<Built, String> {
+        while self.wait_for_matches(is_busy) {
+            let turn = self.together.begin_building()?;
+            if is_busy() {
+                continue;
+            }
+            let built = self.unless_busy(is_busy, |cancelled| {
+                let built = self.build_once(builders, cancelled);
+                // Another table may build now.
+                drop(turn);
+                let built = built.map(|built| {
+                    let boards = self.find_boards(&built.game, cancelled);
+                    (built, boards)
+                });
+                (!cancelled.load(Ordering::Acquire)).then_some(built)
+            });
+            if let Some(built) = built {
+                let (built, boards) = built?;
+                if self.view.shapes.is_empty() {
+                    self.view.shapes = boards;
+                }
+                return Ok(built);
+            }
+        }
+        Err("the table is closed".to_string())
+    }
+
+    fn build_once(
+        &self,
+        builders: &GameBuilders,
+        cancelled: &Arc<AtomicBool>,
+    ) -> Result<Built, String> {
+        let begin = Instant::now();
+        let memory = usize::try_from(self.settings.player.build_memory_mib).unwrap_or(usize::MAX);
+        let memory = memory.saturating_mul(1 << 20);
+        let budget = BuildBudget {
+            until: begin + BUILD_TIME,
+            memory: memory.min(self.together.share(BUILD_BYTES)),
+            cancelled: Arc::clone(cancelled),
+        };
+        let mut is_fallback = false;
+        let rules = &*self.opened.rules.rules;
+        let game = builders.main.build(rules, &budget).or_else(|why| {
+            is_fallback = true;
+            match &builders.fallback {
+                Some(fallback) => fallback.build(rules, &budget),
+                None => Err(why),
+            }
+        })?;
+        Ok(Built {
+            game,
+            is_fallback,
+            took: begin.elapsed(),
+        })
+    }
+
+    /// The boards that are seen in random games, unless a file says how to draw the game.
+    fn find_boards(&self, game: &BuiltGame, cancelled: &AtomicBool) -> Vec<Layout> {
+        if !self.view.shapes.is_empty() {
+            return Vec::new();
+        }
+        let until = Instant::now() + BOARD_TIME;
+        let mut random = Random::new(self.settings.search.seed);
+        let go_on = || Instant::now() < until && !cancelled.load(Ordering::Acquire);
+        let states = board::sample_states(&game.machine, &mut random, BOARD_STATES, go_on);
+        let facts = game.info().facts();
+        let facts = facts.filter(|facts| facts.len() <= MAX_BOARD_FACTS);
+        let rules = &*self.opened.rules.rules;
+        BoardPainter::learn_with(&states, facts.unwrap_or_default(), rules).layouts()
+    }
+
+    /// The settings of a search, where the table keeps `n_searches` that share its memory.
+    pub fn search_config(&self, n_searches: usize) -> SearchConfig {
+        SearchConfig {
+            rollout_threads: 0,
+            max_nodes: MAX_NODES,
+            max_bytes: self.together.share(SEARCH_BYTES) / n_searches.max(1),
+            ..search_config(&self.settings.search, self.settings.search.seed)
+        }
+    }
+
+    /// Writes the position to the view, with the moves of the roles that somebody is asked for.
+    pub fn show_position(&mut self, course: &mut Course, is_asked: &[bool]) {
+        self.view.facts = course.position.facts();
+        self.view.facts.truncate(MAX_SHOWN_FACTS);
+        for (role, &is_asked) in is_asked.iter().enumerate() {
+            let moves = course.legal(role).to_vec();
+            self.view.n_legal[role] = moves.len();
+            let moves = match is_asked {
+                true => moves,
+                false => Vec::new(),
+            };
+            let info = course.info();
+            let texts = moves.iter().take(MAX_MOVES).map(|&mv| info.move_text(mv));
+            self.view.legal[role] = texts.collect();
+            self.view.effects[role] = effects(&mut course.position, role, &moves);
+        }
+    }
+
+    /// Writes to the view how far the game is: whether it goes on, is over, or has too many turns.
+    pub fn show_phase(&mut self, course: &mut Course) {
+        self.view.phase = Phase::Playing;
+        self.view.goals = None;
+        self.view.decisive.clear();
+        if course.position.is_terminal() {
+            self.view.goals = Some(course.position.goals());
+            let shapes = &self.view.shapes;
+            self.view.decisive = deciding_facts(&mut course.position, |fact| {
+                shapes.iter().any(|shape| shape.shows(fact))
+            });
+            self.view.phase = Phase::Over;
+        } else if is_too_long(course, self.opened.roles.len()) {
+            self.view.phase = Phase::Failed;
+            let turn = course.turn();
+            self.view.problem = Some(format!("the game has not ended after {turn} turns"));
+        }
+    }
+}
+
+/// Whether a game that is not over has had too many turns for its size.
+fn is_too_long(course: &Course, n_roles: usize) -> bool {
+    let turn = course.turn();
+    let of_states = turn.saturating_mul(size_of_val(course.position.state()));
+    turn >= MAX_TURNS || of_states > MAX_STATE_BYTES || turn * n_roles > MAX_ROLE_MOVES
+}

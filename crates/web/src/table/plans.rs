@@ -1,0 +1,185 @@
+//! The plans of a game of one role from a position: the best one, and others that begin with
+//! another move and reach the same goal.
+//!
+//! The planners run on threads of their own, at most one for the position and one for the moves
+//! beside it. [`Plans::rest`] ends them until the next look, and dropping [`Plans`] for good.
+
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+use super::course::Course;
+use super::report::ShownPlan;
+use panza_game::BuiltGame;
+use panza_gdl::ids::{MoveId, RoleId};
+use panza_machine::GameInfo;
+use panza_player::{PlanStatus, Searcher, preferred_search};
+use panza_search::SearchConfig;
+
+/// The moves of a plan that are listed, at most.
+const MAX_MOVES: usize = 500;
+/// Other first moves that are looked at, at most, and the time for each.
+const MAX_ALTERNATIVES: usize = 16;
+const ALTERNATIVE_TIME: Duration = Duration::from_millis(1500);
+/// A plan that is not proven best is good enough after this time to look for others.
+const SETTLED: Duration = Duration::from_secs(3);
+
+/// The plans from a position.
+pub(super) struct Plans {
+    planner: Box<dyn Searcher>,
+    begin: Instant,
+    best: Option<PlanStatus>,
+    /// The moves whose plans are still to be looked for; none before the best plan is known.
+    left: Option<Vec<MoveId>>,
+    /// The planner for them.
+    other: Option<Box<dyn Searcher>>,
+    /// The move that it is at, and since when.
+    at: Option<(MoveId, Instant)>,
+    alternatives: Vec<ShownPlan>,
+    /// Whether no planner runs.
+    rests: bool,
+}
+
+impl Plans {
+    /// Looks for plans from the position of a course; `None` where several roles play, and where
+    /// there is no planner.
+    pub fn new(game: &BuiltGame, course: &Course, config: &SearchConfig) -> Option<Self> {
+        if game.info().n_roles() != 1 {
+            return None;
+        }
+        let state = course.position.state();
+        let planner = preferred_search(game, RoleId(0), state, config, false);
+        planner.plan()?;
+        Some(Self {
+            planner,
+            begin: Instant::now(),
+            best: None,
+            left: None,
+            other: None,
+            at: None,
+            alternatives: Vec::new(),
+            rests: false,
+        })
+    }
+
+    /// Goes to another position. What is known of the game is kept.
+    pub fn go_to(&mut self, state: &[u64]) {
+        self.planner.set_state(state);
+        self.begin = Instant::now();
+        (self.best, self.left, self.at) = (None, None, None);
+        self.alternatives.clear();
+        self.rests = false;
+    }
+
+    /// Ends the work of the planners at the position `state`. What was found is kept.
+    pub fn rest(&mut self, state: &[u64]) {
+        if self.rests {
+            return;
+        }
+        // A planner begins at another state when it is polled next.
+        self.planner.set_state(state);
+        if let (Some((mv, _)), Some(left)) = (self.at.take(), &mut self.left) {
+            left.push(mv);
+        }
+        self.other = None;
+        self.rests = true;
+    }
+
+    /// Looks at what the planners have found meanwhile. Returns whether they are done.
+    pub fn look(&mut self, game: &BuiltGame, course: &mut Course, config: &SearchConfig) -> bool {
+        if std::mem::take(&mut self.rests) {
+            self.begin = Instant::now();
+        }
+        poll(&mut *self.planner);
+        let found = self.planner.plan();
+        // After a rest the planner has to find again what is known.
+        let key = |plan: &PlanStatus| (plan.goal, plan.is_best);
+        if found.as_ref().map(key) >= self.best.as_ref().map(key) {
+            self.best = found;
+        }
+        let Some(best) = self.best.clone().filter(|best| best.goal.is_some()) else {
+            return false;
+        };
+        if !best.is_best && self.begin.elapsed() < SETTLED {
+            return false;
+        }
+        if let (Some((mv, begin)), Some(other)) = (self.at, &mut self.other) {
+            poll(&mut **other);
+            let found = other.plan().filter(|plan| plan.goal >= best.goal);
+            if let Some(mut plan) = found {
+                plan.moves.insert(0, mv);
+                self.alternatives.push(shown(course.info(), &plan));
+            } else if begin.elapsed() < ALTERNATIVE_TIME {
+                return false;
+            }
+            self.at = None;
+        }
+        let left = self.left.get_or_insert_with(|| {
+            let first = best.moves.first().copied();
+            let others = course.legal(0).iter().copied();
+            let mut others: Vec<MoveId> = others.filter(|&mv| Some(mv) != first).collect();
+            others.truncate(MAX_ALTERNATIVES);
+            others
+        });
+        while let Some(mv) = left.pop() {
+            let state = course.position.after(&[mv]);
+            if let Some(goal) = goal_at_end(course, &state) {
+                if Some(goal) >= best.goal {
+                    self.alternatives.push(ShownPlan {
+                        goal: Some(goal),
+                        bound: best.bound,
+                        is_best: best.is_best,
+                        solver: String::new(),
+                        moves: vec![course.info().move_text(mv)],
+                        n_moves: 1,
+                    });
+                }
+                continue;
+            }
+            match &mut self.other {
+                Some(other) => other.set_state(&state),
+                None => {
+                    let other = preferred_search(game, RoleId(0), &state, config, false);
+                    self.other = Some(other);
+                }
+            }
+            self.at = Some((mv, Instant::now()));
+            return false;
+        }
+        best.is_best
+    }
+
+    /// The best plan so far, and the others.
+    pub fn shown(&self, info: &dyn GameInfo) -> (Option<ShownPlan>, Vec<ShownPlan>) {
+        let best = self.best.as_ref().map(|plan| shown(info, plan));
+        (best, self.alternatives.clone())
+    }
+}
+
+/// The goal of the only role in a state in which the game is over.
+fn goal_at_end(course: &mut Course, state: &[u64]) -> Option<u8> {
+    let present = course.position.state().to_vec();
+    course.position.go_to(state.to_vec());
+    let goal = match course.position.is_terminal() {
+        true => course.position.goals()[0],
+        false => None,
+    };
+    course.position.go_to(present);
+    goal
+}
+
+/// Takes what a planner has found; it searches on its own thread.
+fn poll(planner: &mut dyn Searcher) {
+    planner.search(Instant::now(), &AtomicBool::new(false));
+}
+
+fn shown(info: &dyn GameInfo, plan: &PlanStatus) -> ShownPlan {
+    let moves = plan.moves.iter().take(MAX_MOVES);
+    ShownPlan {
+        goal: plan.goal,
+        bound: plan.bound,
+        is_best: plan.is_best,
+        solver: plan.solver.to_string(),
+        moves: moves.map(|&mv| info.move_text(mv)).collect(),
+        n_moves: plan.moves.len(),
+    }
+}

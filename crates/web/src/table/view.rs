@@ -1,0 +1,154 @@
+//! What a table shows.
+
+use serde::Serialize;
+
+use super::effects::Effect;
+use panza_analysis::board::Layout;
+
+/// Moves of a role that are listed, at most.
+pub(super) const MAX_MOVES: usize = 5000;
+
+/// What a table shows, as it is sent to a browser. Values are goals of the role, 0 to 100.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct View {
+    /// Greater with each change.
+    pub version: u64,
+    /// The table's name.
+    pub table: String,
+    /// The game's name.
+    pub game: String,
+    /// Its title, and paragraphs about it; empty where the rulesheet has none.
+    pub title: String,
+    /// The paragraphs.
+    pub about: Vec<String>,
+    /// How far the game is.
+    pub phase: Phase,
+    /// What is wrong; for a game that cannot be played, or a command that was not followed.
+    pub problem: Option<String>,
+    /// The roles, in the order of the rulesheet.
+    pub roles: Vec<String>,
+    /// Whether a person plays, for each role.
+    pub people: Vec<bool>,
+    /// The boards on which facts are drawn.
+    pub shapes: Vec<Layout>,
+    /// The facts that hold.
+    pub facts: Vec<String>,
+    /// The joint moves made, in role order.
+    pub moves: Vec<Vec<String>>,
+    /// For each role what a person may choose; empty for Panza's roles, and after a choice.
+    pub legal: Vec<Vec<String>>,
+    /// For each role what each of these moves does; empty where that is not known.
+    pub effects: Vec<Vec<Effect>>,
+    /// For each role the number of its legal moves, which may be more than are listed.
+    pub n_legal: Vec<usize>,
+    /// For each role whether it has chosen while others have not.
+    pub chosen: Vec<bool>,
+    /// The role that Panza thinks for.
+    pub thinks_for: Option<String>,
+    /// Whether Panza waits for the end of a match of a game manager.
+    pub waits: bool,
+    /// What Panza found when it chose last.
+    pub answer: Option<Found>,
+    /// The hint that was asked for.
+    pub hint: Option<Found>,
+    /// The goals of the roles at the end.
+    pub goals: Option<Vec<Option<u8>>>,
+    /// The facts that decided the game, such as those of a line.
+    pub decisive: Vec<String>,
+    /// The role that has given the game up.
+    pub resigned: Option<String>,
+    /// The folder of the log, if there is one.
+    pub log: Option<String>,
+    /// What is studied, at a study table.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub study: Option<Study>,
+}
+
+/// What a study begins with, and the number of the position that is shown.
+#[derive(Clone, PartialEq, Default, Debug, Serialize)]
+pub struct Study {
+    /// The facts of the position from which all lines lead; the initial position without.
+    pub facts: Option<String>,
+    /// The joint moves of the game that is studied.
+    pub line: Vec<Vec<String>>,
+    /// The turn that is shown first.
+    pub turn: usize,
+    /// The role of the player that made a log of the game, if there is one.
+    pub role: Option<String>,
+    /// For each turn the value that the player found for its role.
+    pub values: Vec<Option<f64>>,
+    /// The names of the players, in the order of the roles; empty where they are not known.
+    pub players: Vec<String>,
+    /// Greater with each position that is shown.
+    pub position: u64,
+}
+
+/// How far the game at a table is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Phase {
+    /// The game is being built.
+    Building,
+    /// Panza studies the game before the first move.
+    Training,
+    /// Moves are made.
+    Playing,
+    /// The game is over.
+    Over,
+    /// The game cannot be played.
+    Failed,
+}
+
+/// What a search found.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Found {
+    /// The number of joint moves before it.
+    pub turn: usize,
+    /// The role that searched.
+    pub role: String,
+    /// The best move.
+    pub text: String,
+    /// The value of the move.
+    pub value: Option<f64>,
+    /// Its visits.
+    pub visits: u64,
+    /// Whether further search cannot change the move.
+    pub is_proven: bool,
+    /// The moves of a plan to the end, where one is known.
+    pub plan: Vec<String>,
+    /// The moves that were searched most, with visits and values, the best first.
+    pub candidates: Vec<(String, u64, f64)>,
+}
+
+impl View {
+    /// A table whose game is being built.
+    pub(super) fn first(table: &str, game: &str, roles: &[String], people: &[bool]) -> Self {
+        Self {
+            version: 1,
+            table: table.to_string(),
+            game: game.to_string(),
+            title: String::new(),
+            about: Vec::new(),
+            phase: Phase::Building,
+            problem: None,
+            roles: roles.to_vec(),
+            people: people.to_vec(),
+            shapes: Vec::new(),
+            facts: Vec::new(),
+            moves: Vec::new(),
+            legal: vec![Vec::new(); roles.len()],
+            effects: vec![Vec::new(); roles.len()],
+            n_legal: vec![0; roles.len()],
+            chosen: vec![false; roles.len()],
+            thinks_for: None,
+            waits: false,
+            answer: None,
+            hint: None,
+            goals: None,
+            decisive: Vec::new(),
+            resigned: None,
+            log: None,
+            study: None,
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! Lists the files of the pages for embedding, and extracts plotly.js from the crate `plotly`.
+
+use std::fmt::Write as _;
+use std::path::PathBuf;
+use std::{env, fs};
+
+fn main() {
+    let folder = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets it"));
+    // The libraries of the pages have a folder of their own; their names are unique among all.
+    let folders = [folder.clone(), folder.join("vendor")];
+    let mut paths = Vec::new();
+    for folder in &folders {
+        println!("cargo::rerun-if-changed={}", folder.display());
+        let entries = fs::read_dir(folder).expect("the folders of this crate can be read");
+        paths.extend(entries.filter_map(|entry| Some(entry.ok()?.path())));
+    }
+    paths.retain(|path| {
+        let extension = path.extension().and_then(|extension| extension.to_str());
+        matches!(extension, Some("html" | "css" | "js" | "svg"))
+    });
+    paths.sort();
+    let mut source = String::from("&[\n");
+    for path in paths {
+        let name = path.file_name().and_then(|name| name.to_str());
+        let name = name.expect("files of the viewer have plain names");
+        writeln!(source, "    ({name:?}, include_bytes!({path:?})),").expect("a string takes all");
+    }
+    source.push_str("]\n");
+    write_out("files.rs", &source);
+    embed_plotly();
+}
+
+/// Writes `plotly.min.js`. The crate `plotly` returns several scripts in their HTML elements;
+/// plotly is the first.
+fn embed_plotly() {
+    let scripts = plotly::Plot::offline_js_sources();
+    let script = scripts
+        .split_once("<script type=\"text/javascript\">")
+        .and_then(|(_, rest)| rest.split_once("</script>\n\n"))
+        .map(|(script, _)| script.trim_end());
+    write_out(
+        "plotly.min.js",
+        script.expect("plotly.js is the first script"),
+    );
+}
+
+fn write_out(name: &str, source: &str) {
+    let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets it"));
+    fs::write(out.join(name), source).expect("the build folder can be written");
+}

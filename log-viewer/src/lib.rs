@@ -1,0 +1,11 @@
+//! The files of the pages, inside the program.
+//!
+//! Never uses: how they are served.
+
+#![forbid(unsafe_code)]
+
+/// Name and bytes of every page, script and style, sorted by name.
+pub static FILES: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/files.rs"));
+
+/// The chart library.
+pub static PLOTLY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/plotly.min.js"));
