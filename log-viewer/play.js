@@ -58,7 +58,9 @@ class TablePage {
     byId("now").addEventListener("click", () => this.goTo(null));
     byId("resign").addEventListener("click", () => this.tellOfRole("resign"));
     byId("again").addEventListener("click", () => again());
-    byId("filter").addEventListener("input", () => this.showMoves());
+    byId("filter").addEventListener("input", () => {
+      if (this.seen !== null) this.showMoves();
+    });
   }
 
   /** What the table shows. */
