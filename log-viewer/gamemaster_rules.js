@@ -156,25 +156,30 @@ function number(term) {
   return typeof known === "string" && /^-?\d+(\.\d+)?$/u.test(known) ? Number(known) : undefined;
 }
 
+// Maps, since a relation of the rules may have a name that every object has a member of.
+
 /**
  * Relations on numbers, which hold or not.
- * @type {Record<string, (a: number, b: number) => boolean>}
+ * @type {Map<string, (a: number, b: number) => boolean>}
  */
-const COMPARED = { leq: (a, b) => a <= b, less: (a, b) => a < b };
+const COMPARED = new Map([
+  ["leq", (a, b) => a <= b],
+  ["less", (a, b) => a < b],
+]);
 /**
  * Relations on numbers whose last argument is the result.
- * @type {Record<string, (values: number[]) => number>}
+ * @type {Map<string, (values: number[]) => number>}
  */
-const COMPUTED = {
-  plus: (values) => values.reduce((sum, value) => sum + value, 0),
-  times: (values) => values.reduce((product, value) => product * value, 1),
-  minus: ([first, ...others]) => others.reduce((rest, value) => rest - value, first),
-  quotient: ([first, ...others]) => others.reduce((rest, value) => rest / value, first),
-  remainder: ([first, second]) => first % second,
-  min: (values) => Math.min(...values),
-  max: (values) => Math.max(...values),
-  abs: ([value]) => Math.abs(value),
-};
+const COMPUTED = new Map([
+  ["plus", (values) => values.reduce((sum, value) => sum + value, 0)],
+  ["times", (values) => values.reduce((product, value) => product * value, 1)],
+  ["minus", ([first, ...others]) => others.reduce((rest, value) => rest - value, first)],
+  ["quotient", ([first, ...others]) => others.reduce((rest, value) => rest / value, first)],
+  ["remainder", ([first, second]) => first % second],
+  ["min", (values) => Math.min(...values)],
+  ["max", (values) => Math.max(...values)],
+  ["abs", ([value]) => Math.abs(value)],
+]);
 
 /** @typedef {{ head: Term, body: Term }} Rule */
 /** @typedef {Rule & { effects: Term }} Operation */
@@ -403,14 +408,16 @@ class Game {
       );
       return attempt(differ);
     }
-    if (COMPARED[name] !== undefined && parts.length === 2) {
+    const compare = COMPARED.get(name);
+    if (compare !== undefined && parts.length === 2) {
       const [left, right] = parts.map(number);
-      return attempt(left !== undefined && right !== undefined && COMPARED[name](left, right));
+      return attempt(left !== undefined && right !== undefined && compare(left, right));
     }
-    if (COMPUTED[name] !== undefined && parts.length >= 2) {
+    const compute = COMPUTED.get(name);
+    if (compute !== undefined && parts.length >= 2) {
       const values = parts.slice(0, -1).map(number);
       if (!values.every((value) => value !== undefined)) return false;
-      return attempt(this.#unify(parts[parts.length - 1], String(COMPUTED[name](values))));
+      return attempt(this.#unify(parts[parts.length - 1], String(compute(values))));
     }
     if (name === "countofall" && parts.length === 3) {
       const found = new Set();
