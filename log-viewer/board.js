@@ -5,10 +5,19 @@
 import { list, number, object, text } from "./format.js";
 import { joined, readExpression } from "./expressions.js";
 
+/** @import { Board, Cell, Content, Form, Laid, Layout, Lying, Place, Shape } from "./types.d.ts" */
+
 /** Whoever names more is not drawn: a board that large is no picture. */
 const MOST_CELLS = 4096;
 
-/** The shapes of an event, with everything in them of the type that is expected; what is no shape is left out. */
+/** @type {Form[]} */
+const FORMS = ["square", "hexagon", "circle", "stack"];
+
+/**
+ * The shapes of an event, with everything in them of the type that is expected; what is no shape is
+ * left out.
+ * @param {unknown} shapes
+ */
 export function readShapes(shapes) {
   const read = list(shapes)
     .map(readShape)
@@ -25,6 +34,8 @@ export function readShapes(shapes) {
 /**
  * Whether facts that only say where are drawn on the board of others, as where the knight stands among the squares it
  * has visited: all their cells are cells there.
+ * @param {Shape} other
+ * @param {Shape} shape
  */
 function isHost(other, shape) {
   return (
@@ -35,29 +46,44 @@ function isHost(other, shape) {
   );
 }
 
+/**
+ * @param {unknown} raw
+ * @returns {Shape | null}
+ */
 function readShape(raw) {
   const shape = object(raw);
+  const name = text(shape.function);
+  /** @type {Shape["cells"]} */
   const cells = new Map();
   for (const [key, place] of Object.entries(object(shape.cells))) {
     const [line, column] = list(place).map(number);
     if (isPlace(line) && isPlace(column)) cells.set(key, { line, column });
   }
-  if (text(shape.function) === null || cells.size === 0 || cells.size > MOST_CELLS) return null;
-  const boards = list(shape.boards).map((board) => ({
-    key: text(board?.key) ?? "",
-    title: text(board?.title) ?? "",
-    line: isPlace(board?.line) ? board.line : 0,
-    column: isPlace(board?.column) ? board.column : 0,
-  }));
+  if (name === null || cells.size === 0 || cells.size > MOST_CELLS) return null;
+  const boards = list(shape.boards)
+    .map(object)
+    .map(({ key, title, line, column }) => ({
+      key: text(key) ?? "",
+      title: text(title) ?? "",
+      line: isPlace(line) ? line : 0,
+      column: isPlace(column) ? column : 0,
+    }));
   const places = [...cells.values()];
   const nWhere = (number(shape.n_board_arguments) ?? 0) + (number(shape.n_cell_arguments) ?? 0);
-  const grounds = new Map(Object.entries(object(shape.grounds)).filter(([, ground]) => text(ground) !== null));
+  /** @type {Shape["grounds"]} */
+  const grounds = new Map();
+  for (const [key, ground] of Object.entries(object(shape.grounds))) {
+    if (typeof ground === "string") grounds.set(key, ground);
+  }
+  /** @type {Shape["contents"]} */
   const contents = new Map();
   for (const [content, look] of Object.entries(object(shape.contents))) {
-    contents.set(content, { label: text(look?.label) ?? content, isBlank: look?.blank === true, rank: contents.size });
+    const { label, blank } = object(look);
+    contents.set(content, { label: text(label) ?? content, isBlank: blank === true, rank: contents.size });
   }
+  const borders = list(shape.borders).map((side) => text(side) ?? "");
   return {
-    name: shape.function,
+    name,
     nBoardArguments: number(shape.n_board_arguments) ?? 0,
     nCellArguments: number(shape.n_cell_arguments) ?? 0,
     boards: boards.length > 0 ? boards : [{ key: "", title: "", line: 0, column: 0 }],
@@ -66,27 +92,46 @@ function readShape(raw) {
     hasContents: (number(shape.arity) ?? nWhere) > nWhere,
     hasBlanks: shape.has_blanks === true,
     // Facts with their arguments in another order name the places of these in the usual one.
-    order: list(shape.order).map(number),
-    form: ["hexagon", "circle", "stack"].includes(shape.form) ? shape.form : "square",
-    links: list(shape.links).filter((link) => list(link).every((key) => cells.has(key)) && list(link).length === 2),
-    borders: list(shape.borders).length === 4 ? shape.borders.map(text) : null,
+    order: list(shape.order).map((at) => number(at) ?? 0),
+    form: FORMS.find((form) => form === shape.form) ?? "square",
+    links: list(shape.links).filter((link) => isLink(link, cells)),
+    borders: borders.length === 4 ? borders : null,
     grounds,
     height: 1 + Math.max(...places.map(({ line }) => line)),
     width: 1 + Math.max(...places.map(({ column }) => column)),
     lineNames: list(shape.lines).map((name) => text(name) ?? ""),
     columnNames: list(shape.columns).map((name) => text(name) ?? ""),
+    rank: 0,
+    host: null,
   };
 }
 
+/**
+ * @param {unknown} value
+ * @returns {value is number}
+ */
 function isPlace(value) {
-  return number(value) !== null && value >= 0 && value < MOST_CELLS;
+  const known = number(value);
+  return known !== null && known >= 0 && known < MOST_CELLS;
 }
 
 /**
- * A position on its boards: the `shapes`, the `boards`, each with its shape and its cells by key, and
- * `rest`, the facts that lie on none. A cell is `{ key, line, column, contents }`, a content
- * `{ text, label, isBlank, rank }`. A cell that no fact names is there with no contents, unless the
- * game names the empty ones too, when it is no cell at all.
+ * Whether this is a pair of cells.
+ * @param {unknown} value
+ * @param {Shape["cells"]} cells
+ * @returns {value is [string, string]}
+ */
+function isLink(value, cells) {
+  const link = list(value);
+  return link.length === 2 && link.every((key) => typeof key === "string" && cells.has(key));
+}
+
+/**
+ * A position on its boards. A cell that no fact names is there with no contents, unless the game
+ * names the empty ones too, when it is no cell at all.
+ * @param {string[]} facts
+ * @param {Shape[]} shapes
+ * @returns {Laid}
  */
 export function layOut(facts, shapes) {
   const boards = shapes
@@ -103,18 +148,33 @@ export function layOut(facts, shapes) {
   return { boards, rest, shapes };
 }
 
+/**
+ * @param {Shape} shape
+ * @returns {Map<string, Cell>}
+ */
 function emptyCells(shape) {
   return new Map([...shape.cells].map(([key, { line, column }]) => [key, { key, line, column, contents: [] }]));
 }
 
-/** Lays a fact on the board it belongs to; false if it belongs to none of this shape. */
+/**
+ * Lays a fact on the board it belongs to; false if it belongs to none of this shape.
+ * @param {string} fact
+ * @param {Shape} shape
+ * @param {Board[]} boards
+ */
 function place(fact, shape, boards) {
   const found = placeAmong(fact, shape, boards);
-  found?.board.cells.get(found.key).contents.push(found.content);
+  found?.board.cells.get(found.key)?.contents.push(found.content);
   return found !== null;
 }
 
-/** Where a fact lies and what it puts there: `{ board, key, content }`, or null. */
+/**
+ * Where a fact lies and what it puts there, or null.
+ * @param {string} fact
+ * @param {Shape} shape
+ * @param {Board[]} boards
+ * @returns {Lying | null}
+ */
 function placeAmong(fact, shape, boards) {
   const said = readExpression(fact);
   if (!Array.isArray(said) || said[0] !== shape.name) return null;
@@ -129,7 +189,11 @@ function placeAmong(fact, shape, boards) {
   return board?.cells.has(key) ? { board, key, content: content(shape, joined(read.slice(contentFrom))) } : null;
 }
 
-/** Where a fact would lie in a position, and what it would put there; null if on no board. */
+/**
+ * Where a fact would lie in a position, and what it would put there; null if on no board.
+ * @param {string} fact
+ * @param {Laid} laid
+ */
 export function placeOf(fact, laid) {
   for (const shape of laid.shapes) {
     const found = placeAmong(fact, shape, laid.boards);
@@ -138,24 +202,41 @@ export function placeOf(fact, laid) {
   return null;
 }
 
-/** The content that a fact puts on a cell; the fact's name if it has no other content. */
+/**
+ * The content that a fact puts on a cell; the fact's name if it has no other content.
+ * @param {Shape} shape
+ * @param {string} text
+ * @returns {Content}
+ */
 function content(shape, text) {
   if (text === "") return { text: shape.name, label: shape.name, isBlank: false, rank: shape.rank };
   return { text, ...(shape.contents.get(text) ?? { label: text, isBlank: false, rank: rankOf(text) }) };
 }
 
-/** A number that tells most contents apart which no one has seen before. */
+/**
+ * A number that tells most contents apart which no one has seen before.
+ * @param {string} text
+ */
 function rankOf(text) {
-  return [...text].reduce((sum, letter) => (7 * sum + letter.codePointAt(0)) % 10, 0);
+  return [...text].reduce((sum, letter) => (7 * sum + (letter.codePointAt(0) ?? 0)) % 10, 0);
 }
 
-/** The contents of a cell, as one text. */
+/**
+ * The contents of a cell, as one text.
+ * @param {Cell} cell
+ */
 export function contentOf(cell) {
   return cell.contents.map((content) => content.text).join(", ");
 }
 
-/** The cells of a board whose contents another position of the same board has otherwise. */
+/**
+ * The cells of a board whose contents another position of the same board has otherwise.
+ * @param {Board} board
+ * @param {Board | undefined} before
+ * @returns {Set<string>}
+ */
 export function changedCells(board, before) {
+  /** @type {Set<string>} */
   const changed = new Set();
   if (before === undefined) return changed;
   for (const [key, cell] of board.cells) {
@@ -165,7 +246,11 @@ export function changedCells(board, before) {
   return changed;
 }
 
-/** Facts beside those of the position before: which stayed, came and went, each in the order given. */
+/**
+ * Facts beside those of the position before: which stayed, came and went, each in the order given.
+ * @param {string[]} facts
+ * @param {string[]} before
+ */
 export function compare(facts, before) {
   const earlier = new Set(before);
   const now = new Set(facts);

@@ -6,15 +6,35 @@
 import { placeOf } from "./board.js";
 import { joined, readExpression } from "./expressions.js";
 
-/** The name of a cell among all boards of a position. */
+/** @import { Board, Choice, Effect, Laid, Picked, Shape } from "./types.d.ts" */
+
+/**
+ * What a move does to a cell: the texts of what went and came there.
+ * @typedef {{ went: string[], came: string[] }} Change
+ */
+/** @typedef {Map<string, Change>} Changes */
+/**
+ * A move, the cells that it names and what it does to cells. `isLying` says whether something lies
+ * on the first of those named.
+ * @typedef {{ text: string, args: string[], named: string[], isLying: boolean, changes: Changes }} ReadMove
+ */
+
+/**
+ * The name of a cell among all boards of a position.
+ * @param {Pick<Board, "shape" | "key">} board
+ * @param {string} key
+ */
 export function cellName(board, key) {
   return `${board.shape.name}|${board.key}|${key}`;
 }
 
 /**
- * The moves with what is clicked for each: `[{ text, steps }]`, a step being the set of the names of cells that may be
- * clicked for it. `laid` is the position on its boards; `effects` has the facts that `went` and `came` with each move,
- * and is empty where that is not known.
+ * The moves with what is clicked for each. `laid` is the position on its boards; `effects` has the
+ * facts that `went` and `came` with each move, and is empty where that is not known.
+ * @param {string[]} moves
+ * @param {Laid} laid
+ * @param {Effect[]} [effects]
+ * @returns {Choice[]}
  */
 export function readChoices(moves, laid, effects = []) {
   const occupied = occupiedCells(laid);
@@ -33,13 +53,19 @@ export function readChoices(moves, laid, effects = []) {
   });
 }
 
+/** @param {string} text */
 function argumentsOf(text) {
   const read = readExpression(text);
   return Array.isArray(read) ? read.slice(1).map((argument) => joined([argument])) : [];
 }
 
-/** The cells that arguments name in full, in their order, on the board that most arguments fit. */
+/**
+ * The cells that arguments name in full, in their order, on the board that most arguments fit.
+ * @param {string[]} args
+ * @param {Laid} laid
+ */
 function namedCells(args, laid) {
+  /** @type {{ cells: string[], covered: number, taken: number }} */
   let most = { cells: [], covered: 0, taken: 0 };
   for (const shape of new Set(laid.boards.map((board) => board.shape))) {
     const { nBoardArguments, nCellArguments } = shape;
@@ -51,9 +77,10 @@ function namedCells(args, laid) {
       const key = args.slice(at, at + nBoardArguments).join(" ");
       const board = laid.boards.find((board) => board.shape === shape && board.key === key);
       const cell = args.slice(at + nBoardArguments, at + taken).join(" ");
-      const isCell = board?.cells.has(cell) === true;
-      if (isCell) found.push(cellName(board, cell));
-      at += isCell ? taken : 1;
+      if (board?.cells.has(cell)) {
+        found.push(cellName(board, cell));
+        at += taken;
+      } else at += 1;
     }
     const covered = taken * found.length;
     if (covered > most.covered || (covered === most.covered && taken > most.taken)) most = { cells: found, covered, taken };
@@ -61,23 +88,33 @@ function namedCells(args, laid) {
   return most.cells;
 }
 
-/** The names of the cells on which something lies. */
+/**
+ * The names of the cells on which something lies.
+ * @param {Laid} laid
+ */
 function occupiedCells(laid) {
   const cells = laid.boards.flatMap((board) => [...board.cells].map(([key, { contents }]) => ({ board, key, contents })));
   const occupied = cells.filter(({ contents }) => contents.some(({ isBlank }) => !isBlank));
   return new Set(occupied.map(({ board, key }) => cellName(board, key)));
 }
 
-/** What a move does to cells: by name what went and what came there, empty contents left out. */
+/**
+ * What a move does to cells, by name, empty contents left out.
+ * @param {Effect | undefined} effect
+ * @param {Laid} laid
+ */
 function changesOf(effect, laid) {
+  /** @type {Changes} */
   const changes = new Map();
+  /** @type {(facts: string[], which: keyof Change) => void} */
   const add = (facts, which) => {
     for (const fact of facts) {
       const place = placeOf(fact, laid);
       if (place === null) continue;
       const name = cellName(place.board, place.key);
-      if (!changes.has(name)) changes.set(name, { went: [], came: [] });
-      if (!place.content.isBlank) changes.get(name)[which].push(place.content.text);
+      const change = changes.get(name) ?? { went: [], came: [] };
+      changes.set(name, change);
+      if (!place.content.isBlank) change[which].push(place.content.text);
     }
   };
   add(effect?.went ?? [], "went");
@@ -89,10 +126,12 @@ function changesOf(effect, laid) {
  * The piece that every move moves, as the player of Sokoban: it comes to some cell with each of
  * several moves. It leaves the same cell with all of them, so that its leaving is no part of the
  * effects.
+ * @param {ReadMove[]} read
  */
 function actorOf(read) {
   const moving = read.filter(({ changes }) => changes.size > 0);
   if (moving.length < 2) return null;
+  /** @type {(move: ReadMove, which: keyof Change) => string[]} */
   const those = ({ changes }, which) => [...changes.values()].flatMap((change) => change[which]);
   const leaving = new Set(moving.flatMap((move) => those(move, "went")));
   const [first, ...others] = moving.map((move) => new Set(those(move, "came")));
@@ -100,12 +139,20 @@ function actorOf(read) {
   return common.length === 1 ? common[0] : null;
 }
 
+/**
+ * @param {ReadMove} move
+ * @param {string | null} actor
+ * @returns {Set<string>[]}
+ */
 function stepsByEffect({ args, named, isLying, changes }, actor) {
   if (changes.size === 0) return args.length === 0 ? [] : named.map((name) => new Set([name]));
   const cells = [...changes];
+  /** @param {string} name */
   const isNamed = (name) => named.includes(name);
+  /** @param {string[]} names */
   const one = (names) => (names.length === 1 ? [new Set(names)] : null);
   const comers = cells.filter(([, { came }]) => came.length > 0).map(([name]) => name);
+  /** @param {string} name */
   const isChanged = (name) => changes.has(name);
   const isEach = named.length > 1 && named.every(isChanged);
   // A piece that leaves its cell with each of the moves.
@@ -121,6 +168,7 @@ function stepsByEffect({ args, named, isLying, changes }, actor) {
       cells.filter(([from, { went }]) => from !== to && went.includes(piece)).map(([from]) => ({ from, to })),
     ),
   );
+  /** @param {{ from: string, to: string }} pair */
   const rank = ({ from, to }) => 2 * Number(isNamed(from)) + Number(isNamed(to));
   const best = Math.max(...pairs.map(rank));
   const pair = pairs.find((pair) => rank(pair) === best);
@@ -131,7 +179,7 @@ function stepsByEffect({ args, named, isLying, changes }, actor) {
   const left = cells.filter(([, { went, came }]) => went.length > 0 && came.length === 0).map(([name]) => name);
   const namedLeft = left.filter(isNamed);
   if (namedLeft.length === 1 && comers.length === 1) return [new Set(namedLeft), new Set(comers)];
-  const placed = comers.filter((name) => changes.get(name).went.length === 0);
+  const placed = cells.filter(([, { went, came }]) => went.length === 0 && came.length > 0).map(([name]) => name);
   const gone = cells.filter(([, { went }]) => went.length > 0).map(([name]) => name);
   const changed = named.filter(isChanged);
   return (
@@ -148,6 +196,9 @@ function stepsByEffect({ args, named, isLying, changes }, actor) {
  * Where each move with arguments names a line of cells, such as the column that a disc is dropped
  * into, any cell of the line; null where that is not so. Known effects must lie in the line: a bid
  * of 3 names no third row.
+ * @param {ReadMove[]} read
+ * @param {Laid} laid
+ * @param {boolean} isKnown
  */
 function linesOf(read, laid, isKnown) {
   const withArguments = read.filter(({ args }) => args.length > 0);
@@ -170,7 +221,11 @@ function linesOf(read, laid, isKnown) {
   return null;
 }
 
-/** Whether cells that share this coordinate lie below each other. */
+/**
+ * Whether cells that share this coordinate lie below each other.
+ * @param {Shape} shape
+ * @param {number} coordinate
+ */
 function isColumn(shape, coordinate) {
   const columns = new Map();
   return [...shape.cells].every(([key, { column }]) => {
@@ -180,7 +235,12 @@ function isColumn(shape, coordinate) {
   });
 }
 
-/** All cells with this coordinate, on the board that the arguments name if they name one. */
+/**
+ * All cells with this coordinate, on the board that the arguments name if they name one.
+ * @param {Board[]} boards
+ * @param {number} coordinate
+ * @param {string[]} args
+ */
 function lineNamed(boards, coordinate, args) {
   const { nBoardArguments } = boards[0].shape;
   const key = args.slice(0, nBoardArguments).join(" ");
@@ -196,9 +256,13 @@ function lineNamed(boards, coordinate, args) {
 }
 
 /**
- * What clicking on cells has come to: `{ picked, open, ready }`, with the moves that go on and those
- * that are complete. A cell that continues no move begins anew, or clears what was picked. A piece
- * with one move needs no second click. A cell to which only one move leads needs no first click.
+ * What clicking on cells has come to with a click on `cell`, after those on the cells that were
+ * `picked`. A cell that continues no move begins anew, or clears what was picked. A piece with one
+ * move needs no second click. A cell to which only one move leads needs no first click.
+ * @param {Choice[]} choices
+ * @param {string[]} picked
+ * @param {string} cell
+ * @returns {Picked}
  */
 export function pick(choices, picked, cell) {
   for (const tried of [[...picked, cell], [cell], []]) {
@@ -208,11 +272,16 @@ export function pick(choices, picked, cell) {
     if (tried.length === 0) break;
     if (only !== undefined) return state;
   }
-  const leading = choices.filter(({ steps }) => steps.length > 1 && steps.at(-1).has(cell));
+  const leading = choices.filter(({ steps }) => steps.length > 1 && steps[steps.length - 1].has(cell));
   if (leading.length === 1) return { picked: [cell], open: [], ready: leading };
   return stateOf(choices, []);
 }
 
+/**
+ * @param {Choice[]} choices
+ * @param {string[]} picked
+ * @returns {Picked}
+ */
 export function stateOf(choices, picked) {
   const fits = choices.filter(
     ({ steps }) => steps.length >= picked.length && picked.every((cell, index) => steps[index].has(cell)),
@@ -224,7 +293,10 @@ export function stateOf(choices, picked) {
   };
 }
 
-/** The cells that may be clicked next. */
+/**
+ * The cells that may be clicked next.
+ * @param {Picked} state
+ */
 export function targets({ picked, open }) {
   return new Set(open.flatMap(({ steps }) => [...steps[picked.length]]));
 }

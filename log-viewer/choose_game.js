@@ -4,11 +4,18 @@
 import { byId, element, fill } from "./page.js";
 import { askGames } from "./server.js";
 
-/** Lists the games that the search field leaves; `choose` is called with the one that is clicked. */
+/** @import { KnownGame } from "./types.d.ts" */
+
+/**
+ * Lists the games that the search field leaves; `choose` is called with the one that is clicked.
+ * @param {(game: KnownGame) => void} choose
+ */
 export async function offerGames(choose) {
+  /** @type {KnownGame[]} */
   let games = [];
+  const [find, file, rules] = [byId("find", "input"), byId("own-file", "input"), byId("own-rules")];
   const show = () => {
-    const wanted = byId("find").value.trim().toLowerCase();
+    const wanted = find.value.trim().toLowerCase();
     const found = games.filter(({ name, title }) => wanted === "" || `${name} ${title}`.toLowerCase().includes(wanted));
     fill(
       byId("games"),
@@ -16,13 +23,17 @@ export async function offerGames(choose) {
       found.length === 0 && element("li", { class: "quiet" }, "No game of that name."),
     );
   };
-  byId("find").addEventListener("input", show);
-  byId("own-file").addEventListener("change", (event) => readFile(event.target.files[0]));
-  byId("own-rules").addEventListener("input", () => delete byId("own-rules").dataset.file);
+  find.addEventListener("input", show);
+  file.addEventListener("change", () => readFile(file.files?.[0]));
+  rules.addEventListener("input", () => delete rules.dataset.file);
   games = await askGames();
   show();
 }
 
+/**
+ * @param {KnownGame} game
+ * @param {(game: KnownGame) => void} choose
+ */
 function card(game, choose) {
   return element(
     "button",
@@ -33,16 +44,20 @@ function card(game, choose) {
   );
 }
 
-/** Puts a rulesheet and its name into the fields for them. */
+/**
+ * Puts a rulesheet and its name into the fields for them.
+ * @param {File | undefined} file
+ */
 async function readFile(file) {
   if (file === undefined) return;
-  byId("own-rules").value = await file.text();
-  byId("own-rules").dataset.file = file.name;
-  byId("own-name").value = file.name.replace(/\.[a-z]+$/i, "");
+  const field = byId("own-rules", "textarea");
+  field.value = await file.text();
+  field.dataset.file = file.name;
+  byId("own-name", "input").value = file.name.replace(/\.[a-z]+$/i, "");
 }
 
 /** The rulesheet in those fields, with the name of its file as long as it is as it was there. */
 export function ownRules() {
-  const { value: rules, dataset } = byId("own-rules");
-  return { rules, name: byId("own-name").value, file: dataset.file };
+  const { value: rules, dataset } = byId("own-rules", "textarea");
+  return { rules, name: byId("own-name", "input").value, file: dataset.file };
 }

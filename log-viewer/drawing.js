@@ -6,6 +6,10 @@ import { spoken } from "./expressions.js";
 import { drawn, element } from "./page.js";
 import { drawPiece, isGround, isSilhouette, look, sideColour } from "./pieces.js";
 
+/** @import { Board, Cell, Content, Form, Laid, Look, Place, Shape } from "./types.d.ts" */
+
+/** @typedef {{ left: number, top: number, isChess: boolean, tall: number }} Frame */
+
 const CELL = 100;
 const MARGIN = 44;
 /** The longest name at an edge. */
@@ -22,12 +26,18 @@ const LARGEST = 68;
 /** As many boards as fit beside each other. */
 const MOST_ABREAST = 3;
 
-/** The boards of a position, `laid` out, with what changed since the one `before` marked. */
+/**
+ * The boards of a position, `laid` out, with what changed since the one `before` marked.
+ * @param {Laid} laid
+ * @param {Laid | null} [before]
+ */
 export function drawBoards(laid, before) {
+  /** @type {Map<Shape, HTMLElement[]>} */
   const byShape = new Map();
   laid.boards.forEach((board, index) => {
-    if (!byShape.has(board.shape)) byShape.set(board.shape, []);
-    byShape.get(board.shape).push(drawBoard(board, before?.boards[index]));
+    const figures = byShape.get(board.shape) ?? [];
+    figures.push(drawBoard(board, before?.boards[index]));
+    byShape.set(board.shape, figures);
   });
   return [...byShape].map(([shape, figures]) => {
     const width = 1 + Math.max(...shape.boards.map(({ column }) => column));
@@ -38,10 +48,20 @@ export function drawBoards(laid, before) {
   });
 }
 
-/** For changed cells the earlier cell of what lies there now, if it has left that one. */
+/**
+ * For changed cells the earlier cell of what lies there now, if it has left that one.
+ * @param {Board} board
+ * @param {Board | undefined} before
+ * @param {Set<string>} changed
+ */
 function movesOn(board, before, changed) {
+  /** @type {Map<string, Cell | undefined>} */
   const moved = new Map();
-  if (changed.size > MOST_MOVING) return moved;
+  if (before === undefined || changed.size > MOST_MOVING) return moved;
+  /**
+   * @param {Cell | undefined} cell
+   * @param {string} text
+   */
   const isIn = (cell, text) => cell?.contents.some((content) => content.text === text && !content.isBlank) === true;
   for (const key of changed) {
     const [lying, ...others] = board.cells.get(key)?.contents ?? [];
@@ -54,6 +74,10 @@ function movesOn(board, before, changed) {
   return moved;
 }
 
+/**
+ * @param {Board} board
+ * @param {Board | undefined} before
+ */
 function drawBoard(board, before) {
   const changed = changedCells(board, before);
   const { shape } = board;
@@ -106,7 +130,7 @@ function drawBoard(board, before) {
         height: shape.height * CELL,
       }),
     drawBorders(shape, at),
-    shape.links.map(([from, to]) => drawLink(shape.cells.get(from), shape.cells.get(to), at)),
+    shape.links.map(([from, to]) => drawLink(from, to, shape, at)),
     cells,
     edge,
   );
@@ -119,44 +143,69 @@ function drawBoard(board, before) {
   );
 }
 
-/** The middle of a cell. */
+/**
+ * The middle of a cell.
+ * @param {Place} place
+ * @param {Frame} frame
+ */
 function middle({ line, column }, { left, top }) {
   return [left + (column + 0.5) * CELL, top + (line + 0.5) * CELL];
 }
 
-function drawLink(from, to, at) {
-  const [x1, y1] = middle(from, at);
-  const [x2, y2] = middle(to, at);
+/**
+ * @param {string} from
+ * @param {string} to
+ * @param {Shape} shape
+ * @param {Frame} at
+ */
+function drawLink(from, to, shape, at) {
+  const [one, other] = [shape.cells.get(from), shape.cells.get(to)];
+  if (one === undefined || other === undefined) return null;
+  const [x1, y1] = middle(one, at);
+  const [x2, y2] = middle(other, at);
   return drawn("line", { class: "link", x1, y1, x2, y2 });
 }
 
-/** The coloured sides: lines beside the first and last line of cells and beside the ends of lines. */
+/**
+ * The coloured sides: lines beside the first and last line of cells and beside the ends of lines.
+ * @param {Shape} shape
+ * @param {Frame} at
+ */
 function drawBorders(shape, at) {
-  if (shape.borders === null) return null;
+  const { borders } = shape;
+  if (borders === null) return null;
   const cells = [...shape.cells.values()];
   const lines = [...new Set(cells.map(({ line }) => line))].sort((one, other) => one - other);
+  /** @param {number} line */
   const ends = (line) => {
     const columns = cells.filter((cell) => cell.line === line).map(({ column }) => column);
     return [Math.min(...columns), Math.max(...columns)];
   };
   const away = 0.68;
+  /** @type {(line: number, place: number, side: number) => number[]} */
   const corner = (line, place, side) => middle({ line, column: ends(line)[place] + side }, at);
+  /** @type {(line: number, down: number) => number[][]} */
   const row = (line, down) => ends(line).map((column) => middle({ line: line + down * away, column }, at));
   const sides = [
     row(lines[0], -1),
     lines.map((line) => corner(line, 1, away)),
-    row(lines.at(-1), 1),
+    row(lines[lines.length - 1], 1),
     lines.map((line) => corner(line, 0, -away)),
   ];
   return sides.map((points, side) =>
     drawn("polyline", {
       class: "side",
       points: points.map((point) => point.join(",")).join(" "),
-      stroke: sideColour(shape.borders[side]),
+      stroke: sideColour(borders[side]),
     }),
   );
 }
 
+/**
+ * @param {string} name
+ * @param {number} x
+ * @param {number} y
+ */
 function edgeName(name, x, y) {
   const shown = name.length > LONGEST_NAME ? `${name.slice(0, LONGEST_NAME - 1)}…` : name;
   const size = Math.min(30, 160 / Math.max(1, shown.length));
@@ -167,6 +216,11 @@ function edgeName(name, x, y) {
   );
 }
 
+/**
+ * @param {Cell} cell
+ * @param {Shape} shape
+ * @param {Frame & { isChanged: boolean, from: Place | undefined }} how
+ */
 function drawCell(cell, shape, { left, top, tall, isChess, isChanged, from }) {
   const [x, y] = [left + cell.column * CELL, top + cell.line * CELL * tall];
   const isDark = isChess && (Math.floor(cell.line) + Math.floor(cell.column)) % 2 === 1;
@@ -206,7 +260,12 @@ function drawCell(cell, shape, { left, top, tall, isChess, isChanged, from }) {
   );
 }
 
-/** The outline of a cell. */
+/**
+ * The outline of a cell.
+ * @param {Form} form
+ * @param {number} tall
+ * @param {string} name
+ */
 function outline(form, tall, name) {
   if (form === "circle") return drawn("circle", { class: name, cx: 50, cy: 50, r: 44 });
   if (form === "hexagon") {
@@ -225,7 +284,11 @@ function outline(form, tall, name) {
   return drawn("rect", { class: name, x: 1, y: 1, width: CELL - 2, height: CELL * tall - 2, rx: 5 });
 }
 
-/** What a cell is made of: a wall, a goal, or a colour. */
+/**
+ * What a cell is made of: a wall, a goal, or a colour.
+ * @param {string} ground
+ * @param {Form} form
+ */
 function drawGround(ground, form) {
   const found = look({ text: ground, label: "", rank: 0 });
   if (isGround(found)) return drawPiece(found);
@@ -235,7 +298,10 @@ function drawGround(ground, form) {
     : drawn("rect", { class: "tint", x: 1, y: 1, width: CELL - 2, height: CELL - 2, rx: 5, fill: colour });
 }
 
-/** Up to four pieces of a cell; several are drawn smaller. */
+/**
+ * Up to four pieces of a cell; several are drawn smaller.
+ * @param {Look[]} lying
+ */
 function drawLying(lying) {
   return lying.slice(0, 4).map((found, place) => {
     const piece = drawPiece(found);
@@ -246,7 +312,11 @@ function drawLying(lying) {
   });
 }
 
-/** Discs on a peg, the greatest at the bottom, as wide as they are great. */
+/**
+ * Discs on a peg, the greatest at the bottom, as wide as they are great.
+ * @param {Look[]} lying
+ * @param {Content[]} contents
+ */
 function drawStack(lying, contents) {
   const sizes = contents.map(({ text }, index) => ({ size: Number(text) || index + 1, text }));
   sizes.sort((one, other) => other.size - one.size);

@@ -6,9 +6,11 @@ import { layOut, readShapes } from "./board.js";
 import { drawBoards } from "./drawing.js";
 import { RulesEditor } from "./editor.js";
 import { spoken } from "./expressions.js";
-import { count, counted, list } from "./format.js";
+import { count, counted, list, messageOf, object } from "./format.js";
 import { byId, element, fill, setText, wordmark } from "./page.js";
 import { Refused, askGames, askPreview, askRules, checkRules, layOutRules, openTable } from "./server.js";
+
+/** @import { Diagnostic, Dialect, Preview, Sheet } from "./types.d.ts" */
 
 /** Milliseconds without a change, after which the text is checked and a sound one tried out. */
 const PAUSE = 120;
@@ -46,24 +48,43 @@ const FIRST = `; A game of your own. This one counts: its only player adds one u
 (goal player 100)
 `;
 
+const kept = stored();
+
 const own = {
-  editor: null,
+  editor: new RulesEditor(byId("editor"), kept.text, { changed, sheet }),
   /** The name of the file that was opened, which may tell the dialect. */
-  file: "",
-  /** The dialect that was found, `kif` or `hrf`. */
+  file: kept.file,
+  /**
+   * The dialect that was found.
+   * @type {Dialect}
+   */
   dialect: "kif",
   /** Counts changes of the text, so that an answer about an earlier one is known. */
   version: 0,
-  /** The text that the diagnostics are about, and they. */
+  /**
+   * The text that the diagnostics are about, and they.
+   * @type {string | null}
+   */
   checked: null,
+  /** @type {Diagnostic[]} */
   diagnostics: [],
   isChecking: false,
+  /**
+   * The version of the text that was tried out last.
+   * @type {number | null}
+   */
   previewed: null,
   isPreviewing: false,
+  /** @type {Record<string, number | undefined>} */
   timers: {},
 };
 
-/** Does something after a pause, and only once of several calls. */
+/**
+ * Does something after a pause, and only once of several calls.
+ * @param {string} name
+ * @param {number} pause
+ * @param {() => void} act
+ */
 function later(name, pause, act) {
   clearTimeout(own.timers[name]);
   own.timers[name] = setTimeout(act, pause);
@@ -71,9 +92,10 @@ function later(name, pause, act) {
 
 function stored() {
   try {
-    const kept = JSON.parse(localStorage.getItem(STORED));
-    const texts = [kept?.text, kept?.name, kept?.file ?? "", kept?.dialect ?? ""];
-    if (texts.every((text) => typeof text === "string")) return { file: "", dialect: "", ...kept };
+    const found = object(JSON.parse(localStorage.getItem(STORED) ?? "null"));
+    const { name, text, file = "", dialect = "" } = found;
+    const isName = typeof name === "string" && typeof file === "string";
+    if (isName && typeof text === "string" && typeof dialect === "string") return { name, text, file, dialect };
   } catch {
     // What is not readable was not written here.
   }
@@ -82,27 +104,34 @@ function stored() {
 
 function store() {
   try {
-    localStorage.setItem(STORED, JSON.stringify({ name: byId("name").value, ...sheet(), file: own.file }));
+    localStorage.setItem(STORED, JSON.stringify({ name: byId("name", "input").value, ...sheet(), file: own.file }));
   } catch {
     say("This browser keeps no copy of the text: save it as a file.");
   }
 }
 
-/** The text as the server takes it: with the dialect that was chosen, or what tells it. */
+/**
+ * The text as the server takes it: with the dialect that was chosen, or what tells it.
+ * @returns {Sheet}
+ */
 function sheet() {
-  const chosen = byId("dialect").value;
+  const chosen = byId("dialect", "select").value;
   return { text: own.editor.text, ...(chosen === "" ? { file: own.file } : { dialect: chosen }) };
 }
 
 const DIALECTS = { kif: "KIF", hrf: "HRF" };
 
-/** Shows the dialect that was found. */
+/**
+ * Shows the dialect that was found.
+ * @param {Dialect} found
+ */
 function showDialect(found) {
   own.dialect = found;
   own.editor.speak(found);
-  setText(byId("dialect").options[0], `${DIALECTS[found]} (found)`);
+  setText(byId("dialect", "select").options[0], `${DIALECTS[found]} (found)`);
 }
 
+/** @param {string} text */
 function say(text) {
   setText(byId("says"), text);
 }
@@ -134,7 +163,7 @@ async function check() {
     if (isSound()) later("preview", PREVIEW_PAUSE, look);
     else if (own.previewed !== null) setText(byId("preview-says"), "This is the game before the last changes.");
   } catch (problem) {
-    setText(byId("counts"), `The rules could not be checked: ${problem.message}`);
+    setText(byId("counts"), `The rules could not be checked: ${messageOf(problem)}`);
     // The server may be away for a while.
     if (!(problem instanceof Refused)) later("check", RETRY, check);
   } finally {
@@ -146,6 +175,7 @@ function isSound() {
   return own.diagnostics.every(({ severity }) => severity !== "error");
 }
 
+/** @param {number} more */
 function showProblems(more) {
   const errors = own.diagnostics.filter(({ severity }) => severity === "error").length;
   const warnings = own.diagnostics.length - errors + more;
@@ -171,10 +201,13 @@ function showProblems(more) {
   );
 }
 
-/** Makes the changes that mend a fault, if the text is still the one in which it was found. */
-function mend(found) {
-  if (own.editor.text !== own.checked) return;
-  own.editor.change(found.fix.edits);
+/**
+ * Makes the changes that mend a fault, if the text is still the one in which it was found.
+ * @param {Diagnostic} found
+ */
+function mend({ fix }) {
+  if (fix === null || own.editor.text !== own.checked) return;
+  own.editor.change(fix.edits);
   own.editor.focus();
 }
 
@@ -191,7 +224,7 @@ async function tidy() {
       say("Laid out.");
     }
   } catch (problem) {
-    say(problem.message);
+    say(messageOf(problem));
   }
 }
 
@@ -207,7 +240,7 @@ async function look() {
   try {
     const seen = await askPreview(sheet());
     if (version !== own.version) return;
-    if (seen.busy) {
+    if ("busy" in seen) {
       setText(byId("preview-says"), "Panza plays a match; games are tried out after it.");
       later("preview", BUSY_PAUSE, look);
       return;
@@ -215,13 +248,14 @@ async function look() {
     own.previewed = version;
     show(seen);
   } catch (problem) {
-    if (version === own.version) setText(byId("preview-says"), problem.message);
+    if (version === own.version) setText(byId("preview-says"), messageOf(problem));
   } finally {
     own.isPreviewing = false;
     clearTimeout(own.timers.patience);
   }
 }
 
+/** @param {Preview} seen */
 function show(seen) {
   const laid = layOut(list(seen.facts), readShapes(seen.shapes));
   setText(byId("preview-says"), seen.terminal ? "The game is over before it begins." : "");
@@ -247,10 +281,13 @@ function show(seen) {
   fill(byId("playouts"), told(seen));
 }
 
-/** What random games have shown. */
+/**
+ * What random games have shown.
+ * @param {Preview} seen
+ */
 function told({ roles, playouts, is_slow: isSlow }) {
   const { games, cut_off: cutOff, length, shortest, longest, goals } = playouts;
-  if (games === 0) {
+  if (length === null) {
     const why = cutOff > 0 ? `None of ${counted(cutOff, "random game")} came to an end.` : "No random game ended in time.";
     return element("p", null, why);
   }
@@ -279,35 +316,43 @@ function told({ roles, playouts, is_slow: isSlow }) {
   ];
 }
 
-/** Puts another text into the editor; undoing brings back the one before. */
+/**
+ * Puts another text into the editor; undoing brings back the one before.
+ * @param {string} name
+ * @param {string} file
+ * @param {string} text
+ * @param {string} what
+ */
 function take(name, file, text, what) {
-  byId("name").value = name;
+  byId("name", "input").value = name;
   own.file = file;
-  byId("dialect").value = "";
+  byId("dialect", "select").value = "";
   own.editor.replace(text);
   say(`${what} The text before comes back with Ctrl-Z.`);
   own.editor.focus();
 }
 
-async function startFrom(game) {
+async function startFrom() {
+  const { value: game } = byId("start", "select");
   if (game === "") return;
   try {
     take(game, "", await askRules(game), `This is a copy of ${game}.`);
   } catch (problem) {
-    say(problem.message);
+    say(messageOf(problem));
   }
-  byId("start").value = "";
+  byId("start", "select").value = "";
 }
 
-async function openFile(event) {
-  const [file] = event.target.files;
-  event.target.value = "";
+async function openFile() {
+  const input = byId("open", "input");
+  const file = input.files?.[0];
+  input.value = "";
   if (file === undefined) return;
   take(file.name.replace(/\.[a-z]+$/i, ""), file.name, await file.text(), `${file.name} is open.`);
 }
 
 function save() {
-  const name = byId("name").value.trim().replace(/[^\w.-]+/g, "_") || "game";
+  const name = byId("name", "input").value.trim().replace(/[^\w.-]+/g, "_") || "game";
   const address = URL.createObjectURL(new Blob([own.editor.text], { type: "text/plain" }));
   const file = `${name}.${own.dialect === "hrf" ? "hrf" : "gdl"}`;
   const link = element("a", { href: address, download: file });
@@ -319,7 +364,7 @@ function save() {
 async function play() {
   store();
   const { text: rules, ...told } = sheet();
-  const setting = { rules, ...told, name: byId("name").value, people: "first", seconds: 1 };
+  const setting = { rules, ...told, name: byId("name", "input").value, people: "first", seconds: 1 };
   try {
     const table = await openTable(setting);
     // There the game can be played again.
@@ -331,11 +376,17 @@ async function play() {
   }
 }
 
-/** Keys that mean the same wherever the cursor is. */
+/** @type {Record<string, (() => void) | undefined>} */
+const KEYS = { "shift f": tidy, s: save, enter: play };
+
+/**
+ * Keys that mean the same wherever the cursor is.
+ * @param {KeyboardEvent} event
+ */
 function key(event) {
   if (!(event.ctrlKey || event.metaKey) || event.altKey) return;
   const name = `${event.shiftKey ? "shift " : ""}${event.key.toLowerCase()}`;
-  const act = { "shift f": tidy, s: save, enter: play }[name];
+  const act = KEYS[name];
   if (act === undefined) return;
   event.preventDefault();
   event.stopPropagation();
@@ -344,15 +395,12 @@ function key(event) {
 
 async function start() {
   byId("wordmark").replaceWith(wordmark());
-  const { name, text, file, dialect } = stored();
-  byId("name").value = name;
-  own.file = file;
-  byId("dialect").value = dialect;
-  own.editor = new RulesEditor(byId("editor"), text, { changed, sheet });
+  byId("name", "input").value = kept.name;
+  byId("dialect", "select").value = kept.dialect;
   byId("dialect").addEventListener("change", changed);
   window.addEventListener("keydown", key, true);
   byId("name").addEventListener("input", () => later("store", PAUSE, store));
-  byId("start").addEventListener("change", (event) => startFrom(event.target.value));
+  byId("start").addEventListener("change", startFrom);
   byId("open").addEventListener("change", openFile);
   byId("save").addEventListener("click", save);
   byId("tidy").addEventListener("click", tidy);

@@ -36,6 +36,9 @@ import {
 import { element } from "./page.js";
 import { askMeaning, askProposals } from "./server.js";
 
+/** @import { CompletionContext, CompletionResult, Tooltip } from "./codemirror.js" */
+/** @import { Diagnostic, Dialect, Edit, Sheet } from "./types.d.ts" */
+
 const WORDS = new Set(
   "role init true does next legal goal terminal distinct not or and base input <=".split(" "),
 );
@@ -174,12 +177,18 @@ const DIALECTS = {
   hrf: { language: [hrf, hrfIndentation], word: /[\p{L}\p{N}_./*+-]+/u, isName: /^[\p{L}\p{N}_./*+-]*$/u },
 };
 
+/**
+ * @param {CompletionContext} context
+ * @param {{ sheet: () => Sheet, dialect: Dialect }} of
+ * @returns {Promise<CompletionResult | null>}
+ */
 async function proposals(context, { sheet, dialect }) {
   const { word, isName } = DIALECTS[dialect];
   const before = context.state.sliceDoc(Math.max(0, context.pos - 1), context.pos);
   if (!context.explicit && context.matchBefore(word) === null && before !== "(") return null;
   const found = await askProposals({ ...sheet(), text: context.state.doc.toString() }, context.pos).catch(() => null);
   if (found === null || context.aborted) return null;
+  /** @type {Record<string, string>} */
   const types = { relation: "function", function: "class" };
   return {
     from: found.from,
@@ -196,6 +205,12 @@ async function proposals(context, { sheet, dialect }) {
   };
 }
 
+/**
+ * @param {EditorView} view
+ * @param {number} at
+ * @param {() => Sheet} sheet
+ * @returns {Promise<Tooltip | null>}
+ */
 async function meaning(view, at, sheet) {
   const found = await askMeaning({ ...sheet(), text: view.state.doc.toString() }, at).catch(() => null);
   if (found === null || found.to > view.state.doc.length) return null;
@@ -215,7 +230,13 @@ async function meaning(view, at, sheet) {
  * text as the server takes it.
  */
 export class RulesEditor {
+  /**
+   * @param {HTMLElement} parent
+   * @param {string} text
+   * @param {{ changed: () => void, sheet: () => Sheet }} owner
+   */
   constructor(parent, text, { changed, sheet }) {
+    /** @type {Dialect} */
     this.dialect = "kif";
     this.language = new Compartment();
     this.view = new EditorView({
@@ -260,14 +281,21 @@ export class RulesEditor {
     return this.view.state.doc.toString();
   }
 
-  /** Has the colours and the indentation of a dialect, `kif` or `hrf`. */
+  /**
+   * Has the colours and the indentation of a dialect.
+   * @param {Dialect} dialect
+   */
   speak(dialect) {
     if (dialect === this.dialect) return;
     this.dialect = dialect;
     this.view.dispatch({ effects: this.language.reconfigure(DIALECTS[dialect].language) });
   }
 
-  /** Puts another text in the place of all; what both have at their ends is left alone, so that the cursor stays. */
+  /**
+   * Puts another text in the place of all; what both have at their ends is left alone, so that the
+   * cursor stays.
+   * @param {string} text
+   */
   replace(text) {
     const old = this.text;
     const most = Math.min(old.length, text.length);
@@ -278,13 +306,20 @@ export class RulesEditor {
     this.change([{ from: start, to: old.length - end, text: text.slice(start, text.length - end) }]);
   }
 
-  /** Makes changes `{ from, to, text }`, all places being those before. */
+  /**
+   * Makes changes, all places being those before.
+   * @param {Edit[]} edits
+   */
   change(edits) {
     const changes = edits.map(({ from, to, text }) => ({ from, to, insert: text }));
     this.view.dispatch({ changes, userEvent: "input", scrollIntoView: true });
   }
 
-  /** Marks the diagnostics; `mend` is called with the one whose fix is chosen. */
+  /**
+   * Marks the diagnostics; `mend` is called with the one whose fix is chosen.
+   * @param {Diagnostic[]} diagnostics
+   * @param {(found: Diagnostic) => void} mend
+   */
   mark(diagnostics, mend) {
     const { length } = this.view.state.doc;
     const marked = diagnostics.map((found) => ({
@@ -298,7 +333,11 @@ export class RulesEditor {
     this.view.dispatch(setDiagnostics(this.view.state, marked));
   }
 
-  /** Selects a place and goes there. */
+  /**
+   * Selects a place and goes there.
+   * @param {number} from
+   * @param {number} to
+   */
   goTo(from, to) {
     const { length } = this.view.state.doc;
     const selection = { anchor: Math.min(from, length), head: Math.min(to, length) };

@@ -2,9 +2,17 @@
 // parser is iterative and returns null for anything but one expression, so that deep or damaged
 // logs do no harm.
 
-/** The expression that a text holds, or null. */
+/** @import { Expression } from "./types.d.ts" */
+
+/**
+ * The expression that a text holds, or null.
+ * @param {string} text
+ * @returns {Expression | null}
+ */
 export function readExpression(text) {
+  /** @type {Expression[][]} */
   const open = [];
+  /** @type {Expression[]} */
   let list = [];
   for (const [token] of text.matchAll(/[()]|[^\s()]+/g)) {
     if (token === "(") {
@@ -22,12 +30,14 @@ export function readExpression(text) {
   return open.length === 0 && list.length === 1 ? list[0] : null;
 }
 
-/** An expression as text, with one blank between the members of a list. */
+/**
+ * An expression as text, with one blank between the members of a list.
+ * @param {Expression} expression
+ */
 export function writeExpression(expression) {
   const parts = [];
   const left = [expression];
-  while (left.length > 0) {
-    const next = left.pop();
+  for (let next = left.pop(); next !== undefined; next = left.pop()) {
     if (Array.isArray(next)) {
       left.push(")");
       for (let index = next.length - 1; index >= 0; index -= 1) left.push(next[index]);
@@ -39,7 +49,10 @@ export function writeExpression(expression) {
   return parts.join(" ").replaceAll("( ", "(").replaceAll(" )", ")");
 }
 
-/** Members of a list as one text: what names a cell, a board or what lies on a cell. */
+/**
+ * Members of a list as one text: what names a cell, a board or what lies on a cell.
+ * @param {Expression[]} expressions
+ */
 export function joined(expressions) {
   return expressions.map(writeExpression).join(" ");
 }
@@ -47,12 +60,16 @@ export function joined(expressions) {
 /**
  * Whether a move does nothing, by its name; `noop$` is that of roles which are not in control in
  * HRF.
+ * @param {string} move
  */
 export function isIdle(move) {
   return /^\(?\s*(noop\$?|pass|wait)\s*\)?$/i.test(move);
 }
 
-/** A move as people say it: `(drop 3)` as `drop 3`. */
+/**
+ * A move as people say it: `(drop 3)` as `drop 3`.
+ * @param {string} move
+ */
 export function spoken(move) {
   const read = readExpression(move);
   return Array.isArray(read) ? joined(read) : move;

@@ -17,24 +17,52 @@ const MOST_TURNS = 1_000;
 /** Files that a saved page holds, beside its own script and style. */
 const WORKERS = ["gamemaster_clock.js", "gamemaster_rules.js"];
 
-const at = (id) => document.getElementById(id);
+/** @import { ManagerMessage, Relay, Relayed, RulesQuestion } from "./types.d.ts" */
+
+/**
+ * The element with an id, which the page is sure to have.
+ * @param {string} id
+ */
+function at(id) {
+  const found = document.getElementById(id);
+  if (found === null) throw new Error(`the page has no element with the id ${id}`);
+  return found;
+}
+
+/**
+ * The field with an id, which the page is sure to have.
+ * @param {string} id
+ */
+function field(id) {
+  const found = at(id);
+  if (!(found instanceof HTMLInputElement)) throw new Error(`${id} is no field`);
+  return found;
+}
+
 /** The address of Panza, which a saved page holds. */
 const address = document.documentElement.dataset.panza ?? location.origin;
 const isSaved = document.documentElement.dataset.panza !== undefined;
 
-/** A worker from a file of the player, or of the saved page. */
+/**
+ * A worker from a file of the player, or of the saved page.
+ * @param {string} name
+ */
 function worker(name) {
-  const kept = at(name);
+  const kept = document.getElementById(name);
   if (kept === null) return new Worker(`/assets/${name}`);
   return new Worker(URL.createObjectURL(new Blob([kept.textContent], { type: "text/javascript" })));
 }
 
-/** What stands between the outer commas of `word(...)`: `[word, ...arguments]`, or null. */
+/**
+ * What stands between the outer commas of `word(...)`: `[word, ...arguments]`, or null.
+ * @param {string} text
+ */
 function applied(text) {
   const found = /^\s*(\w+)\s*\(([\s\S]*)\)\s*$/u.exec(text);
   if (found === null) return null;
   const parts = [];
-  let [depth, start, isQuoted] = [0, 0, false];
+  let [depth, start] = [0, 0];
+  let isQuoted = false;
   const inner = found[2];
   for (let index = 0; index < inner.length; index += 1) {
     const character = inner[index];
@@ -54,31 +82,48 @@ function applied(text) {
   return [found[1], ...parts];
 }
 
-/** The message to this page in what was written, `{ number, sender, content }`, or null. */
+/**
+ * The message to this page in what was written, or null.
+ * @param {string} written
+ * @returns {ManagerMessage | null}
+ */
 function toUs(written) {
-  const envelope = applied(written ?? "");
+  const envelope = applied(written);
   if (envelope === null || envelope[0] !== "message" || envelope.length !== 5) return null;
   const [, number, sender, receiver, content] = envelope;
-  const isOurs = sender === at("manager").value && receiver === at("player").value;
+  const isOurs = sender === field("manager").value && receiver === field("player").value;
   return isOurs && /^\d{1,15}$/u.test(number) ? { number: Number(number), sender, content } : null;
 }
 
 // What Panza answers.
 
+/**
+ * The window of Panza, where one was opened.
+ * @type {Window | null}
+ */
 let bridge = null;
 let nextAsk = 0;
-/** Questions that wait for an answer from the window of Panza. */
+/** @typedef {{ status: number, text: string }} Answered */
+/**
+ * Questions that wait for an answer from the window of Panza.
+ * @type {Map<number, (answer: Answered) => void>}
+ */
 const waiting = new Map();
 
 class Refused extends Error {}
 
-const hasBridge = () => bridge !== null && !bridge.closed;
+/** The window of Panza, if it is open. */
+const openBridge = () => (bridge?.closed === false ? bridge : null);
 
-/** Asks Panza by a request of this page: the answer's status and text. */
+/**
+ * Asks Panza by a request of this page.
+ * @param {Relayed} body
+ * @returns {Promise<Answered>}
+ */
 async function askByRequest(body) {
-  const headers = { "Content-Type": "application/json" };
-  if (isSaved) headers.Authorization = `Bearer ${at("key").value.trim()}`;
-  else headers["panza-page"] = "1";
+  const headers = new Headers({ "Content-Type": "application/json" });
+  if (isSaved) headers.set("Authorization", `Bearer ${field("key").value.trim()}`);
+  else headers.set("panza-page", "1");
   const answer = await fetch(`${address}/gamemaster/message`, { method: "POST", headers, body: JSON.stringify(body) });
   return { status: answer.status, text: await answer.text() };
 }
@@ -86,21 +131,27 @@ async function askByRequest(body) {
 /**
  * The same through a window of Panza, where the browser lets no page of the network reach this
  * machine.
+ * @param {Window} window
+ * @param {Relayed} body
+ * @returns {Promise<Answered>}
  */
-function askByWindow(body) {
+function askByWindow(window, body) {
   const id = (nextAsk += 1);
   return new Promise((done) => {
     waiting.set(id, done);
-    bridge.postMessage({ id, key: at("key").value.trim(), body }, address);
+    window.postMessage({ id, key: field("key").value.trim(), body }, address);
   });
 }
 
 /**
  * Passes a message on; throws `Refused` with the reason where Panza has one, and another error
  * where it is not reached.
+ * @param {Relayed} body
+ * @returns {Promise<Relay>}
  */
 async function ask(body) {
-  const { status, text } = await (hasBridge() ? askByWindow(body) : askByRequest(body));
+  const window = openBridge();
+  const { status, text } = await (window === null ? askByRequest(body) : askByWindow(window, body));
   if (status === 0) throw new Error(text);
   if (status !== 200) throw new Refused(text.trim());
   return JSON.parse(text);
@@ -109,10 +160,15 @@ async function ask(body) {
 // The match.
 
 const clock = worker("gamemaster_clock.js");
+/** @type {Map<number, () => void>} */
 const timers = new Map();
 let nextTimer = 0;
 
-/** Resolves after this many milliseconds, also in a page in the background. */
+/**
+ * Resolves after this many milliseconds, also in a page in the background.
+ * @param {number} milliseconds
+ * @returns {Promise<void>}
+ */
 function after(milliseconds) {
   const id = (nextTimer += 1);
   return new Promise((done) => {
@@ -126,16 +182,28 @@ clock.addEventListener("message", ({ data: { id } }) => {
   timers.delete(id);
 });
 
+/** @type {Worker | null} */
 let rules = null;
-/** Questions that wait for an answer of the worker with the rules. */
+/**
+ * Questions that wait for an answer of the worker with the rules.
+ * @type {Map<number, (move: string | null) => void>}
+ */
 const questions = new Map();
 let nextQuestion = 0;
 let playClock = 0;
-/** The last legal move of our own that was found: a promise. */
+/**
+ * The last legal move of our own that was found.
+ * @type {Promise<string | null>}
+ */
 let ownMove = Promise.resolve(null);
 
-/** Asks the worker with the rules for a move; it answers one question after the other. */
-function askRules(question) {
+/**
+ * Asks the worker with the rules for a move; it answers one question after the other.
+ * @param {Worker} rules
+ * @param {RulesQuestion} question
+ * @returns {Promise<string | null>}
+ */
+function askRules(rules, question) {
   const id = (nextQuestion += 1);
   return new Promise((done) => {
     questions.set(id, done);
@@ -143,6 +211,10 @@ function askRules(question) {
   });
 }
 
+/**
+ * @param {string} role
+ * @param {string} ruleset
+ */
 function beginRules(role, ruleset) {
   rules?.terminate();
   rules = worker("gamemaster_rules.js");
@@ -152,40 +224,60 @@ function beginRules(role, ruleset) {
     questions.delete(id);
   });
   const sentences = applied(ruleset)?.slice(1) ?? [];
-  ownMove = askRules({ do: "start", role, rules: sentences.join("\n") });
+  ownMove = askRules(rules, { do: "start", role, rules: sentences.join("\n") });
 }
 
+/**
+ * @param {ManagerMessage} message
+ * @param {string} text
+ */
 function reply(message, text) {
-  const line = `message(${message.number},${at("player").value},${message.sender},${text})`;
+  const line = `message(${message.number},${field("player").value},${message.sender},${text})`;
   localStorage.setItem(message.sender, line);
   note(line);
 }
 
+/** @param {string} text */
 function say(text) {
   at("says").textContent = text;
 }
 
-/** Says what is wrong; where Panza is not reached, a saved page offers the other way. */
+/**
+ * Says what is wrong; where Panza is not reached, a saved page offers the other way.
+ * @param {string} why
+ */
 function complain(why, isReached = true) {
   at("problem").textContent = why;
-  at("bridge").hidden = isReached || !isSaved || hasBridge();
+  at("bridge").hidden = isReached || !isSaved || openBridge() !== null;
 }
 
+/** @param {string} line */
 function note(line) {
   const lines = at("messages").textContent.split("\n").slice(1 - MOST_LINES);
   at("messages").textContent = [...lines, line].join("\n");
 }
 
-/** Adds a row to the list of turns. */
+/**
+ * Adds a row to the list of turns: the last move, our answer, the milliseconds until then, and
+ * whose answer it is.
+ * @param {ManagerMessage} message
+ * @param {string} what
+ * @param {string} last
+ * @param {string} answer
+ * @param {number | null} took
+ * @param {string} from
+ */
 function show(message, what, last, answer, took, from) {
+  const turns = at("turns");
   const row = document.createElement("tr");
   const seconds = took === null ? "" : `${(took / 1000).toFixed(2)} s`;
-  for (const text of [message.number, last, answer, seconds, from]) row.insertCell().textContent = text;
+  for (const text of [String(message.number), last, answer, seconds, from]) row.insertCell().textContent = text;
   row.dataset.what = what;
-  at("turns").append(row);
-  while (at("turns").rows.length > MOST_TURNS) at("turns").deleteRow(0);
+  turns.append(row);
+  while (turns.childElementCount > MOST_TURNS) turns.firstElementChild?.remove();
 }
 
+/** @param {Relay} found */
 function showThoughts(found) {
   const thoughts = at("thoughts");
   thoughts.replaceChildren();
@@ -204,14 +296,20 @@ function showThoughts(found) {
   }
 }
 
+/** @typedef {{ found: Relay, why?: undefined } | { found?: undefined, why: string }} Outcome */
+
 /**
  * Asks Panza until it answers or the time is over: `{ found }`, or `{ why }` where it does not
  * play.
+ * @param {ManagerMessage} message
+ * @param {number} began
+ * @param {number} due
+ * @returns {Promise<Outcome>}
  */
 async function answerOfPanza(message, began, due) {
   for (;;) {
     const waited = Math.round(performance.now() - began);
-    const body = { player: at("player").value, number: message.number, content: message.content, waited };
+    const body = { player: field("player").value, number: message.number, content: message.content, waited };
     try {
       return { found: await ask(body) };
     } catch (error) {
@@ -224,13 +322,24 @@ async function answerOfPanza(message, began, due) {
   }
 }
 
-/** The answer of Panza, or by the end of the clock the reason why there is none. */
+/**
+ * The answer of Panza, or by the end of the clock the reason why there is none.
+ * @param {ManagerMessage} message
+ * @param {number} began
+ * @param {number} clockLength
+ */
 async function answerInTime(message, began, clockLength) {
   const due = began + clockLength - MARGIN;
+  /** @type {Promise<Outcome>} */
   const late = after(Math.max(0, due - performance.now())).then(() => ({ why: "Panza did not answer in time" }));
   return Promise.race([answerOfPanza(message, began, due), late]);
 }
 
+/**
+ * @param {ManagerMessage} message
+ * @param {string[]} parts
+ * @param {number} began
+ */
 async function start(message, [role, ruleset, startClock, newPlayClock], began) {
   playClock = 1000 * Number(newPlayClock);
   at("turns").replaceChildren();
@@ -246,9 +355,14 @@ async function start(message, [role, ruleset, startClock, newPlayClock], began) 
   if (found !== undefined) showThoughts(found);
 }
 
+/**
+ * @param {ManagerMessage} message
+ * @param {string[]} parts
+ * @param {number} began
+ */
 async function play(message, [last], began) {
   say("thinking");
-  if (rules !== null) ownMove = askRules({ do: "play", move: last });
+  if (rules !== null) ownMove = askRules(rules, { do: "play", move: last });
   const ours = ownMove;
   const { found, why } = await answerInTime(message, began, playClock);
   const took = () => performance.now() - began;
@@ -268,7 +382,11 @@ async function play(message, [last], began) {
   say("waiting");
 }
 
-/** Tells Panza of the end of a match, which nobody waits for. */
+/**
+ * Tells Panza of the end of a match, which nobody waits for.
+ * @param {ManagerMessage} message
+ * @param {number} began
+ */
 async function tell(message, began) {
   say("the match is over");
   rules?.terminate();
@@ -278,6 +396,10 @@ async function tell(message, began) {
   if (why !== undefined) complain(why);
 }
 
+/**
+ * @param {string} written
+ * @param {number} began
+ */
 function handle(written, began) {
   const message = toUs(written);
   if (message === null) return;
@@ -290,13 +412,15 @@ function handle(written, began) {
 }
 
 addEventListener("storage", ({ key, newValue, storageArea }) => {
-  if (storageArea === localStorage && key === at("player").value) handle(newValue, performance.now());
+  const isOurs = storageArea === localStorage && key === field("player").value;
+  if (isOurs && newValue !== null) handle(newValue, performance.now());
 });
 
 // The setup.
 
 /** This page as one file, with the player's address. */
 async function saved() {
+  /** @param {string} path */
   const get = async (path) => (await fetch(path)).text();
   const [page, style, script] = await Promise.all(["/gamemaster", "/assets/style.css", "/assets/gamemaster.js"].map(get));
   const workers = await Promise.all(WORKERS.map(async (name) => [name, await get(`/assets/${name}`)]));
@@ -322,7 +446,7 @@ at("options").addEventListener("submit", (event) => event.preventDefault());
 
 /** Whether Panza is there and takes the key. */
 async function look() {
-  const body = { player: at("player").value || "panza", number: 0, content: "ping()", waited: 0 };
+  const body = { player: field("player").value || "panza", number: 0, content: "ping()", waited: 0 };
   try {
     await ask(body);
     complain("");
@@ -339,8 +463,11 @@ at("bridge").addEventListener("click", () => {
   if (bridge === null) complain("the browser has not let this page open a window");
 });
 
-/** As the window of a saved page: passes its questions on, with its key. */
-async function serveBridge() {
+/**
+ * As the window of a saved page, its opener: passes its questions on, with its key.
+ * @param {Window} opener
+ */
+async function serveBridge(opener) {
   document.body.replaceChildren(at("main"));
   at("main").textContent = "Panza answers the page in Gamemaster through this window. Leave it open.";
   const { origins } = await (await fetch("/api/gamemaster")).json();
@@ -350,9 +477,9 @@ async function serveBridge() {
     const body = JSON.stringify(data.body);
     try {
       const answer = await fetch("/gamemaster/message", { method: "POST", headers, body });
-      source.postMessage({ id: data.id, status: answer.status, text: await answer.text() }, origin);
+      opener.postMessage({ id: data.id, status: answer.status, text: await answer.text() }, origin);
     } catch (error) {
-      source.postMessage({ id: data.id, status: 0, text: String(error) }, origin);
+      opener.postMessage({ id: data.id, status: 0, text: String(error) }, origin);
     }
   });
   for (const origin of origins) opener.postMessage({ panza: "bridge" }, origin);
@@ -368,13 +495,14 @@ addEventListener("message", ({ origin, source, data }) => {
 async function setUp() {
   if (isSaved) {
     at("pages").hidden = true;
-    at("key").value = sessionStorage.getItem("panza-key") ?? at("key").value;
-    at("key").addEventListener("change", () => {
+    const key = field("key");
+    key.value = sessionStorage.getItem("panza-key") ?? key.value;
+    key.addEventListener("change", () => {
       // Other pages of Gamemaster see what is in `localStorage`; this is for this tab.
-      sessionStorage.setItem("panza-key", at("key").value.trim());
+      sessionStorage.setItem("panza-key", key.value.trim());
       look();
     });
-    if (at("key").value === "") {
+    if (key.value === "") {
       complain("Give this page the key that Panza's own page shows.");
       return;
     }
@@ -387,5 +515,5 @@ async function setUp() {
   await look();
 }
 
-if (!isSaved && new URLSearchParams(location.search).has("bridge") && opener !== null) serveBridge();
+if (!isSaved && new URLSearchParams(location.search).has("bridge") && opener !== null) serveBridge(opener);
 else setUp();

@@ -14,12 +14,16 @@ const MOST_EFFECTS = 100;
 /** Depth of parentheses and operators in a text. */
 const MOST_NESTING = 500;
 
-/** Operators between two terms with the strength that binds them; `~` stands before one. */
+/** @import { RulesQuestion, Term, Variable } from "./types.d.ts" */
+
+/**
+ * Operators between two terms with the strength that binds them; `~` stands before one.
+ * @type {Record<string, number>}
+ */
 const STRENGTHS = { "::": 1, ":-": 2, ":=": 3, "==>": 4, "|": 5, "&": 6, "!": 8 };
 const NOT_STRENGTH = 7;
 
-// Terms: a name is a string, a variable `{ variable }`, everything else `{ name, parts }`.
-
+/** @param {string} text */
 function tokens(text) {
   const found = text.matchAll(/%[^\n]*|\s+|"[^"]*"|==>|::|:-|:=|_|[*+](?=[^\s])|-(?![\d])|[\w./*+-]+|[^\s]/gu);
   const kept = [];
@@ -27,14 +31,19 @@ function tokens(text) {
   return kept;
 }
 
-/** Reads the sentences of a text; throws at what is none. */
+/**
+ * Reads the sentences of a text; throws at what is none.
+ * @param {string} text
+ */
 function readAll(text) {
   const all = tokens(text);
   let at = 0;
   let unnamed = 0;
+  /** @param {string} token */
   const expect = (token) => {
     if (all[at++] !== token) throw new Error(`expected ${token} before ${all[at] ?? "the end"}`);
   };
+  /** @type {(end: string, depth: number) => Term[]} */
   const list = (end, depth) => {
     const parts = [];
     while (all[at] !== end) {
@@ -44,6 +53,7 @@ function readAll(text) {
     at += 1;
     return parts;
   };
+  /** @type {(depth: number) => Term} */
   const primary = (depth) => {
     const token = all[at++];
     if (token === "~") return { name: "not", parts: [expression(NOT_STRENGTH, depth)] };
@@ -53,7 +63,11 @@ function readAll(text) {
       expect(")");
       return inner;
     }
-    if (token === "[") return list("]", depth).reduceRight((rest, part) => ({ name: "!", parts: [part, rest] }), "nil");
+    if (token === "[") {
+      /** @type {Term} */
+      const nil = "nil";
+      return list("]", depth).reduceRight((rest, part) => ({ name: "!", parts: [part, rest] }), nil);
+    }
     if (token === undefined || !/^[\w./*+"-]/u.test(token)) throw new Error(`found ${token ?? "the end"}`);
     if (all[at] === "(") {
       at += 1;
@@ -61,6 +75,7 @@ function readAll(text) {
     }
     return token[0] !== token[0].toLowerCase() ? { variable: token } : token;
   };
+  /** @type {(least: number, depth: number) => Term} */
   const expression = (least, depth) => {
     if (depth > MOST_NESTING) throw new Error("nested too deeply");
     let left = primary(depth + 1);
@@ -77,25 +92,46 @@ function readAll(text) {
   return sentences;
 }
 
+/**
+ * @param {Term} term
+ * @returns {string}
+ */
 function write(term) {
   if (typeof term === "string") return term === "nil" ? "[]" : term;
   if (term.variable !== undefined) return term.variable;
   return `${term.name}(${term.parts.map(write).join(",")})`;
 }
 
-const nameOf = (term) => (typeof term === "string" ? term : term.name);
-const isVariable = (term) => term.variable !== undefined;
+/**
+ * The name of a term; an empty one of a variable.
+ * @param {Term} term
+ */
+const nameOf = (term) => (typeof term === "string" ? term : (term.name ?? ""));
 
-/** What a term is bound to by now. */
+/**
+ * The parts of a term; a name and a variable have none.
+ * @param {Term} term
+ */
+const partsOf = (term) => (typeof term === "string" ? [] : (term.parts ?? []));
+
+/**
+ * What a term is bound to by now.
+ * @param {Term} term
+ */
 function bound(term) {
   while (typeof term !== "string" && term.variable !== undefined && term.value !== undefined) term = term.value;
   return term;
 }
 
-/** A copy in which all variables are bound ones or new. */
+/**
+ * A copy in which all variables are bound ones or new.
+ * @param {Term} term
+ * @param {Map<string, Variable>} variables
+ * @returns {Term}
+ */
 function copied(term, variables) {
   if (typeof term === "string") return term;
-  if (isVariable(term)) {
+  if (term.variable !== undefined) {
     const kept = variables.get(term.variable) ?? { variable: term.variable, value: undefined };
     variables.set(term.variable, kept);
     return kept;
@@ -103,61 +139,105 @@ function copied(term, variables) {
   return { name: term.name, parts: term.parts.map((part) => copied(part, variables)) };
 }
 
-/** A copy with the values of bound variables. */
+/**
+ * A copy with the values of bound variables.
+ * @param {Term} term
+ * @returns {Term}
+ */
 function settled(term) {
   const known = bound(term);
-  if (typeof known === "string" || isVariable(known)) return known;
+  if (typeof known === "string" || known.variable !== undefined) return known;
   return { name: known.name, parts: known.parts.map(settled) };
 }
 
+/** @param {Term} term */
 function number(term) {
   const known = bound(term);
   return typeof known === "string" && /^-?\d+(\.\d+)?$/u.test(known) ? Number(known) : undefined;
 }
 
-/** Relations on numbers, which hold or not. */
-const COMPARED = { leq: (a, b) => a <= b, less: (a, b) => a < b };
-/** Relations on numbers whose last argument is the result. */
-const COMPUTED = {
-  plus: (values) => values.reduce((sum, value) => sum + value, 0),
-  times: (values) => values.reduce((product, value) => product * value, 1),
-  minus: ([first, ...others]) => others.reduce((rest, value) => rest - value, first),
-  quotient: ([first, ...others]) => others.reduce((rest, value) => rest / value, first),
-  remainder: ([first, second]) => first % second,
-  min: (values) => Math.min(...values),
-  max: (values) => Math.max(...values),
-  abs: ([value]) => Math.abs(value),
-};
+// Maps, since a relation of the rules may have a name that every object has a member of.
+
+/**
+ * Relations on numbers, which hold or not.
+ * @type {Map<string, (a: number, b: number) => boolean>}
+ */
+const COMPARED = new Map([
+  ["leq", (a, b) => a <= b],
+  ["less", (a, b) => a < b],
+]);
+/**
+ * Relations on numbers whose last argument is the result.
+ * @type {Map<string, (values: number[]) => number>}
+ */
+const COMPUTED = new Map([
+  ["plus", (values) => values.reduce((sum, value) => sum + value, 0)],
+  ["times", (values) => values.reduce((product, value) => product * value, 1)],
+  ["minus", ([first, ...others]) => others.reduce((rest, value) => rest - value, first)],
+  ["quotient", ([first, ...others]) => others.reduce((rest, value) => rest / value, first)],
+  ["remainder", ([first, second]) => first % second],
+  ["min", (values) => Math.min(...values)],
+  ["max", (values) => Math.max(...values)],
+  ["abs", ([value]) => Math.abs(value)],
+]);
+
+/** @typedef {{ head: Term, body: Term }} Rule */
+/** @typedef {Rule & { effects: Term }} Operation */
+/** @typedef {Map<string, Term>} Effects */
 
 class Game {
+  /** @param {string} text */
   constructor(text) {
+    /**
+     * By the name of the head.
+     * @type {Map<string, Rule[]>}
+     */
     this.rules = new Map();
+    /** @type {Map<string, Operation[]>} */
     this.operations = new Map();
     for (const sentence of readAll(text)) this.#add(sentence);
+    /**
+     * Variables in the order in which they were bound.
+     * @type {Variable[]}
+     */
     this.trail = [];
+    this.steps = 0;
+    /**
+     * The facts that hold, by name.
+     * @type {Map<string, Term[]>}
+     */
     this.state = new Map();
     this.#reset();
     this.#take(this.#initial());
   }
 
-  /** The first value of `X` for which a goal holds, as text; null where there is none. */
+  /**
+   * The first value of `X` for which a goal holds, as text; null where there is none.
+   * @param {string} goal
+   */
   first(goal) {
     this.#reset();
-    const variables = new Map();
-    const asked = copied(readAll(goal)[0], variables);
+    const value = { variable: "X" };
+    const asked = copied(readAll(goal)[0], new Map([["X", value]]));
+    /** @type {string | null} */
     let answer = null;
     this.#prove(asked, () => {
-      answer = write(settled(variables.get("X")));
+      answer = write(settled(value));
       return true;
     });
     this.#undo(0);
     return answer;
   }
 
-  /** Goes on by a move. */
+  /**
+   * Goes on by a move.
+   * @param {string} move
+   */
   play(move) {
     this.#reset();
+    /** @type {Effects} */
     const added = new Map();
+    /** @type {Set<string>} */
     const deleted = new Set();
     this.#effects(readAll(move)[0], added, deleted, 0);
     const kept = [...this.state.values()].flat().filter((fact) => !deleted.has(write(fact)) && !added.has(write(fact)));
@@ -169,26 +249,28 @@ class Game {
     this.#undo(0);
   }
 
+  /** @param {Term} sentence */
   #add(sentence) {
-    const put = (map, head, rule) => {
-      const name = nameOf(head);
+    /** @type {<Kind extends Rule>(map: Map<string, Kind[]>, rule: Kind) => void} */
+    const put = (map, rule) => {
+      const name = nameOf(rule.head);
       map.set(name, [...(map.get(name) ?? []), rule]);
     };
-    const isOperator = (name) => sentence.name === name && sentence.parts.length === 2;
-    if (isOperator(":-")) {
-      const [head, body] = sentence.parts;
-      put(this.rules, head, { head, body });
-    } else if (isOperator("::")) {
-      const [head, effect] = sentence.parts;
-      const [body, effects] = effect.name === "==>" ? effect.parts : ["true", effect];
-      put(this.operations, head, { head, body, effects });
+    const [head, other] = partsOf(sentence);
+    const operator = partsOf(sentence).length === 2 ? nameOf(sentence) : "";
+    if (operator === ":-") {
+      put(this.rules, { head, body: other });
+    } else if (operator === "::") {
+      const [body, effects] = nameOf(other) === "==>" ? partsOf(other) : ["true", other];
+      put(this.operations, { head, body, effects });
       // A name with operations is a view without facts.
       if (!this.rules.has(nameOf(head))) this.rules.set(nameOf(head), []);
     } else {
-      put(this.rules, sentence, { head: sentence, body: "true" });
+      put(this.rules, { head: sentence, body: "true" });
     }
   }
 
+  /** @param {Iterable<Term>} facts */
   #take(facts) {
     this.state = new Map();
     const seen = new Set();
@@ -196,14 +278,15 @@ class Game {
       const text = write(fact);
       if (seen.has(text)) continue;
       seen.add(text);
-      const name = nameOf(fact);
-      if (!this.state.has(name)) this.state.set(name, []);
-      this.state.get(name).push(fact);
+      const known = this.state.get(nameOf(fact)) ?? [];
+      known.push(fact);
+      this.state.set(nameOf(fact), known);
     }
   }
 
   #initial() {
     const fact = { variable: "X" };
+    /** @type {Term[]} */
     const found = [];
     this.#prove({ name: "init", parts: [fact] }, () => {
       found.push(settled(fact));
@@ -212,6 +295,12 @@ class Game {
     return found;
   }
 
+  /**
+   * @param {Term} action
+   * @param {Effects} added
+   * @param {Set<string>} deleted
+   * @param {number} depth
+   */
   #effects(action, added, deleted, depth) {
     if (depth > MOST_EFFECTS) throw new Error("effects without end");
     const operations = this.operations.get(nameOf(action));
@@ -219,6 +308,7 @@ class Game {
       added.set(write(action), action);
       return;
     }
+    /** @type {Term[]} */
     const found = [];
     for (const { head, body, effects } of operations) {
       const variables = new Map();
@@ -236,28 +326,44 @@ class Game {
     for (const effect of found) this.#effect(effect, added, deleted, depth);
   }
 
+  /**
+   * @param {Term} effect
+   * @param {Effects} added
+   * @param {Set<string>} deleted
+   * @param {number} depth
+   */
   #effect(effect, added, deleted, depth) {
     const name = nameOf(effect);
-    if (name === "&") for (const part of effect.parts) this.#effect(part, added, deleted, depth);
-    else if (name === "not") deleted.add(write(effect.parts[0]));
+    if (name === "&") for (const part of partsOf(effect)) this.#effect(part, added, deleted, depth);
+    else if (name === "not") deleted.add(write(partsOf(effect)[0]));
     else if (effect !== "true") this.#effects(effect, added, deleted, depth + 1);
   }
 
+  /** @param {number} length */
   #undo(length) {
-    while (this.trail.length > length) this.trail.pop().value = undefined;
+    while (this.trail.length > length) {
+      const variable = this.trail.pop();
+      if (variable !== undefined) variable.value = undefined;
+    }
   }
 
+  /**
+   * @param {Term} left
+   * @param {Term} right
+   * @returns {boolean}
+   */
   #unify(left, right) {
     const one = bound(left);
     const other = bound(right);
     if (one === other) return true;
+    /** @type {(variable: Variable, value: Term) => boolean} */
     const bind = (variable, value) => {
       variable.value = value;
       this.trail.push(variable);
       return true;
     };
-    if (typeof one !== "string" && isVariable(one)) return bind(one, other);
-    if (typeof other !== "string" && isVariable(other)) return bind(other, one);
+    if (typeof one !== "string" && one.variable !== undefined) return bind(one, other);
+    if (typeof other !== "string" && other.variable !== undefined) return bind(other, one);
     if (typeof one === "string" || typeof other === "string") return false;
     if (one.name !== other.name || one.parts.length !== other.parts.length) return false;
     return one.parts.every((part, index) => this.#unify(part, other.parts[index]));
@@ -266,13 +372,17 @@ class Game {
   /**
    * Calls `then` for each proof until it returns true; returns whether it did. Bindings are undone
    * where it did not.
+   * @param {Term} goal
+   * @param {() => boolean} then
+   * @returns {boolean}
    */
   #prove(goal, then) {
     if ((this.steps += 1) > MOST_STEPS) throw new Error("too many steps");
     const start = this.trail.length;
     const asked = bound(goal);
     const name = nameOf(asked);
-    const parts = asked.parts ?? [];
+    const parts = partsOf(asked);
+    /** @param {boolean} holds */
     const attempt = (holds) => {
       if (holds && then()) return true;
       this.#undo(start);
@@ -298,14 +408,16 @@ class Game {
       );
       return attempt(differ);
     }
-    if (COMPARED[name] !== undefined && parts.length === 2) {
+    const compare = COMPARED.get(name);
+    if (compare !== undefined && parts.length === 2) {
       const [left, right] = parts.map(number);
-      return attempt(left !== undefined && right !== undefined && COMPARED[name](left, right));
+      return attempt(left !== undefined && right !== undefined && compare(left, right));
     }
-    if (COMPUTED[name] !== undefined && parts.length >= 2) {
+    const compute = COMPUTED.get(name);
+    if (compute !== undefined && parts.length >= 2) {
       const values = parts.slice(0, -1).map(number);
-      if (values.includes(undefined)) return false;
-      return attempt(this.#unify(parts.at(-1), String(COMPUTED[name](values))));
+      if (!values.every((value) => value !== undefined)) return false;
+      return attempt(this.#unify(parts[parts.length - 1], String(compute(values))));
     }
     if (name === "countofall" && parts.length === 3) {
       const found = new Set();
@@ -328,15 +440,24 @@ class Game {
     });
   }
 
+  /**
+   * @param {Term[]} parts
+   * @param {number} index
+   * @param {() => boolean} then
+   * @returns {boolean}
+   */
   #together(parts, index, then) {
     if (index === parts.length) return then();
     return this.#prove(parts[index], () => this.#together(parts, index + 1, then));
   }
 }
 
+/** @type {Game | null} */
 let game = null;
-let own = null;
+/** The role that this page plays. */
+let own = "";
 
+/** @param {RulesQuestion} asked */
 function take(asked) {
   if (asked.do === "start") {
     own = asked.role;

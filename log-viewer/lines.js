@@ -2,9 +2,14 @@
 // the rest waits for more text or for `finish`, which passes it on as a line that may be
 // incomplete. The reader reports unusable lines, which are counted here.
 
+/** @typedef {{ line: number, problem: string }} Fault */
+
 export class Lines {
   /**
-   * `name` is the file's, for notes. `take(line)` reads one line and returns what is wrong with it, or null.
+   * `name` is the file's, for notes. `take(line)` reads one line and returns what is wrong with it,
+   * or null.
+   * @param {string} name
+   * @param {(line: string) => string | null} take
    */
   constructor(name, take) {
     this.name = name;
@@ -12,11 +17,16 @@ export class Lines {
     this.tail = "";
     this.read = 0;
     this.left = 0;
+    /** @type {Fault | null} */
     this.first = null;
+    /** @type {Fault | null} */
     this.cut = null;
   }
 
-  /** The next piece of the text. */
+  /**
+   * The next piece of the text.
+   * @param {string} text
+   */
   push(text) {
     const all = this.tail + text;
     let from = 0;
@@ -34,6 +44,10 @@ export class Lines {
     if (tail !== "") this.line(tail, false);
   }
 
+  /**
+   * @param {string} raw
+   * @param {boolean} isWhole
+   */
   line(raw, isWhole) {
     this.read += 1;
     const line = raw.endsWith("\r") ? raw.slice(0, -1) : raw;
@@ -50,7 +64,7 @@ export class Lines {
   /** Remarks on this file, in sentences. */
   notes() {
     const notes = [];
-    if (this.left > 0) {
+    if (this.first !== null) {
       const what = this.left === 1 ? "is left out" : `and ${this.left - 1} more are left out`;
       notes.push(`${this.name}: line ${this.first.line} ${what}: ${this.first.problem}`);
     }

@@ -1,17 +1,34 @@
 // The page that lists matches: live ones first, then the newest. The first hundred are reloaded
 // every few seconds; further ones are added on request. Only rows that change are updated.
 
-import { ago, count, counted, duration, goal, list, moment, number, object, text } from "./format.js";
+import { ago, count, counted, duration, goal, list, moment, number, text } from "./format.js";
 import { beat, byId, element, fill, setText, table, wordmark } from "./page.js";
 import { outcome } from "./record.js";
 import { askMatches } from "./server.js";
+
+/** @import { Child, MatchEntry, MatchList, PlayerState } from "./types.d.ts" */
 
 const PAGE = 100;
 const POLL_INTERVAL = 3000;
 const HIDDEN_POLL_INTERVAL = 15_000;
 const TYPING = 200;
 
-const state = { matches: [], found: 0, search: "", asked: 0, rows: new Map(), table: null };
+const state = {
+  /** @type {MatchEntry[]} */
+  matches: [],
+  found: 0,
+  search: "",
+  asked: 0,
+  /** What was shown of the player last, as JSON. */
+  player: "",
+  /**
+   * The rows by the folder of the match: what each was made of, and its cell that says when.
+   * @type {Map<string, { row: HTMLTableRowElement, said: string, when: HTMLElement }>}
+   */
+  rows: new Map(),
+  /** @type {HTMLElement | null} */
+  table: null,
+};
 
 async function ask() {
   state.asked += 1;
@@ -19,7 +36,7 @@ async function ask() {
   const { search } = state;
   let answer;
   try {
-    answer = object(await askMatches({ offset: 0, limit: PAGE, search }));
+    answer = await askMatches({ offset: 0, limit: PAGE, search });
   } catch {
     showSilence();
     return;
@@ -40,7 +57,7 @@ async function ask() {
 async function loadMore() {
   const { search } = state;
   try {
-    const answer = object(await askMatches({ offset: state.matches.length, limit: PAGE, search }));
+    const answer = await askMatches({ offset: state.matches.length, limit: PAGE, search });
     if (search !== state.search) return;
     const known = new Set(state.matches.map((match) => match.folder));
     state.matches.push(...summaries(answer).filter((match) => !known.has(match.folder)));
@@ -50,6 +67,7 @@ async function loadMore() {
   }
 }
 
+/** @param {MatchList} answer */
 function summaries(answer) {
   return list(answer.matches).filter((match) => text(match?.folder) !== null);
 }
@@ -59,10 +77,10 @@ function showSilence() {
   byId("player").className = "player silent";
 }
 
+/** @param {MatchList} answer */
 function show(answer) {
   state.found = number(answer.found) ?? state.matches.length;
-  const player = object(answer.player);
-  showPlayer(player);
+  showPlayer(answer.player);
   const total = number(answer.total) ?? state.found;
   setText(
     byId("found"),
@@ -75,6 +93,7 @@ function show(answer) {
   else showMatches();
 }
 
+/** @param {PlayerState} player */
 function showPlayer(player) {
   const name = text(player.name) ?? "Panza";
   const status = text(player.status) ?? "";
@@ -106,6 +125,7 @@ function showPlayer(player) {
   );
 }
 
+/** @param {number} total */
 function showNone(total) {
   state.table = null;
   state.rows.clear();
@@ -132,11 +152,12 @@ function showNone(total) {
 }
 
 function showMatches() {
+  const body = state.table ?? element("tbody");
   if (state.table === null) {
     const names = ["Game", "Role", "Opponents", "Result", "Steps", "Length", "Began"];
-    state.table = element("tbody");
+    state.table = body;
     state.rows.clear();
-    fill(byId("matches"), table({ class: "match-list" }, names, state.table));
+    fill(byId("matches"), table({ class: "match-list" }, names, body));
   }
   const wanted = new Set(state.matches.map((match) => match.folder));
   for (const [folder, { row }] of state.rows) {
@@ -144,15 +165,15 @@ function showMatches() {
     row.remove();
     state.rows.delete(folder);
   }
-  let after = null;
+  let place = body.firstChild;
   for (const match of state.matches) {
     const row = rowOf(match);
-    const place = after === null ? state.table.firstChild : after.nextSibling;
-    if (place !== row) state.table.insertBefore(row, place);
-    after = row;
+    if (place !== row) body.insertBefore(row, place);
+    place = row.nextSibling;
   }
 }
 
+/** @param {MatchEntry} match */
 function rowOf(match) {
   const began = ago(match.started);
   const said = JSON.stringify(match);
@@ -188,40 +209,55 @@ function rowOf(match) {
   return row;
 }
 
-/** The way back to a table that this browser has opened. */
+/**
+ * The way back to a table that this browser has opened.
+ * @param {string} folder
+ */
 function backTo(folder) {
   const table = sessionStorage.getItem(`panza-log-${folder}`);
   return table === null ? null : element("a", { class: "back", href: `/play#${table}` }, "Play on");
 }
 
+/**
+ * @param {string} name
+ * @param {Child} content
+ * @param {string} kind
+ */
 function cell(name, content, kind) {
   return element("td", { class: kind, "data-name": name }, content);
 }
 
-/** Who plays the other roles, or which roles those are. */
+/**
+ * Who plays the other roles, or which roles those are.
+ * @param {MatchEntry} match
+ */
 function opponentsCell(match) {
   const roles = list(match.roles);
   const players = list(match.players);
-  const others = roles.map((role, place) => [role, text(players[place])]).filter(([role]) => role !== match.role);
+  const seats = roles.map((role, place) => ({ role, player: text(players[place]) }));
+  const others = seats.filter(({ role }) => role !== match.role);
   if (others.length === 0) return cell("Opponents", roles.length === 1 ? "alone" : "–", "opponents nobody");
-  return cell("Opponents", others.map(([role, player]) => player ?? role).join(", "), "opponents");
+  return cell("Opponents", others.map(({ role, player }) => player ?? role).join(", "), "opponents");
 }
 
+/** @param {MatchEntry} match */
 function result(match) {
   if (match.live === true) {
     const value = number(match.value);
     return element("span", { class: "badge live" }, value === null ? "playing" : `expects ${goal(Math.round(value))}`);
   }
-  const kind = outcome(object(match.goals), match.role);
+  const kind = outcome(match.goals, match.role);
+  const reached = goal(match.goals?.[match.role]);
   // At a table a person has the other side: say whose result it is.
   const isTable = list(match.players).includes("a person");
   if (kind !== null && isTable) {
-    return element("span", { class: "badge none" }, `Panza ${goal(match.goals[match.role])} ${kind}`);
+    return element("span", { class: "badge none" }, `Panza ${reached} ${kind}`);
   }
-  if (kind !== null) return element("span", { class: `badge ${kind}` }, `${goal(match.goals[match.role])} ${kind}`);
+  if (kind !== null) return element("span", { class: `badge ${kind}` }, `${reached} ${kind}`);
   return element("span", { class: "badge none" }, text(match.how) ?? "broken off");
 }
 
+/** @param {MatchEntry} match */
 function troubles(match) {
   const errors = number(match.errors) ?? 0;
   const damaged = text(match.damaged);
@@ -240,8 +276,9 @@ async function keepAsking() {
 
 function begin() {
   byId("wordmark").replaceWith(wordmark());
-  let typing = null;
-  const search = byId("search");
+  /** @type {number | undefined} */
+  let typing;
+  const search = byId("search", "input");
   const searchNow = () => {
     if (search.value.trim() === state.search) return;
     state.search = search.value.trim();

@@ -6,15 +6,28 @@ import { count, counted } from "./format.js";
 import { LEVELS } from "./messages.js";
 import { element, fill, setText } from "./page.js";
 
+/** @import { Message } from "./types.d.ts" */
+/** @import { Messages } from "./messages.js" */
+
 const SHOWN = 400;
 
 export class LogPanel {
+  /** @param {HTMLElement} place */
   constructor(place) {
+    /** @type {Messages | null} */
     this.messages = null;
     this.most = SHOWN;
+    /**
+     * The levels that are not shown.
+     * @type {Set<string>}
+     */
     this.hidden = new Set();
-    this.counted = { entries: 0, levels: new Map() };
+    this.counted = { entries: 0, levels: /** @type {Map<string, number>} */ (new Map()) };
     this.said = "";
+    /**
+     * By level the element with its number of lines.
+     * @type {Map<string, HTMLElement>}
+     */
     this.boxes = new Map();
     this.filters = element("div", { class: "filters", role: "group", "aria-label": "Levels that are shown" });
     this.search = element("input", { type: "search", placeholder: "Search the log", "aria-label": "Search the log" });
@@ -36,7 +49,10 @@ export class LogPanel {
     this.draw();
   }
 
-  /** Shows messages, which may have become more. */
+  /**
+   * Shows messages, which may have become more.
+   * @param {Messages} messages
+   */
   show(messages) {
     if (messages !== this.messages) {
       this.messages = messages;
@@ -52,27 +68,28 @@ export class LogPanel {
     this.draw();
   }
 
+  /** @param {string} level */
   showFilter(level) {
     const amount = this.counted.levels.get(level);
-    if (amount === undefined && !this.boxes.has(level)) return;
-    if (!this.boxes.has(level)) {
+    const known = this.boxes.get(level);
+    if (known !== undefined) setText(known, count(amount ?? 0));
+    else if (amount !== undefined) {
       const box = element("input", { type: "checkbox", checked: true, value: level });
       box.addEventListener("change", () => {
         if (box.checked) this.hidden.delete(level);
         else this.hidden.add(level);
         this.again();
       });
-      const number = element("span", { class: "count" });
+      const number = element("span", { class: "count" }, count(amount));
       const label = element("label", { class: `level ${level.toLowerCase()}` }, box, level.toLowerCase(), number);
       this.boxes.set(level, number);
       this.filters.append(label);
     }
-    setText(this.boxes.get(level), count(amount ?? 0));
   }
 
   draw() {
     const wanted = this.search.value.trim().toLowerCase();
-    const { entries } = this.messages;
+    const entries = this.messages?.entries ?? [];
     const found = entries.filter(
       ({ level, text }) => !this.hidden.has(level ?? "other") && (wanted === "" || text.toLowerCase().includes(wanted)),
     );
@@ -89,6 +106,7 @@ export class LogPanel {
   }
 }
 
+/** @param {Message} message */
 function line({ time, at, level, text }) {
   return element(
     "li",

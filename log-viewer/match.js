@@ -9,12 +9,14 @@ import { Charts } from "./charts.js";
 import { drawBoards } from "./drawing.js";
 import { ago, bytes, clock, counted, duration, goal, list, moment, number, object, text } from "./format.js";
 import { LogPanel } from "./log_panel.js";
-import { beat, byId, drawn, element, fill, pairs, setText, wordmark } from "./page.js";
+import { around, beat, byId, drawn, element, fill, pairs, setText, wordmark } from "./page.js";
 import { showPlan } from "./plan.js";
 import { MatchRecord, outcome } from "./record.js";
-import { Follower, Refused } from "./server.js";
+import { FILE_NAMES, Follower, Refused } from "./server.js";
 import { FILES, NotALog, isForUs, openFiles, openMessage } from "./stored.js";
 import { TurnList, factTable, playedMoves, rootTable } from "./turns.js";
+
+/** @import { FileName, Goals, MatchEntry, Turn } from "./types.d.ts" */
 
 const POLL_INTERVAL = 1000;
 const HIDDEN_POLL_INTERVAL = 5000;
@@ -29,15 +31,20 @@ const LARGEST_FILE = 400 * 1024 * 1024;
 class MatchPage {
   constructor() {
     this.record = new MatchRecord();
+    /** @type {Partial<MatchEntry>} */
     this.summary = {};
+    /** @type {Follower | null} */
     this.follower = null;
     this.isLive = false;
-    this.step = null;
+    this.step = 0;
     /** Whether the newest turn is shown, whichever it is. */
     this.isNewest = true;
     /** When the charts of a live match are drawn again. */
     this.chartsDue = -Infinity;
-    /** The input of each part of the page; a part is redrawn when its input changes. */
+    /**
+     * The input of each part of the page; a part is redrawn when its input changes.
+     * @type {Map<string, string>}
+     */
     this.made = new Map();
     this.turnList = new TurnList(byId("turns"), (step) => this.choose(step));
     this.charts = new Charts(byId("charts"), (step) => this.choose(step));
@@ -50,21 +57,25 @@ class MatchPage {
     byId("previous").addEventListener("click", () => this.move(-1));
     byId("next").addEventListener("click", () => this.move(1));
     byId("last").addEventListener("click", () => this.goTo(Infinity));
-    byId("slider").addEventListener("input", (event) => this.goTo(Number(event.target.value)));
+    const slider = byId("slider", "input");
+    slider.addEventListener("input", () => this.goTo(Number(slider.value)));
     byId("whole").addEventListener("click", () => this.setScope(false));
     byId("alone").addEventListener("click", () => this.setScope(true));
     document.addEventListener("keydown", (event) => this.key(event));
     window.addEventListener("hashchange", () => this.readAddress());
   }
 
+  /** @param {KeyboardEvent} event */
   key(event) {
-    if (event.altKey || event.ctrlKey || event.metaKey || event.target.closest("input, select, textarea, pre")) return;
-    const act = {
+    if (event.altKey || event.ctrlKey || event.metaKey || around(event, "input, select, textarea, pre")) return;
+    /** @type {Record<string, (() => void) | undefined>} */
+    const acts = {
       ArrowLeft: () => this.move(-1),
       ArrowRight: () => this.move(1),
       Home: () => this.goTo(0),
       End: () => this.goTo(Infinity),
-    }[event.key];
+    };
+    const act = acts[event.key];
     if (act === undefined) return;
     event.preventDefault();
     act();
@@ -93,17 +104,22 @@ class MatchPage {
     return this.turns[this.place] ?? null;
   }
 
+  /** @param {number} by */
   move(by) {
     this.goTo(this.place + by);
   }
 
+  /** @param {number} place */
   goTo(place) {
     const within = Math.max(0, Math.min(this.turns.length - 1, place));
     const turn = this.turns[within];
     if (turn !== undefined) this.choose(turn.step);
   }
 
-  /** A person chooses a turn. On the newest turn of a live match they stay on the newest. */
+  /**
+   * A person chooses a turn. On the newest turn of a live match they stay on the newest.
+   * @param {number} step
+   */
   choose(step) {
     this.step = step;
     this.isNewest = this.isLive && step === this.turns.at(-1)?.step;
@@ -112,13 +128,17 @@ class MatchPage {
     this.showTurn();
   }
 
+  /** @param {boolean} isAlone */
   setScope(isAlone) {
     byId("whole").setAttribute("aria-pressed", String(!isAlone));
     byId("alone").setAttribute("aria-pressed", String(isAlone));
     this.charts.setScope(isAlone ? this.turn : null);
   }
 
-  /** Another record takes the place of the one shown. */
+  /**
+   * Another record takes the place of the one shown.
+   * @param {MatchRecord} record
+   */
   open(record) {
     this.record = record;
     this.isNewest = true;
@@ -142,7 +162,11 @@ class MatchPage {
     this.logPanel.show(this.record.messages);
   }
 
-  /** Whether a part of the page is to be made of something else than before. */
+  /**
+   * Whether a part of the page is to be made of something else than before.
+   * @param {string} part
+   * @param {unknown[]} from
+   */
   isNew(part, ...from) {
     const said = JSON.stringify(from);
     if (this.made.get(part) === said) return false;
@@ -195,6 +219,7 @@ class MatchPage {
     const title = game ?? (matchId === "" ? "A match" : matchId);
     document.title = `${title} · Panza`;
     const seconds = number(summary.seconds) ?? (record.seconds > 0 ? record.seconds : null);
+    /** @type {[name: string, value: string | null | undefined, hint?: string][]} */
     const facts = [
       ["Match", matchId],
       ["Began", record.started === null && !summary.started ? null : moment(record.started ?? summary.started), began],
@@ -208,7 +233,8 @@ class MatchPage {
       ["Machine", record.machines.findLast(({ isFallback }) => !isFallback)?.kind ?? record.machines.at(-1)?.kind],
       ["Host", text(record.start.host) ?? text(summary.host)],
       ["Version", [text(record.start.version), text(record.start.commit)?.slice(0, 12)].filter(Boolean).join(" · ")],
-    ].filter(([, value]) => value);
+    ];
+    const known = facts.filter(([, value]) => value);
     fill(
       byId("head"),
       element(
@@ -216,15 +242,17 @@ class MatchPage {
         { class: "title-line" },
         element("h1", null, title),
         this.resultBadge(goals),
-        this.follower !== null && this.downloads(),
+        this.follower !== null && this.downloads(this.follower),
       ),
       element("div", { class: "roles" }, this.roleChips(goals)),
-      pairs(facts, "match-facts"),
+      pairs(known, "match-facts"),
     );
   }
 
+  /** @param {Goals | null} goals */
   resultBadge(goals) {
     const { record } = this;
+    const role = record.role ?? text(this.summary.role);
     if (this.isLive)
       return element(
         "span",
@@ -233,14 +261,15 @@ class MatchPage {
         "live",
       );
     const how = record.end?.how ?? text(this.summary.how);
-    const result = outcome(goals, record.role ?? text(this.summary.role));
+    const result = outcome(goals, role);
     if (result !== null) {
-      const own = goals[record.role ?? this.summary.role];
+      const own = goals?.[role ?? ""];
       return element("span", { class: `badge ${result}` }, `${result} ${goal(own)}`);
     }
     return element("span", { class: "badge none" }, how === null || how === "stopped" ? "no result" : how);
   }
 
+  /** @param {Goals | null} goals */
   roleChips(goals) {
     const roles = this.record.roles.length > 0 ? this.record.roles : list(this.summary.roles);
     const players = this.record.players.length > 0 ? this.record.players : list(this.summary.players);
@@ -252,27 +281,25 @@ class MatchPage {
         element("b", null, role),
         players[place] ? element("span", null, players[place]) : null,
         role === own && element("small", null, "us"),
-        number(object(goals)[role]) !== null && element("span", { class: "goal" }, goal(goals[role])),
+        number(goals?.[role]) !== null && element("span", { class: "goal" }, goal(goals?.[role])),
       ),
     );
   }
 
-  downloads() {
-    const sizes = object(this.summary.files);
-    const names = { bundle: "Download all", events: "events.jsonl", series: "series.csv", log: "match.log" };
+  /** @param {Follower} follower */
+  downloads(follower) {
+    const { folder, files } = this.summary;
+    const whole = { href: follower.download("bundle"), class: "button", download: `${folder ?? "match"}.json` };
     return element(
       "p",
       { class: "downloads" },
-      Object.entries(names).map(([file, name]) =>
+      element("a", whole, "Download all"),
+      FILE_NAMES.map((file) =>
         element(
           "a",
-          {
-            href: this.follower.download(file),
-            class: file === "bundle" ? "button" : "plain",
-            download: file === "bundle" ? `${this.summary.folder ?? "match"}.json` : false,
-          },
-          name,
-          number(sizes[file]) !== null && element("small", null, bytes(sizes[file])),
+          { href: follower.download(file), class: "plain" },
+          FILES[file],
+          number(files?.[file]) !== null && element("small", null, bytes(files?.[file])),
         ),
       ),
     );
@@ -318,16 +345,19 @@ class MatchPage {
     const { turn, turns, place } = this;
     byId("turn-section").hidden = turn === null;
     if (turn === null) return;
-    const last = turns.at(-1);
+    const last = turns[turns.length - 1];
     setText(byId("turn-name"), `Turn ${turn.step} of ${last.step}`);
-    const slider = byId("slider");
+    const slider = byId("slider", "input");
     slider.max = String(turns.length - 1);
     slider.value = String(place);
     slider.setAttribute("aria-valuetext", `Turn ${turn.step} of ${last.step}`);
-    byId("first").disabled = byId("previous").disabled = place <= 0;
-    byId("last").disabled = byId("next").disabled = place >= turns.length - 1;
-    byId("study").hidden = this.follower === null;
-    if (this.follower !== null) byId("study").href = `/study?${new URLSearchParams({ match: this.follower.folder, turn: turn.step })}`;
+    byId("first", "button").disabled = byId("previous", "button").disabled = place <= 0;
+    byId("last", "button").disabled = byId("next", "button").disabled = place >= turns.length - 1;
+    const study = byId("study", "a");
+    study.hidden = this.follower === null;
+    if (this.follower !== null) {
+      study.href = `/study?${new URLSearchParams({ match: this.follower.folder, turn: String(turn.step) })}`;
+    }
     this.showStrip();
     this.showPosition(turn);
     this.showConsidered(turn);
@@ -339,18 +369,22 @@ class MatchPage {
 
   /** The value of our answers along the slider. */
   showStrip() {
-    const points = this.turns.map((turn, place) => [place, turn.answer?.value]).filter(([, value]) => value != null);
+    const points = this.turns.flatMap(({ answer }, place) =>
+      answer?.value == null ? [] : [{ place, value: answer.value }],
+    );
     const strip = byId("strip");
     if (!this.isNew("strip", this.turns.length, points)) return;
     strip.setAttribute("viewBox", `0 0 ${Math.max(1, this.turns.length - 1)} 100`);
-    const line = points.map(([place, value]) => `${place},${100 - value}`).join(" ");
+    const line = points.map(({ place, value }) => `${place},${100 - value}`).join(" ");
     fill(
       strip,
-      points.length > 1 && drawn("polygon", { points: `${points[0][0]},100 ${line} ${points.at(-1)[0]},100` }),
+      points.length > 1 &&
+        drawn("polygon", { points: `${points[0].place},100 ${line} ${points[points.length - 1].place},100` }),
       points.length > 1 && drawn("polyline", { points: line, "vector-effect": "non-scaling-stroke" }),
     );
   }
 
+  /** @param {Turn} turn */
   showPosition(turn) {
     const { record } = this;
     const earlier = record.before(turn);
@@ -361,7 +395,7 @@ class MatchPage {
       return;
     }
     const laid = layOut(turn.facts, record.shapes);
-    const before = earlier === null ? null : layOut(earlier.facts, record.shapes);
+    const before = earlier === null ? null : layOut(list(earlier.facts), record.shapes);
     const boards = drawBoards(laid, before);
     const title = turn.isTerminal ? "Final position" : "Position";
     const hasFacts = laid.rest.length > 0 || (before?.rest.length ?? 0) > 0;
@@ -391,6 +425,7 @@ class MatchPage {
     );
   }
 
+  /** @param {Turn} turn */
   showConsidered(turn) {
     const { answer } = turn;
     const moves = this.record.rootOf(turn);
@@ -430,7 +465,11 @@ class MatchPage {
   }
 }
 
-/** Follows a match of the player's as long as it goes on. */
+/**
+ * Follows a match of the player's as long as it goes on.
+ * @param {MatchPage} page
+ * @param {string} folder
+ */
 async function follow(page, folder) {
   const follower = new Follower(folder);
   page.follower = follower;
@@ -466,14 +505,20 @@ async function follow(page, folder) {
   }
   page.record.finish();
   for (const file of follower.leftOver(page.summary.files)) {
-    const over = counted(page.summary.files[file] - follower.taken[file], "byte");
+    const over = counted((page.summary.files?.[file] ?? 0) - follower.taken[file], "byte");
     page.record.remarks.push(`${FILES[file]}: its end, ${over}, is no whole line and is left out`);
   }
   if (isShown) page.show();
   else page.open(page.record);
 }
 
-/** The changes of a match: its summary if due, and the files that have grown; or the error. */
+/**
+ * The changes of a match: its summary if due, and the files that have grown; or the error.
+ * @param {Follower} follower
+ * @param {MatchRecord} record
+ * @param {{ isDue: boolean, isLast: boolean }} when
+ * @returns {Promise<{ summary: Partial<MatchEntry>, grown: FileName[], problem: unknown }>}
+ */
 async function fetchUpdates(follower, record, { isDue, isLast }) {
   try {
     const [summary, grown] = await Promise.all([isDue ? follower.summary() : null, follower.take(record, isLast)]);
@@ -481,7 +526,7 @@ async function fetchUpdates(follower, record, { isDue, isLast }) {
       follower.hasAsked = true;
       record.drawBy(await follower.shapes());
     }
-    return { summary: object(summary), grown, problem: null };
+    return { summary: summary ?? {}, grown, problem: null };
   } catch (problem) {
     return { summary: {}, grown: [], problem };
   }
@@ -496,7 +541,11 @@ function showUnknown() {
   );
 }
 
-/** Waits, or until the page comes into sight again. */
+/**
+ * Waits, or until the page comes into sight again.
+ * @param {number} milliseconds
+ * @returns {Promise<void>}
+ */
 function pauseFor(milliseconds) {
   return new Promise((done) => {
     const timer = setTimeout(finish, milliseconds);
@@ -512,16 +561,21 @@ function pauseFor(milliseconds) {
   });
 }
 
+/** @param {string} words */
 function say(words) {
   setText(byId("status"), words);
 }
 
-/** The page that opens what was stored. */
+/**
+ * The page that opens what was stored.
+ * @param {MatchPage} page
+ */
 function openStored(page) {
   const problem = byId("opener-problem");
   byId("opener").hidden = false;
   page.charts.load();
   let nOpened = 0;
+  /** @param {() => Promise<MatchRecord>} open */
   const tryTo = async (open) => {
     nOpened += 1;
     const place = nOpened;
@@ -539,12 +593,14 @@ function openStored(page) {
       setText(problem, `This cannot be shown: ${error.message}`);
     }
   };
-  const openChosen = (files) => {
+  /** @param {FileList | null | undefined} chosen */
+  const openChosen = (chosen) => {
+    const files = [...(chosen ?? [])];
     if (files.length > 0) tryTo(() => readFiles(files));
   };
-  const input = byId("files");
+  const input = byId("files", "input");
   input.addEventListener("change", () => {
-    openChosen([...input.files]);
+    openChosen(input.files);
     input.value = "";
   });
   document.addEventListener("dragover", (event) => {
@@ -555,7 +611,7 @@ function openStored(page) {
   document.addEventListener("drop", (event) => {
     event.preventDefault();
     document.body.classList.remove("dropping");
-    openChosen([...event.dataTransfer.files]);
+    openChosen(event.dataTransfer?.files);
   });
   window.addEventListener("message", (event) => {
     // The server says which pages may show this one in a frame; no other page may choose a log.
@@ -568,6 +624,7 @@ function openStored(page) {
   });
 }
 
+/** @param {File[]} files */
 async function readFiles(files) {
   const large = files.find((file) => file.size > LARGEST_FILE);
   if (large !== undefined) throw new NotALog(`${large.name} is larger than ${bytes(LARGEST_FILE)}`);

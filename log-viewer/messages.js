@@ -4,17 +4,23 @@
 
 import { Lines } from "./lines.js";
 
+/** @import { Message } from "./types.d.ts" */
+
 export const LEVELS = ["ERROR", "WARN", "INFO", "DEBUG", "TRACE"];
 
 const FORM = /^(\d{4}-\d\d-\d\dT[\d:.]+Z)\s+(\d+(?:\.\d+)?)\s+(ERROR|WARN|INFO|DEBUG|TRACE) (.*)$/;
 
 export class Messages {
   constructor() {
-    /** `{ at, level, text }`, in the order of the file; `at` in seconds, or null. */
+    /**
+     * In the order of the file.
+     * @type {Message[]}
+     */
     this.entries = [];
     this.lines = new Lines("match.log", (line) => this.take(line));
   }
 
+  /** @param {string} line */
   take(line) {
     if (line === "") return null;
     const found = FORM.exec(line);

@@ -1,26 +1,45 @@
 // Creates elements of a page. Texts of logs and servers reach the page through here, as text or as
 // attribute values and never as markup, since names of players and matches are untrusted.
 
+/** @import { Attributes, Child } from "./types.d.ts" */
+
 const SVG = "http://www.w3.org/2000/svg";
 
 /**
- * An element with attributes and children. An attribute that is null, undefined or false is left out; `on` holds
- * listeners by the name of their event. Children are nodes, texts, lists of them, or null.
+ * An element with attributes and children. An attribute that is null, undefined or false is left
+ * out; `on` holds listeners by the name of their event. Children are nodes, texts, lists of them,
+ * or null.
+ * @template {keyof HTMLElementTagNameMap} Tag
+ * @param {Tag} name
+ * @param {Attributes | null} [attributes]
+ * @param {Child[]} children
  */
 export function element(name, attributes, ...children) {
   return filled(document.createElement(name), attributes, children);
 }
 
-/** The same for a drawing. */
+/**
+ * The same for a drawing.
+ * @template {keyof SVGElementTagNameMap} Tag
+ * @param {Tag} name
+ * @param {Attributes | null} [attributes]
+ * @param {Child[]} children
+ */
 export function drawn(name, attributes, ...children) {
   return filled(document.createElementNS(SVG, name), attributes, children);
 }
 
+/**
+ * @template {Element} Kind
+ * @param {Kind} node
+ * @param {Attributes | null | undefined} attributes
+ * @param {Child[]} children
+ */
 function filled(node, attributes, children) {
-  for (const [name, value] of Object.entries(attributes ?? {})) {
-    if (name === "on") {
-      for (const [event, listener] of Object.entries(value)) node.addEventListener(event, listener);
-    } else if (value !== null && value !== undefined && value !== false) {
+  const { on, ...others } = attributes ?? {};
+  for (const [event, listener] of Object.entries(on ?? {})) node.addEventListener(event, listener);
+  for (const [name, value] of Object.entries(others)) {
+    if (value !== null && value !== undefined && value !== false) {
       node.setAttribute(name, value === true ? "" : String(value));
     }
   }
@@ -28,6 +47,10 @@ function filled(node, attributes, children) {
   return node;
 }
 
+/**
+ * @param {Element} node
+ * @param {Child[]} children
+ */
 function append(node, children) {
   for (const child of children) {
     if (Array.isArray(child)) append(node, child);
@@ -37,20 +60,34 @@ function append(node, children) {
   }
 }
 
-/** A table with named columns and a body of rows. */
+/**
+ * A table with named columns and a body of rows.
+ * @param {Attributes | null} attributes
+ * @param {string[]} names
+ * @param {Child} body
+ */
 export function table(attributes, names, body) {
   const heads = names.map((name) => element("th", { scope: "col" }, name));
   return element("table", attributes, element("thead", null, element("tr", null, heads)), body);
 }
 
-/** Names with their values, each `[name, value, hint]`. */
+/**
+ * Names with their values, each `[name, value, hint]`.
+ * @param {[name: Child, value: Child, hint?: string][]} entries
+ */
 export function pairs(entries, kind = "pairs") {
+  /** @param {[name: Child, value: Child, hint?: string]} entry */
   const pair = ([name, value, hint]) =>
     element("div", { title: hint }, element("dt", null, name), element("dd", null, value));
   return element("dl", { class: kind }, entries.map(pair));
 }
 
-/** Puts other children into an element. */
+/**
+ * Puts other children into an element.
+ * @template {Element} Kind
+ * @param {Kind} node
+ * @param {Child[]} children
+ */
 export function fill(node, ...children) {
   node.replaceChildren();
   append(node, children);
@@ -60,22 +97,59 @@ export function fill(node, ...children) {
 /**
  * The same for a node with buttons: the focus stays on the button with the same number, or on the
  * last.
+ * @param {Element} node
+ * @param {Child[]} children
  */
 export function refill(node, ...children) {
-  const before = [...node.querySelectorAll("button")].indexOf(document.activeElement);
+  const before = [...node.querySelectorAll("button")].findIndex((button) => button === document.activeElement);
   fill(node, ...children);
   const buttons = node.querySelectorAll("button");
   if (before >= 0) buttons[Math.min(before, buttons.length - 1)]?.focus({ preventScroll: true });
 }
 
-/** Sets a text only where it differs, so that what a person has selected stays selected. */
+/**
+ * Sets a text only where it differs, so that what a person has selected stays selected.
+ * @param {Node} node
+ * @param {string} text
+ */
 export function setText(node, text) {
   if (node.textContent !== text) node.textContent = text;
 }
 
-/** The element with an id, which the page is sure to have. */
-export function byId(id) {
-  return document.getElementById(id);
+/**
+ * The element with an id, which the page is sure to have. Its `tag` is named where something is
+ * asked of it that not every element has.
+ * @template {keyof HTMLElementTagNameMap} Tag
+ * @overload
+ * @param {string} id
+ * @param {Tag} tag
+ * @returns {HTMLElementTagNameMap[Tag]}
+ */
+/**
+ * @overload
+ * @param {string} id
+ * @returns {HTMLElement}
+ */
+/**
+ * @param {string} id
+ * @param {string} [tag]
+ */
+export function byId(id, tag) {
+  const found = document.getElementById(id);
+  if (found === null || found.localName !== (tag ?? found.localName)) {
+    throw new Error(`the page has no ${tag ?? "element"} with the id ${id}`);
+  }
+  return found;
+}
+
+/**
+ * The element that a selector names at or around the place of an event, or null.
+ * @param {Event} event
+ * @param {string} selector
+ * @returns {(Element & HTMLOrSVGElement) | null}
+ */
+export function around({ target }, selector) {
+  return target instanceof Element ? target.closest(selector) : null;
 }
 
 /**
@@ -83,21 +157,26 @@ export function byId(id) {
  * names a table.
  */
 export function skipInPlace() {
-  const link = document.querySelector(".skip");
-  link.addEventListener("click", (event) => {
+  /** @type {HTMLAnchorElement | null} */
+  const link = document.querySelector("a.skip");
+  link?.addEventListener("click", (event) => {
     event.preventDefault();
-    document.querySelector(link.getAttribute("href")).focus();
+    byId(link.hash.slice(1)).focus();
   });
 }
 
 /**
  * Keeps the focus among `buttons` where the one that has it, `focused`, is disabled or hidden now:
  * the nearest one that can be pressed gets it.
+ * @param {HTMLButtonElement[]} buttons
+ * @param {Element | null} focused
  */
 export function keepFocus(buttons, focused) {
-  const at = buttons.indexOf(focused);
+  const at = buttons.findIndex((button) => button === focused);
+  /** @param {HTMLButtonElement} button */
   const canHave = (button) => !button.disabled && !button.hidden;
-  if (at < 0 || canHave(focused)) return;
+  if (at < 0 || canHave(buttons[at])) return;
+  /** @param {HTMLButtonElement} button */
   const distance = (button) => Math.abs(buttons.indexOf(button) - at);
   const others = buttons.filter(canHave).sort((one, other) => distance(one) - distance(other));
   others[0]?.focus();

@@ -6,6 +6,9 @@
 
 import { drawn } from "./page.js";
 
+/** @import { Content, Look } from "./types.d.ts" */
+
+/** @type {Record<string, { fill: string, edge: string, ink: string }>} */
 const SIDES = {
   white: { fill: "#fdfdf8", edge: "#4f5864", ink: "#1c2026" },
   black: { fill: "#22262d", edge: "#9aa4b0", ink: "#ffffff" },
@@ -21,8 +24,10 @@ const SIDES = {
   cyan: { fill: "#1794a8", edge: "#0a4f5b", ink: "#ffffff" },
 };
 
+/** @type {Record<string, string>} */
 const OTHER_WORDS = { gray: "grey", violet: "purple", teal: "cyan", gold: "yellow", silver: "grey", magenta: "pink" };
 
+/** @type {Record<string, string>} */
 const LETTERS = { w: "white", b: "black", r: "red", g: "green", y: "yellow" };
 
 /** Words that say no more than that something lies there. */
@@ -44,6 +49,7 @@ const TILES = [
 
 const NUMBER_TILE = { fill: "#e9dcc0", edge: "#8d7a4f", ink: "#2c230c" };
 
+/** @type {Record<string, string>} */
 const SILHOUETTES = {
   pawn: "M50 18a14 14 0 0 1 9 24.7c5 5 7 14 8 22.3h4a4 4 0 0 1 4 4V80H25V69a4 4 0 0 1 4-4h4c1-8.3 3-17.3 8-22.3A14 14 0 0 1 50 18z",
   rook: "M27 20h10v8h8v-8h10v8h8v-8h10v18l-8 7v21l8 6v8H27v-8l8-6V45l-8-7z",
@@ -54,8 +60,10 @@ const SILHOUETTES = {
   king: "M46 10h8v7h7v8h-7v8c14-1 25 5 25 16 0 8-6 14-12 19v12H33V68c-6-5-12-11-12-19 0-11 11-17 25-16v-8h-7v-8h7z",
 };
 
+/** @type {Record<string, string>} */
 const SILHOUETTE_LETTERS = { p: "pawn", r: "rook", n: "knight", b: "bishop", q: "queen", k: "king" };
 
+/** @type {Record<string, string>} */
 const OTHER_SHAPES = {
   x: "cross",
   cross: "cross",
@@ -69,11 +77,15 @@ const OTHER_SHAPES = {
 /** What a square is made of; it fills the square, under whatever lies there. */
 const GROUNDS = new Set(["wall", "floor", "goal"]);
 
+/** @type {Record<string, string>} */
 const THINGS = { box: "crate", crate: "crate", player: "person", keeper: "person", at: "person" };
 
 const INK = { fill: "#2b2f36", edge: "#12161b", ink: "#ffffff" };
 
-/** Marks that say no more than that something is so. */
+/**
+ * Marks that say no more than that something is so.
+ * @type {Record<string, Look>}
+ */
 const MARKS = {
   painted: { form: "tile", label: "", ...INK },
   marked: { form: "tile", label: "", ...INK },
@@ -82,7 +94,10 @@ const MARKS = {
   visited: { form: "disc", label: "", ...SIDES.grey },
 };
 
-/** The words of a name, in small letters: `whiteKing2` as white, king, 2. */
+/**
+ * The words of a name, in small letters: `whiteKing2` as white, king, 2.
+ * @param {string} name
+ */
 function wordsOf(name) {
   return name
     .replace(/([a-z])([A-Z0-9])/g, "$1 $2")
@@ -92,8 +107,10 @@ function wordsOf(name) {
 }
 
 /**
- * How a content looks: `{ form, label, fill, edge, ink }`, the form being a silhouette's name, `disc` or `tile`, or one of
- * those that have no colours: `cross`, `ring`, `crate`, `person`, `wall`, `floor`, `goal`.
+ * How a content looks, the form being a silhouette's name, `disc` or `tile`, or one of those that
+ * have no colours: `cross`, `ring`, `crate`, `person`, `wall`, `floor`, `goal`.
+ * @param {Pick<Content, "text" | "label" | "rank">} content
+ * @returns {Look}
  */
 export function look(content) {
   const words = wordsOf(content.text);
@@ -121,27 +138,40 @@ export function look(content) {
   return { form: "tile", label, fill, edge: "#00000055", ink: "#ffffff" };
 }
 
-/** The colour that a word names, for sides and grounds; grey for one that names none. */
+/**
+ * The colour that a word names, for sides and grounds; grey for one that names none.
+ * @param {string} word
+ */
 export function sideColour(word) {
-  return SIDES[sideOf(String(word).toLowerCase()) ?? "grey"].fill;
+  return SIDES[sideOf(word.toLowerCase()) ?? "grey"].fill;
 }
 
+/** @param {string} word */
 function sideOf(word) {
   if (Object.hasOwn(OTHER_WORDS, word)) return OTHER_WORDS[word];
   return Object.hasOwn(SIDES, word) ? word : null;
 }
 
-/** Whether a look is that of what a square is made of. */
+/**
+ * Whether a look is that of what a square is made of.
+ * @param {Look} look
+ */
 export function isGround({ form }) {
   return GROUNDS.has(form);
 }
 
-/** Whether a look is that of a chess piece. */
+/**
+ * Whether a look is that of a chess piece.
+ * @param {Look} look
+ */
 export function isSilhouette({ form }) {
   return Object.hasOwn(SILHOUETTES, form);
 }
 
-/** A piece drawn into a square of a hundred units. */
+/**
+ * A piece drawn into a square of a hundred units.
+ * @param {Look} look
+ */
 export function drawPiece({ form, label, fill, edge, ink }) {
   switch (form) {
     case "cross":
@@ -219,7 +249,12 @@ export function drawPiece({ form, label, fill, edge, ink }) {
   }
 }
 
-/** A label in the middle, as large as `width` allows. */
+/**
+ * A label in the middle, as large as `width` allows.
+ * @param {string} label
+ * @param {string | undefined} ink
+ * @param {number} width
+ */
 function letters(label, ink, width) {
   if (label === "") return null;
   const shown = label.length > 7 ? `${label.slice(0, 6)}…` : label;

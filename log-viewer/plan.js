@@ -5,18 +5,26 @@ import { spoken } from "./expressions.js";
 import { count, counted, goal } from "./format.js";
 import { element, fill, pairs } from "./page.js";
 
-/** Shows in `place` what the planner had found by a turn of this step; null hides it. */
+/** @import { Plan } from "./types.d.ts" */
+
+/**
+ * Shows in `place` what the planner had found by a turn of this step; null hides it.
+ * @param {HTMLElement} place
+ * @param {Plan | null} plan
+ * @param {number} step
+ */
 export function showPlan(place, plan, step) {
   place.hidden = plan === null;
   if (plan === null) return;
   const at = step - plan.step;
   const left = Math.max(0, plan.length - at);
+  /** @type {[name: string, value: string][]} */
   const facts = [
-    plan.solver !== null && ["Solver", plan.solver],
     ["Goal", goalText(plan)],
     ["States made", count(plan.states)],
-    plan.length > 0 && ["Moves left", count(left)],
-  ].filter(Boolean);
+  ];
+  if (plan.solver !== null) facts.unshift(["Solver", plan.solver]);
+  if (plan.length > 0) facts.push(["Moves left", count(left)]);
   const moves = plan.moves.map((move, index) => moveItem(move, plan.step + index, index - at));
   const more = plan.length - moves.length;
   const list = element("ol", { class: "plan-moves" }, moves);
@@ -27,10 +35,13 @@ export function showPlan(place, plan, step) {
     moves.length > 0 && list,
     more > 0 && element("p", { class: "quiet" }, `and ${counted(more, "more move")}`),
   );
-  bringIntoSight(list, list.children[at]);
+  bringIntoSight(list, moves[at]);
 }
 
-/** "50 of at most 100", "100 of at most 100, proven best". */
+/**
+ * "50 of at most 100", "100 of at most 100, proven best".
+ * @param {Plan} plan
+ */
 function goalText(plan) {
   const most = plan.bound === null ? "" : `at most ${goal(plan.bound)}`;
   if (plan.goal === null) return ["none yet", most].filter(Boolean).join(", ");
@@ -38,7 +49,13 @@ function goalText(plan) {
   return plan.isBest ? `${reached}, proven best` : reached;
 }
 
-/** A move of the plan and its turn; `place` is negative for a move before the turn shown, and 0 for its own. */
+/**
+ * A move of the plan and its turn; `place` is negative for a move before the turn shown, and 0 for
+ * its own.
+ * @param {string} move
+ * @param {number} turn
+ * @param {number} place
+ */
 function moveItem(move, turn, place) {
   return element(
     "li",
@@ -49,7 +66,11 @@ function moveItem(move, turn, place) {
   );
 }
 
-/** Scrolls the list, and nothing around it, to an item. */
+/**
+ * Scrolls the list, and nothing around it, to an item.
+ * @param {HTMLElement} list
+ * @param {HTMLElement | undefined} item
+ */
 function bringIntoSight(list, item) {
   if (item === undefined) return;
   const top = item.offsetTop - list.offsetTop;

@@ -7,66 +7,105 @@ import { BoardPanel, spokenJoint, turnedRound } from "./board_panel.js";
 import { cellName, readChoices } from "./choices.js";
 import { offerGames, ownRules } from "./choose_game.js";
 import { spoken } from "./expressions.js";
-import { count, counted, goal, list } from "./format.js";
+import { count, counted, goal, list, messageOf } from "./format.js";
 import { byId, element, fill, keepFocus, setText, skipInPlace, wordmark } from "./page.js";
 import { Refused, askTable, askTurn, openTable, tellTable } from "./server.js";
 
+/** @import { Child, Found, Laid, Order, Setting, Shape, TableView } from "./types.d.ts" */
+
 const RETRY = 1000;
 /** The buttons of the controls, in their order. */
-const CONTROLS = ["undo", "hint", "switch", "resign", "again"];
+const controls = () => ["undo", "hint", "switch", "resign", "again"].map((id) => byId(id, "button"));
 
 class TablePage {
+  /** @param {string} table */
   constructor(table) {
     this.table = table;
-    this.view = null;
+    /**
+     * What the table has shown last; null before it has shown anything.
+     * @type {TableView | null}
+     */
+    this.seen = null;
     this.panel = new BoardPanel({ board: byId("board"), which: byId("which"), play: (text) => this.play(text) });
+    /** @type {Shape[]} */
+    this.shapes = [];
+    /**
+     * The position that the game is at, and the one before it.
+     * @type {Laid}
+     */
+    this.shown = layOut([], []);
+    /** @type {Laid | null} */
     this.before = null;
     this.turnShown = -1;
-    /** The earlier turn that is looked at, or null. */
+    /**
+     * The earlier turn that is looked at, or null.
+     * @type {number | null}
+     */
     this.lookedAt = null;
-    /** Whether the board is turned round, so that the person's side is at the bottom. */
+    /**
+     * Whether the board is turned round, so that the person's side is at the bottom; null before
+     * that is known.
+     * @type {boolean | null}
+     */
     this.isTurned = null;
     this.listen();
   }
 
   listen() {
     byId("undo").addEventListener("click", () => this.tell({ do: "undo" }));
-    byId("hint").addEventListener("click", () => this.tell({ do: "hint", role: this.role }));
+    byId("hint").addEventListener("click", () => this.tellOfRole("hint"));
     byId("switch").addEventListener("click", () => this.tell({ do: "switch" }));
     byId("now").addEventListener("click", () => this.goTo(null));
-    byId("resign").addEventListener("click", () => this.tell({ do: "resign", role: this.role }));
+    byId("resign").addEventListener("click", () => this.tellOfRole("resign"));
     byId("again").addEventListener("click", () => again());
-    byId("filter").addEventListener("input", () => this.showMoves());
+    byId("filter").addEventListener("input", () => {
+      if (this.seen !== null) this.showMoves();
+    });
+  }
+
+  /** What the table shows. */
+  get view() {
+    if (this.seen === null) throw new Error("the table has shown nothing");
+    return this.seen;
   }
 
   /** The place of the role whose choice is wanted from a person, or -1. */
   get place() {
-    return list(this.view?.legal).findIndex((moves) => moves.length > 0);
+    return list(this.seen?.legal).findIndex((moves) => moves.length > 0);
   }
 
   get role() {
-    return this.view?.roles[this.place] ?? null;
+    return this.seen?.roles[this.place] ?? null;
   }
 
+  /** @param {Order} order */
   async tell(order) {
     setText(byId("problem"), "");
     try {
       await tellTable(this.table, order);
     } catch (problem) {
-      setText(byId("problem"), problem.message);
+      setText(byId("problem"), messageOf(problem));
     }
   }
 
+  /** @param {"hint" | "resign"} what */
+  tellOfRole(what) {
+    const { role } = this;
+    if (role !== null) this.tell({ do: what, role });
+  }
+
+  /** @param {string} text */
   play(text) {
     const { role } = this;
     if (role === null) return;
     this.tell({ do: "move", turn: this.view.moves.length, role, text });
   }
 
+  /** @param {TableView} view */
   show(view) {
     const people = JSON.stringify(view.people);
-    if (people !== JSON.stringify(this.view?.people)) this.isTurned = null;
-    this.view = view;
+    if (people !== JSON.stringify(this.seen?.people)) this.isTurned = null;
+    this.seen = view;
     const turn = view.moves.length;
     const title = view.title === "" ? view.game : view.title;
     setText(byId("name"), title);
@@ -74,7 +113,7 @@ class TablePage {
     byId("rules").hidden = view.about.length === 0;
     if (byId("about").childElementCount === 0) fill(byId("about"), view.about.map((text) => element("p", null, text)));
     if (view.problem !== null) setText(byId("problem"), view.problem);
-    if (turn !== this.turnShown && this.shown !== undefined) this.before = turn > this.turnShown ? this.shown : null;
+    if (turn !== this.turnShown && this.turnShown >= 0) this.before = turn > this.turnShown ? this.shown : null;
     this.shapes = readShapes(view.shapes);
     if (this.isTurned === null && view.facts.length > 0) {
       this.isTurned = isOnTop(layOut(view.facts, this.shapes), view.roles, view.people);
@@ -96,13 +135,20 @@ class TablePage {
     this.showControls();
   }
 
+  /**
+   * @param {Laid} laid
+   * @param {Laid | null} before
+   */
   draw(laid, before = this.before) {
     this.panel.isLocked = this.lookedAt !== null;
     this.panel.marks = this.marks();
     this.panel.draw(laid, before);
   }
 
-  /** Shows an earlier turn, or with null the game as it is. */
+  /**
+   * Shows an earlier turn, or with null the game as it is.
+   * @param {number | null} turn
+   */
   async goTo(turn) {
     this.lookedAt = turn === this.view.moves.length ? null : turn;
     const isBack = document.activeElement === byId("now");
@@ -110,7 +156,7 @@ class TablePage {
     for (const [index, item] of [...byId("course").children].entries()) {
       item.toggleAttribute("aria-current", this.lookedAt === index + 1);
     }
-    if (this.lookedAt === null) {
+    if (turn === null || this.lookedAt === null) {
       this.draw(this.shown);
       if (isBack) this.panel.focus();
       return;
@@ -124,7 +170,7 @@ class TablePage {
       setText(byId("earlier-says"), turn === 0 ? "The start" : `After turn ${turn}`);
       this.draw(layOut(facts, this.shapes), before === null ? null : layOut(before, this.shapes));
     } catch (problem) {
-      setText(byId("problem"), problem.message);
+      setText(byId("problem"), messageOf(problem));
     }
   }
 
@@ -182,6 +228,7 @@ class TablePage {
 
   showFound() {
     const { answer, hint } = this.view;
+    /** @type {(title: string, found: Found | null) => Child} */
     const part = (title, found) =>
       found !== null && [
         element("h2", null, title, element("small", null, found.role)),
@@ -222,7 +269,7 @@ class TablePage {
   showMoves() {
     const { view, place } = this;
     this.panel.listMoves(byId("moves"), {
-      wanted: byId("filter").value,
+      wanted: byId("filter", "input").value,
       unlisted: place < 0 ? 0 : view.n_legal[place] - view.legal[place].length,
       nothing: "It is not your turn.",
     });
@@ -232,7 +279,7 @@ class TablePage {
     const { moves } = this.view;
     const course = byId("course");
     if (course.childElementCount === moves.length) return;
-    while (course.childElementCount > moves.length) course.lastElementChild.remove();
+    while (course.childElementCount > moves.length) course.lastElementChild?.remove();
     for (const joint of moves.slice(course.childElementCount)) {
       const turn = course.childElementCount + 1;
       const go = { type: "button", class: "plain", on: { click: () => this.goTo(turn) } };
@@ -245,33 +292,35 @@ class TablePage {
     const { view, role } = this;
     const focused = document.activeElement;
     const isPlaying = view.phase === "playing";
-    byId("undo").disabled = view.moves.length === 0 || !view.people.includes(true);
-    byId("hint").disabled = !isPlaying || role === null;
-    byId("resign").disabled = !isPlaying || role === null;
-    byId("switch").disabled = !isPlaying || role === null;
+    byId("undo", "button").disabled = view.moves.length === 0 || !view.people.includes(true);
+    for (const id of ["hint", "resign", "switch"]) byId(id, "button").disabled = !isPlaying || role === null;
     byId("switch").hidden = !view.people.includes(true) || !view.people.includes(false);
     for (const id of ["undo", "hint", "resign"]) byId(id).hidden = !view.people.includes(true);
-    keepFocus(CONTROLS.map(byId), focused);
-    while (byId("leave").nextElementSibling !== null) byId("leave").nextElementSibling.remove();
+    keepFocus(controls(), focused);
+    const leave = byId("leave");
+    while (leave.nextElementSibling !== null) leave.nextElementSibling.remove();
     const studied = `/study?table=${encodeURIComponent(this.table)}`;
-    byId("leave").after(element("a", { class: "button", href: studied, id: "study" }, "Study this position"));
+    leave.after(element("a", { class: "button", href: studied, id: "study" }, "Study this position"));
     if (view.log !== null) {
       const address = `/matches/${encodeURIComponent(view.log)}`;
-      byId("leave").after(element("a", { class: "button", href: address }, "Log"));
+      leave.after(element("a", { class: "button", href: address }, "Log"));
       // The list of matches leads back here.
       sessionStorage.setItem(`panza-log-${view.log}`, this.table);
     }
   }
 
-  /** The table is not there any more: nothing can be done at it. */
+  /**
+   * The table is not there any more: nothing can be done at it.
+   * @param {string} why
+   */
   end(why) {
     setText(byId("problem"), `${why}; choose a game again`);
     setText(byId("says"), "");
     const focused = document.activeElement;
     for (const id of ["undo", "hint", "switch", "resign"]) byId(id).hidden = true;
-    keepFocus(CONTROLS.map(byId), focused);
-    if (this.view === null) return;
-    Object.assign(this.view, { legal: this.view.legal.map(() => []), hint: null });
+    keepFocus(controls(), focused);
+    if (this.seen === null) return;
+    Object.assign(this.seen, { legal: this.seen.legal.map(() => []), hint: null });
     this.panel.offer([]);
     this.panel.marks = this.marks();
     this.panel.mark();
@@ -279,7 +328,12 @@ class TablePage {
   }
 }
 
-/** Whether the pieces named after the only person's role lie above those of the other role. */
+/**
+ * Whether the pieces named after the only person's role lie above those of the other role.
+ * @param {Laid} laid
+ * @param {string[]} roles
+ * @param {boolean[]} people
+ */
 function isOnTop(laid, roles, people) {
   if (people.filter(Boolean).length !== 1 || roles.length !== 2 || laid.boards.length !== 1) return false;
   const lines = roles.map((role) => {
@@ -289,22 +343,28 @@ function isOnTop(laid, roles, people) {
     return own.map(({ line }) => line);
   });
   if (lines.some((of) => of.length < 2)) return false;
+  /** @param {number[]} of */
   const mean = (of) => of.reduce((sum, line) => sum + line, 0) / of.length;
   const own = people.indexOf(true);
   return mean(lines[1 - own]) - mean(lines[own]) > laid.boards[0].shape.height / 3;
 }
 
+/** @type {{ page: TablePage | null }} */
 const own = { page: null };
 
-/** The choices of the form, as the server takes them. */
+/**
+ * The choices of the form, as the server takes them.
+ * @returns {Setting}
+ */
 function options() {
-  const people = byId("people").value;
-  const effort = byId("effort").value;
+  const people = byId("people", "select").value;
+  const effort = byId("effort", "select").value;
   const amount = Number(effort.slice(1));
-  const training = Number(byId("training").value);
+  const training = Number(byId("training", "select").value);
   return { people, training, ...(effort[0] === "s" ? { seconds: amount } : { iterations: amount }) };
 }
 
+/** @param {Setting} setting */
 async function open(setting) {
   setText(byId("choose-problem"), "");
   try {
@@ -320,11 +380,12 @@ async function open(setting) {
 
 /** The same game from its start. */
 async function again() {
-  const kept = sessionStorage.getItem(`panza-table-${own.page.table}`);
+  const kept = sessionStorage.getItem(`panza-table-${own.page?.table}`);
   if (kept === null) location.hash = "";
   else await open(JSON.parse(kept));
 }
 
+/** @param {TablePage} page */
 async function follow(page) {
   let version = 0;
   while (own.page === page) {

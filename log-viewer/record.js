@@ -3,11 +3,14 @@
 // position at a step, our answer and the joint move that leads to the next step. Every field may be
 // missing or of another type.
 
-import { list, number, object, text } from "./format.js";
+import { list, messageOf, number, object, text, texts } from "./format.js";
 import { Lines } from "./lines.js";
 import { Messages } from "./messages.js";
 import { Series, rootMoves } from "./series.js";
 import { readShapes } from "./board.js";
+
+/** @import { Answer, FileName, Goals, Machine, Members, Plan } from "./types.d.ts" */
+/** @import { Problem, RootMove, Shape, Turn } from "./types.d.ts" */
 
 const LARGEST_STEP = 1e6;
 
@@ -16,29 +19,53 @@ export class MatchRecord {
     this.events = new Lines("events.jsonl", (line) => this.take(line));
     this.series = new Series();
     this.messages = new Messages();
-    /** Remarks on the files from their source. */
+    /**
+     * Remarks on the files from their source.
+     * @type {string[]}
+     */
     this.remarks = [];
+    /** @type {string | null} */
     this.matchId = null;
+    /** @type {string | null} */
     this.settings = null;
+    /** @type {Members} */
     this.start = {};
+    /** @type {string | null} */
     this.started = null;
+    /** @type {Machine[]} */
     this.machines = [];
+    /** @type {Shape[]} */
     this.shapes = [];
     /** Whether the shapes come from a file of the game. */
     this.hasFile = false;
+    /** @type {unknown[]} */
     this.parts = [];
+    /** @type {Members[]} */
     this.studies = [];
+    /** @type {number | null} */
     this.ready = null;
+    /** @type {Problem[]} */
     this.problems = [];
     this.lostLines = 0;
+    /** @type {{ how: string | null, goals: Goals } | null} */
     this.end = null;
     this.seconds = 0;
+    /**
+     * How many events there are of each kind that is not known.
+     * @type {Map<string, number>}
+     */
     this.others = new Map();
+    /** @type {Map<number, Turn>} */
     this.byStep = new Map();
+    /** @type {Turn[] | null} */
     this.sorted = null;
   }
 
-  /** More of a file: `events`, `series` or `log`. */
+  /**
+   * More of a file.
+   * @param {FileName} file
+   * @param {string} more
+   */
   push(file, more) {
     if (file === "events") this.events.push(more);
     else if (file === "series") this.series.lines.push(more);
@@ -47,6 +74,7 @@ export class MatchRecord {
 
   /**
    * How the game wants to be drawn, by a file of its own; such boards go before those of the log.
+   * @param {unknown} shapes
    */
   drawBy(shapes) {
     const read = readShapes(shapes);
@@ -78,7 +106,7 @@ export class MatchRecord {
   }
 
   get roles() {
-    const named = list(this.start.roles).filter((role) => text(role) !== null);
+    const named = texts(this.start.roles);
     return named.length > 0 ? named : Object.keys(object(this.end?.goals));
   }
 
@@ -87,7 +115,10 @@ export class MatchRecord {
     return list(this.start.players).map(text);
   }
 
-  /** The turn, the position before it that it can be compared with, or null. */
+  /**
+   * The turn before one, with a position that its own can be compared with, or null.
+   * @param {Turn} turn
+   */
   before(turn) {
     const place = this.turns.indexOf(turn);
     for (let earlier = place - 1; earlier >= 0; earlier -= 1) {
@@ -96,14 +127,21 @@ export class MatchRecord {
     return null;
   }
 
-  /** The lines of the series that belong to a step, as a range `[from, to)`. */
+  /**
+   * The lines of the series that belong to a step, as a range `[from, to)`.
+   * @param {number} step
+   */
   samplesOf(step) {
     const steps = this.series.column("step");
     const from = lowest(steps, step);
     return [from, lowest(steps, step + 1)];
   }
 
-  /** The root moves of a turn: as they stood at the answer, else as a sample last saw them. */
+  /**
+   * The root moves of a turn: as they stood at the answer, else as a sample last saw them.
+   * @param {Turn} turn
+   * @returns {RootMove[]}
+   */
   rootOf(turn) {
     if (turn.root.length > 0) return turn.root;
     const [from, to] = this.samplesOf(turn.step);
@@ -114,37 +152,52 @@ export class MatchRecord {
     return [];
   }
 
-  /** What the planner had found by a turn, or null. */
+  /**
+   * What the planner had found by a turn, or null.
+   * @param {Turn} turn
+   */
   planOf(turn) {
     return this.turns.findLast(({ step, plan }) => step <= turn.step && plan !== null)?.plan ?? null;
   }
 
-  /** Statistics by turn, as Tiltyard keeps them, for a match whose files are not there. */
+  /**
+   * Statistics by turn, as Tiltyard keeps them, for a match whose files are not there.
+   * @param {unknown} entries
+   */
   takeStatistics(entries) {
     for (const entry of list(entries)) {
       const data = object(entry);
       const turn = this.turn(data.step);
       if (turn === null) continue;
       turn.answer ??= answer(data, null);
-      if (turn.played === null && list(data.moves).length > 0) turn.played = data.moves.map(String);
+      const moves = list(data.moves).map(String);
+      if (turn.played === null && moves.length > 0) turn.played = moves;
     }
   }
 
+  /** @param {string} line */
   take(line) {
     if (line === "") return null;
     let event;
     try {
-      event = JSON.parse(line);
+      event = object(JSON.parse(line));
     } catch (error) {
-      return String(error.message).replace(/\s+/g, " ").slice(0, 200);
+      return messageOf(error).replace(/\s+/g, " ").slice(0, 200);
     }
-    if (text(object(event).kind) === null) return "no event with a kind";
+    const kind = text(event.kind);
+    if (kind === null) return "no event with a kind";
     const at = number(event.at_seconds);
     if (at !== null) this.seconds = Math.max(this.seconds, at);
-    this.sort(event.kind, object(event.data), at, text(event.time));
+    this.sort(kind, object(event.data), at, text(event.time));
     return null;
   }
 
+  /**
+   * @param {string} kind
+   * @param {Members} data
+   * @param {number | null} at
+   * @param {string | null} time
+   */
   sort(kind, data, at, time) {
     const turn = "step" in data ? this.turn(data.step) : null;
     if (turn !== null && at !== null) turn.from = Math.min(turn.from ?? at, at);
@@ -180,7 +233,7 @@ export class MatchRecord {
         break;
       case "state":
         if (turn === null) break;
-        turn.facts = list(data.facts).filter((fact) => text(fact) !== null);
+        turn.facts = texts(data.facts);
         turn.isTerminal = data.terminal === true;
         break;
       case "move":
@@ -190,7 +243,7 @@ export class MatchRecord {
         if (turn !== null) turn.root = rootMoves(data.moves);
         break;
       case "plan":
-        if (turn !== null) turn.plan = planFrom(data);
+        if (turn !== null) turn.plan = planFrom(turn.step, data);
         break;
       case "played":
         if (turn !== null) turn.played = list(data.moves).map(String);
@@ -210,8 +263,12 @@ export class MatchRecord {
     }
   }
 
-  /** The turn of a step, made if it is a new one; null where that is no step. */
-  turn(step) {
+  /**
+   * The turn of a step, made if it is a new one; null where that is no step.
+   * @param {unknown} value
+   */
+  turn(value) {
+    const step = number(value) ?? -1;
     if (!Number.isInteger(step) || step < 0 || step > LARGEST_STEP) return null;
     let turn = this.byStep.get(step);
     if (turn === undefined) {
@@ -223,6 +280,11 @@ export class MatchRecord {
   }
 }
 
+/**
+ * @param {Members} data
+ * @param {number | null} at
+ * @returns {Answer}
+ */
 function answer(data, at) {
   return {
     at,
@@ -235,10 +297,15 @@ function answer(data, at) {
   };
 }
 
-function planFrom(data) {
+/**
+ * @param {number} step
+ * @param {Members} data
+ * @returns {Plan}
+ */
+function planFrom(step, data) {
   const moves = list(data.moves).map(String);
   return {
-    step: data.step,
+    step,
     goal: number(data.goal),
     bound: number(data.bound),
     isBest: data.proven === true,
@@ -249,7 +316,11 @@ function planFrom(data) {
   };
 }
 
-/** The first place in rising numbers that holds at least this one. */
+/**
+ * The first place in rising numbers that holds at least this one.
+ * @param {(number | null)[]} numbers
+ * @param {number} least
+ */
 function lowest(numbers, least) {
   let [from, to] = [0, numbers.length];
   while (from < to) {
@@ -260,11 +331,16 @@ function lowest(numbers, least) {
   return from;
 }
 
-/** How the match came out for a role: `win`, `draw`, `loss`, or null. */
+/**
+ * How the match came out for a role: `win`, `draw`, `loss`, or null.
+ * @param {Goals | null} goals
+ * @param {string | null} role
+ */
 export function outcome(goals, role) {
-  const own = number(object(goals)[role]);
+  const known = object(goals);
+  const own = role === null ? null : number(known[role]);
   if (own === null) return null;
-  const others = Object.entries(goals)
+  const others = Object.entries(known)
     .filter(([other]) => other !== role)
     .map(([, value]) => number(value) ?? 0);
   if (others.length === 0) return own >= 100 ? "win" : own > 0 ? "draw" : "loss";

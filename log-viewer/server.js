@@ -2,41 +2,67 @@
 // already read; an answer ends with a whole line, so that it can be decoded on its own. What is sent
 // carries a header that pages of other origins may not send.
 
+/** @import { MatchRecord } from "./record.js" */
+/** @import { Checked, FileName, KnownGame, Layout, MatchEntry, MatchList } from "./types.d.ts" */
+/** @import { Meaning, Order, Preview, Proposals, Report, Setting, Sheet } from "./types.d.ts" */
+/** @import { TableView, TrainedGame } from "./types.d.ts" */
+
 /**
  * Every how many times a file is asked for. Events come first; figures can wait, and the readable
  * log repeats the events. Requests take processor time from the player.
  */
 const EVERY = { events: 1, series: 2, log: 4 };
 
-const FILES = Object.keys(EVERY);
+/**
+ * The files of a match.
+ * @type {FileName[]}
+ */
+export const FILE_NAMES = ["events", "series", "log"];
 
 /** The server's word on a request that it does not follow. */
 export class Refused extends Error {
+  /**
+   * @param {number} status
+   * @param {string} text
+   */
   constructor(status, text) {
     super(text);
     this.status = status;
   }
 }
 
+/**
+ * @param {string} address
+ * @param {RequestInit} [options]
+ */
 async function ask(address, options) {
   const answer = await fetch(address, { cache: "no-store", ...options });
   if (!answer.ok) throw new Refused(answer.status, (await answer.text()).trim());
   return answer;
 }
 
+/**
+ * @param {string} address
+ * @param {unknown} body
+ */
 async function post(address, body) {
   const headers = { "Content-Type": "application/json", "panza-page": "1" };
   return (await ask(address, { method: "POST", headers, body: JSON.stringify(body) })).json();
 }
 
-/** A page of the list of matches. */
+/**
+ * A page of the list of matches.
+ * @param {{ offset: number, limit: number, search: string }} wanted
+ * @returns {Promise<MatchList>}
+ */
 export async function askMatches({ offset, limit, search }) {
-  const query = new URLSearchParams({ offset, limit, search });
+  const query = new URLSearchParams({ offset: String(offset), limit: String(limit), search });
   return (await ask(`/api/matches?${query}`)).json();
 }
 
 /** Follows the files of one match. */
 export class Follower {
+  /** @param {string} folder */
   constructor(folder) {
     this.folder = folder;
     this.address = `/api/matches/${encodeURIComponent(folder)}`;
@@ -44,32 +70,50 @@ export class Follower {
     this.times = 0;
     /** Whether the game's own boards were asked for. */
     this.hasAsked = false;
-    this.decoders = Object.fromEntries(FILES.map((file) => [file, new TextDecoder()]));
+    this.decoders = { events: new TextDecoder(), series: new TextDecoder(), log: new TextDecoder() };
   }
 
-  /** The summary of the match. */
+  /**
+   * The summary of the match.
+   * @returns {Promise<MatchEntry>}
+   */
   async summary() {
     return (await ask(this.address)).json();
   }
 
-  /** How the match's game wants to be drawn, where it is one of the program that says so. */
+  /**
+   * How the match's game wants to be drawn, where it is one of the program that says so.
+   * @returns {Promise<Layout[]>}
+   */
   async shapes() {
     return (await (await ask(`${this.address}/board`)).json()).shapes;
   }
 
-  /** Where a file, or the bundle of all, can be downloaded. */
+  /**
+   * Where a file, or the bundle of all, can be downloaded.
+   * @param {FileName | "bundle"} file
+   */
   download(file) {
     return `${this.address}/${file}`;
   }
 
-  /** Takes what is new in the files into a record, and returns which have grown; `isLast`, where nothing may be left. */
+  /**
+   * Takes what is new in the files into a record, and returns which have grown; `isLast`, where
+   * nothing may be left.
+   * @param {MatchRecord} record
+   * @param {boolean} isLast
+   */
   async take(record, isLast) {
-    const wanted = FILES.filter((file) => isLast || this.times % EVERY[file] === 0);
+    const wanted = FILE_NAMES.filter((file) => isLast || this.times % EVERY[file] === 0);
     this.times += 1;
     const updates = await Promise.all(wanted.map((file) => this.takeFile(file, record)));
     return wanted.filter((_, index) => updates[index]);
   }
 
+  /**
+   * @param {FileName} file
+   * @param {MatchRecord} record
+   */
   async takeFile(file, record) {
     for (let isNew = false; ; isNew = true) {
       const bytes = await this.more(file);
@@ -79,7 +123,10 @@ export class Follower {
     }
   }
 
-  /** The bytes after those already read; nothing for a missing file. */
+  /**
+   * The bytes after those already read; nothing for a missing file.
+   * @param {FileName} file
+   */
   async more(file) {
     try {
       const answer = await ask(`${this.address}/${file}?from=${this.taken[file]}`);
@@ -90,81 +137,140 @@ export class Follower {
     }
   }
 
-  /** Files of which the server holds more than whole lines. */
+  /**
+   * Files of which the server holds more than whole lines.
+   * @param {MatchEntry["files"]} files
+   */
   leftOver(files) {
-    return FILES.filter((file) => (files?.[file] ?? 0) > this.taken[file]);
+    return FILE_NAMES.filter((file) => (files?.[file] ?? 0) > this.taken[file]);
   }
 }
 
-/** Unpacks a log that is packed with bzip2 and written in base64: `{ text, problem }`. */
+/**
+ * Unpacks a log that is packed with bzip2 and written in base64.
+ * @param {string} packed
+ * @returns {Promise<{ text: string, problem: string | null }>}
+ */
 export function unpack(packed) {
   return post("/api/unpack", packed);
 }
 
-/** The trained games in the player's memory. */
+/**
+ * The trained games in the player's memory.
+ * @returns {Promise<{ games: TrainedGame[] }>}
+ */
 export async function askTraining() {
   return (await ask("/api/training")).json();
 }
 
-/** The games inside the program. */
+/**
+ * The games inside the program.
+ * @returns {Promise<KnownGame[]>}
+ */
 export async function askGames() {
   return (await (await ask("/api/games")).json()).games;
 }
 
-/** Opens a table, where people play, and gives its name. */
+/**
+ * Opens a table, where people play, and gives its name.
+ * @param {Setting} setting
+ * @returns {Promise<string>}
+ */
 export async function openTable(setting) {
   return (await post("/api/tables", setting)).table;
 }
 
-/** What a table shows, once that is newer than a version; after a while also if it is not. */
+/**
+ * What a table shows, once that is newer than a version; after a while also if it is not.
+ * @param {string} table
+ * @param {number} after
+ * @returns {Promise<TableView>}
+ */
 export async function askTable(table, after) {
   return (await ask(`/api/tables/${encodeURIComponent(table)}?after=${after}`)).json();
 }
 
-/** The facts of an earlier turn at a table. */
+/**
+ * The facts of an earlier turn at a table.
+ * @param {string} table
+ * @param {number} turn
+ * @returns {Promise<string[]>}
+ */
 export async function askTurn(table, turn) {
   return (await (await ask(`/api/tables/${encodeURIComponent(table)}/turns?turn=${turn}`)).json()).facts;
 }
 
-/** What Panza thinks at a study table, once that is newer than a version; null before it has said something. */
+/**
+ * What Panza thinks at a study table, once that is newer than a version; null before it has said
+ * something.
+ * @param {string} table
+ * @param {number} after
+ * @returns {Promise<Report | null>}
+ */
 export async function askReport(table, after) {
   return (await ask(`/api/tables/${encodeURIComponent(table)}/report?after=${after}`)).json();
 }
 
-/** Tells a table what a person does there. */
+/**
+ * Tells a table what a person does there.
+ * @param {string} table
+ * @param {Order} order
+ */
 export function tellTable(table, order) {
   return post(`/api/tables/${encodeURIComponent(table)}`, order);
 }
 
-/** The rulesheet of a game inside the program. */
+/**
+ * The rulesheet of a game inside the program.
+ * @param {string} game
+ */
 export async function askRules(game) {
   return (await ask(`/api/games/${encodeURIComponent(game)}`)).text();
 }
 
-// A sheet is `{ text, file, dialect }`. Without a dialect the name of the file and the text tell
-// it.
-
-/** What is wrong with a sheet: `{ dialect, diagnostics, more }`, with places in UTF-16 units. */
+/**
+ * What is wrong with a sheet.
+ * @param {Sheet} sheet
+ * @returns {Promise<Checked>}
+ */
 export function checkRules(sheet) {
   return post("/api/check", sheet);
 }
 
-/** A sheet in the canonical layout, or null where it cannot be read. */
+/**
+ * A sheet in the canonical layout, or null where it cannot be read.
+ * @param {Sheet} sheet
+ * @returns {Promise<string | null>}
+ */
 export async function layOutRules(sheet) {
   return (await post("/api/format", sheet)).text;
 }
 
-/** What may be written at a place of a sheet: `{ from, to, proposals }`. */
+/**
+ * What may be written at a place of a sheet.
+ * @param {Sheet} sheet
+ * @param {number} at
+ * @returns {Promise<Proposals>}
+ */
 export function askProposals(sheet, at) {
   return post("/api/complete", { ...sheet, at });
 }
 
-/** What the name at a place of a sheet means, or null. */
+/**
+ * What the name at a place of a sheet means, or null.
+ * @param {Sheet} sheet
+ * @param {number} at
+ * @returns {Promise<Meaning | null>}
+ */
 export function askMeaning(sheet, at) {
   return post("/api/explain", { ...sheet, at });
 }
 
-/** The first position of a game and some random games, or `{ busy: true }` while a match is played. */
+/**
+ * The first position of a game and some random games, or `{ busy: true }` while a match is played.
+ * @param {Sheet} sheet
+ * @returns {Promise<Preview | { busy: true }>}
+ */
 export function askPreview(sheet) {
   return post("/api/preview", sheet);
 }

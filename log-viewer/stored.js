@@ -3,18 +3,26 @@
 // hints. Everything is read as far as possible, and missing or damaged parts become remarks of the
 // record. A packed log is unpacked by the player's server.
 
-import { list, object, text } from "./format.js";
+import { list, messageOf, object, text, texts } from "./format.js";
 import { MatchRecord } from "./record.js";
 import { salvage } from "./salvage.js";
-import { unpack } from "./server.js";
+import { FILE_NAMES, unpack } from "./server.js";
 
-/** The files of a match's folder, by what the server calls them. */
+/** @import { FileName, Members } from "./types.d.ts" */
+
+/**
+ * The files of a match's folder, by what the server calls them.
+ * @type {Record<FileName, string>}
+ */
 export const FILES = { events: "events.jsonl", series: "series.csv", log: "match.log" };
 
 /** Nothing that can be shown was found. */
 export class NotALog extends Error {}
 
-/** The record of files that somebody chose: `{ name, text }` each. Throws `NotALog`. */
+/**
+ * The record of files that somebody chose. Throws `NotALog`.
+ * @param {{ name: string, text: string }[]} files
+ */
 export async function openFiles(files) {
   const record = new MatchRecord();
   let used = 0;
@@ -32,7 +40,11 @@ export async function openFiles(files) {
   return finished(record, used);
 }
 
-/** The record of an object that another page handed over: Tiltyard's, a bundle, or either as a text. Throws `NotALog`. */
+/**
+ * The record of an object that another page handed over: Tiltyard's, a bundle, or either as a text.
+ * Throws `NotALog`.
+ * @param {unknown} message
+ */
 export async function openMessage(message) {
   const record = new MatchRecord();
   const used =
@@ -42,15 +54,24 @@ export async function openMessage(message) {
   return finished(record, used);
 }
 
+/**
+ * @param {MatchRecord} record
+ * @param {number} used
+ */
 function finished(record, used) {
   if (used === 0) throw new NotALog(record.remarks.join("; ") || "there is nothing in it");
   record.finish();
   return record;
 }
 
-/** Which file of a folder this is, or null. */
+/**
+ * Which file of a folder this is, or null.
+ * @param {string} name
+ * @param {string} content
+ * @returns {FileName | null}
+ */
 function fileKind(name, content) {
-  const known = Object.keys(FILES).find((file) => name.toLowerCase().endsWith(FILES[file]));
+  const known = FILE_NAMES.find((file) => name.toLowerCase().endsWith(FILES[file]));
   if (known !== undefined) return known;
   const first = content.slice(0, 4000).split("\n", 1)[0];
   if (/^\{"time":.*"kind":/.test(first) || name.toLowerCase().endsWith(".jsonl")) return "events";
@@ -59,6 +80,12 @@ function fileKind(name, content) {
   return null;
 }
 
+/**
+ * @param {MatchRecord} record
+ * @param {string} content
+ * @param {string} name
+ * @returns {Promise<number>}
+ */
 async function openText(record, content, name) {
   const found = salvage(content);
   if (found.members !== null) {
@@ -77,36 +104,48 @@ async function openText(record, content, name) {
   return 0;
 }
 
-/** Takes in an object of any of the forms; returns how many parts of it could be shown. */
+/**
+ * Takes in an object of any of the forms; returns how many parts of it could be shown.
+ * @param {MatchRecord} record
+ * @param {unknown} candidate
+ * @param {string} name
+ */
 async function openObject(record, candidate, name) {
   const found = unwrapped(candidate);
   record.matchId ??= text(found.match_id);
   let used = 0;
-  for (const file of Object.keys(FILES)) {
-    if (text(found[file]) === null) continue;
-    record.push(file, found[file]);
+  for (const file of FILE_NAMES) {
+    const content = text(found[file]);
+    if (content === null) continue;
+    record.push(file, content);
     used += 1;
   }
-  for (const note of list(found.notes)) if (text(note) !== null) record.remarks.push(note);
+  record.remarks.push(...texts(found.notes));
   if ("compressed_logs" in found || "statistics" in found) used += await openTiltyard(record, found);
   if (used === 0) record.remarks.push(`${name}: it holds no match that is known here`);
   return used;
 }
 
-/** The content of wrappers such as `data`, at most a few levels deep. */
+/**
+ * The content of wrappers such as `data`, at most a few levels deep.
+ * @param {unknown} candidate
+ */
 function unwrapped(candidate) {
-  let found = candidate;
+  let inside = candidate;
   for (let depth = 0; depth < 4; depth += 1) {
-    if (typeof found === "string") found = salvage(found).members;
-    found = object(found);
-    const isKnown = ["events", "series", "log", "statistics", "compressed_logs"].some((name) => name in found);
+    const found = object(typeof inside === "string" ? salvage(inside).members : inside);
+    const isKnown = [...FILE_NAMES, "statistics", "compressed_logs"].some((name) => name in found);
     const inner = ["data", "match", "log_data"].find((name) => name in found);
     if (isKnown || inner === undefined) return found;
-    found = found[inner];
+    inside = found[inner];
   }
-  return object(found);
+  return object(inside);
 }
 
+/**
+ * @param {MatchRecord} record
+ * @param {Members} found
+ */
 async function openTiltyard(record, found) {
   let used = 0;
   const packed = text(found.compressed_logs);
@@ -121,8 +160,12 @@ async function openTiltyard(record, found) {
   return used + (list(found.statistics).length > 0 ? 1 : 0);
 }
 
+/**
+ * @param {MatchRecord} record
+ * @param {string} packed
+ */
 async function openPacked(record, packed) {
-  const { text: content, problem } = await unpack(packed).catch(({ message }) => ({ text: "", problem: message }));
+  const { text: content, problem } = await unpack(packed).catch((error) => ({ text: "", problem: messageOf(error) }));
   if (problem !== null) {
     const what =
       content === "" ? "cannot be read, only its statistics are shown" : "is shown up to where it is damaged";
@@ -131,7 +174,10 @@ async function openPacked(record, packed) {
   return content === "" ? 0 : openText(record, content, "the packed log");
 }
 
-/** Whether a message looks as if it were meant for this page; others pass by without a word. */
+/**
+ * Whether a message looks as if it were meant for this page; others pass by without a word.
+ * @param {unknown} message
+ */
 export function isForUs(message) {
   if (typeof message === "string") return /"(statistics|compressed_logs|events)"/.test(message.slice(0, 10_000_000));
   const found = unwrapped(message);

@@ -9,34 +9,57 @@ import { cellName, readChoices } from "./choices.js";
 import { offerGames, ownRules } from "./choose_game.js";
 import { drawCurve, turnAt } from "./curve.js";
 import { isIdle, spoken } from "./expressions.js";
-import { count, counted, goal, list } from "./format.js";
-import { byId, element, fill, keepFocus, refill, setText, skipInPlace, wordmark } from "./page.js";
+import { count, counted, goal, list, messageOf } from "./format.js";
+import { around, byId, element, fill, keepFocus, refill, setText, skipInPlace, wordmark } from "./page.js";
 import { Refused, askReport, askTable, openTable, tellTable } from "./server.js";
 import { showPlans, showThoughts, showWorth, thinkingText } from "./thoughts.js";
 import { Variations, endOf, lineText, lineTo, nextOf, pathTo, readLine, worthOf } from "./variations.js";
 
+/** @import { Blunder, Joint, Laid, LineNode, Order, Report, Review } from "./types.d.ts" */
+/** @import { Setting, Shape, Study, TableView } from "./types.d.ts" */
+
 const RETRY = 1000;
 /** The buttons that step along the line, in their order. */
-const STEPS = ["first", "previous", "next", "last"];
+const steps = () => ["first", "previous", "next", "last"].map((id) => byId(id, "button"));
 /** Moves that are marked on the board, and lines that are compared, at most. */
 const MOST_MARKED = 3;
 const MOST_COMPARED = 12;
 
 class StudyPage {
+  /** @param {string} table */
   constructor(table) {
     this.table = table;
     this.isLost = false;
-    this.tree = null;
-    this.node = null;
-    /** What was shown last of any position. */
-    this.view = null;
+    /** Whether the line is known that the study begins with. */
+    this.isBegun = false;
+    this.tree = new Variations();
+    this.node = this.tree.root;
+    /** What the player of the match thought, where there is a log. */
+    this.logged = { role: -1, values: /** @type {(number | null)[]} */ ([]) };
+    /**
+     * What was shown last of any position; null before anything was shown.
+     * @type {TableView | null}
+     */
+    this.seen = null;
+    /** @type {Report | null} */
     this.report = null;
-    /** The choices of roles that choose at once, by the place of the role. */
+    /**
+     * The choices of roles that choose at once, by the place of the role.
+     * @type {Map<number, string>}
+     */
     this.chosen = new Map();
     this.isTurned = false;
-    /** The nodes that a look for blunders goes through, in the order of the turns. */
+    /** @type {Shape[]} */
+    this.shapes = [];
+    /** @type {Laid} */
+    this.laid = layOut([], []);
+    /**
+     * The nodes that a look for blunders goes through, in the order of the turns.
+     * @type {LineNode[]}
+     */
     this.reviewed = [];
-    this.reviewShown = null;
+    /** What was shown of it last, as JSON. */
+    this.reviewShown = "";
     this.isGoing = false;
     this.isBehind = false;
     /** Whether a pointer is down on what Panza thinks, which is then not drawn anew beneath it. */
@@ -45,7 +68,14 @@ class StudyPage {
     this.listen();
   }
 
+  /** What the table shows. */
+  get view() {
+    if (this.seen === null) throw new Error("the table has shown nothing");
+    return this.seen;
+  }
+
   listen() {
+    /** @type {(id: string, act: () => void) => void} */
     const click = (id, act) => byId(id).addEventListener("click", act);
     click("first", () => this.goTo(this.tree.root));
     click("previous", () => this.move(-1));
@@ -57,8 +87,9 @@ class StudyPage {
       this.drawPosition();
     });
     click("pause", () => this.tell({ do: "pause", on: byId("pause").getAttribute("aria-pressed") !== "true" }));
-    byId("think-time").addEventListener("change", (event) => this.tell({ do: "think", seconds: Number(event.target.value) }));
-    byId("watch").addEventListener("change", (event) => this.tell({ do: "watch", role: event.target.value }));
+    const [thinkTime, watch] = [byId("think-time", "select"), byId("watch", "select")];
+    thinkTime.addEventListener("change", () => this.tell({ do: "think", seconds: Number(thinkTime.value) }));
+    watch.addEventListener("change", () => this.tell({ do: "watch", role: watch.value }));
     byId("filter").addEventListener("input", () => this.showMoves());
     byId("curve").addEventListener("click", (event) => {
       const path = pathTo(endOf(this.node));
@@ -77,39 +108,49 @@ class StudyPage {
     document.addEventListener("keydown", (event) => this.key(event));
   }
 
-  /** Left and right go along the line, up and down to the variations of this turn. */
+  /**
+   * Left and right go along the line, up and down to the variations of this turn.
+   * @param {KeyboardEvent} event
+   */
   key(event) {
     if (event.defaultPrevented || event.altKey || event.ctrlKey || event.metaKey) return;
-    if (this.node === null || event.target.closest("input, select, textarea, [data-name]")) return;
-    const act = {
+    if (!this.isBegun || around(event, "input, select, textarea, [data-name]")) return;
+    /** @type {Record<string, (() => void) | undefined>} */
+    const acts = {
       ArrowLeft: () => this.move(-1),
       ArrowRight: () => this.move(1),
       ArrowUp: () => this.turnAside(-1),
       ArrowDown: () => this.turnAside(1),
       Home: () => this.goTo(this.tree.root),
       End: () => this.goTo(endOf(this.node)),
-    }[event.key];
+    };
+    const act = acts[event.key];
     if (act === undefined) return;
     event.preventDefault();
     act();
   }
 
+  /** @param {number} by */
   move(by) {
     const to = by < 0 ? this.node.parent : nextOf(this.node);
     if (to !== null) this.goTo(to);
   }
 
-  /** Goes to another move of the turn before. */
+  /**
+   * Goes to another move of the turn before.
+   * @param {number} by
+   */
   turnAside(by) {
     const beside = this.node.parent?.children ?? [];
     const to = beside[beside.indexOf(this.node) + by];
     if (to !== undefined) this.goTo(to);
   }
 
+  /** @param {LineNode | undefined} node */
   goTo(node) {
     if (node === this.node || node === undefined) return;
     this.node = node;
-    for (let at = node; at.parent !== null; at = at.parent) at.parent.last = at;
+    for (const at of pathTo(node)) if (at.parent !== null) at.parent.last = at;
     this.chosen.clear();
     this.report = null;
     setText(byId("problem"), "");
@@ -130,17 +171,19 @@ class StudyPage {
     this.isGoing = false;
   }
 
+  /** @param {Order} order */
   async tell(order) {
     try {
       await tellTable(this.table, order);
     } catch (problem) {
-      setText(byId("problem"), problem.message);
+      setText(byId("problem"), messageOf(problem));
     }
   }
 
   /** The place of the role that chooses next; -1 where nobody does. */
   get place() {
     const legal = list(this.node.view?.legal);
+    /** @param {number} place */
     const isOpen = (place) => legal[place].length > 1 && !this.chosen.has(place);
     const places = legal.map((_, place) => place);
     const wanted = this.view.roles.indexOf(this.report?.role ?? "");
@@ -151,21 +194,24 @@ class StudyPage {
     return open ?? acting ?? (legal[0]?.length > 0 ? 0 : -1);
   }
 
-  /** A role's move; once all have one, the line goes on with them. */
+  /**
+   * A role's move; once all have one, the line goes on with them.
+   * @param {string} text
+   */
   choose(text) {
     const legal = list(this.node.view?.legal);
     const { place } = this;
     if (place < 0) return;
     this.chosen.set(place, text);
-    const joint = legal.map((moves, role) => this.chosen.get(role) ?? (moves.length === 1 ? moves[0] : null));
-    if (joint.includes(null)) {
-      this.offer();
-      return;
-    }
-    this.goTo(this.tree.child(this.node, joint));
+    const joint = legal.flatMap((moves, role) => this.chosen.get(role) ?? (moves.length === 1 ? moves : []));
+    if (joint.length < legal.length) this.offer();
+    else this.goTo(this.tree.child(this.node, joint));
   }
 
-  /** Adds joint moves behind the position and goes to the first of them. */
+  /**
+   * Adds joint moves behind the position and goes to the first of them.
+   * @param {Joint[]} line
+   */
   playLine(line) {
     this.isHeld = false;
     leaveFocus();
@@ -175,7 +221,10 @@ class StudyPage {
     if (first !== undefined) this.goTo(first);
   }
 
-  /** What a role that moves alone plays, from the list of Panza's moves. */
+  /**
+   * What a role that moves alone plays, from the list of Panza's moves.
+   * @param {string} text
+   */
   playMove(text) {
     this.isHeld = false;
     leaveFocus();
@@ -183,12 +232,20 @@ class StudyPage {
     if (place === this.place) this.choose(text);
   }
 
-  /** The server shows a position: that of the node it was asked for, or of what was legal of a line. */
+  /**
+   * The server shows a position: that of the node it was asked for, or of what was legal of a line.
+   * @param {TableView} view
+   */
   show(view) {
-    const isFirst = this.tree === null;
-    this.view = view;
-    if (isFirst && view.phase !== "building" && (view.study.position > 0 || view.phase === "failed")) this.begin(view);
-    if (this.tree === null) {
+    const { study } = view;
+    this.seen = view;
+    if (study === undefined) {
+      this.end("this table is for playing");
+      return;
+    }
+    const isReady = view.phase !== "building" && (study.position > 0 || view.phase === "failed");
+    if (!this.isBegun && isReady) this.begin(view, study);
+    if (!this.isBegun) {
       this.showHead();
       return;
     }
@@ -210,14 +267,17 @@ class StudyPage {
     }
   }
 
-  /** The line that the study begins with. */
-  begin(view) {
-    const { study } = view;
+  /**
+   * The line that the study begins with.
+   * @param {TableView} view
+   * @param {Study} study
+   */
+  begin(view, study) {
+    this.isBegun = true;
     this.tree = Variations.read(read(`panza-study-${this.table}`)) ?? new Variations(study.line);
     this.tree.add(this.tree.root, study.line);
     this.node = this.tree.add(this.tree.root, view.moves);
-    const role = view.roles.indexOf(study.role);
-    /** What the player of the match thought, where there is a log. */
+    const role = view.roles.indexOf(study.role ?? "");
     this.logged = { role, values: list(study.values) };
     fill(byId("watch"), view.roles.map((name) => element("option", { value: name }, name)));
   }
@@ -230,11 +290,14 @@ class StudyPage {
     }
   }
 
-  /** What Panza thinks, of the position that is shown or of one before. */
+  /**
+   * What Panza thinks, of the position that is shown or of one before.
+   * @param {Report} report
+   */
   hear(report) {
-    if (report === null || this.tree === null) return;
+    if (!this.isBegun) return;
     this.showReview(report.review);
-    if (report.position !== this.node.view?.study.position) return;
+    if (report.position !== this.node.view?.study?.position) return;
     this.report = report;
     const shown = JSON.stringify(this.node.worth);
     if (report.worth.values.some((value) => value !== null)) this.node.worth = report.worth;
@@ -260,7 +323,7 @@ class StudyPage {
     byId("rules").hidden = view.about.length === 0;
     if (byId("about").childElementCount === 0) fill(byId("about"), view.about.map((text) => element("p", null, text)));
     setText(byId("says"), this.says());
-    if (this.tree === null && view.problem !== null) setText(byId("problem"), view.problem);
+    if (!this.isBegun && view.problem !== null) setText(byId("problem"), view.problem);
   }
 
   says() {
@@ -268,14 +331,14 @@ class StudyPage {
     if (view.phase === "building") {
       return view.waits ? "Waiting for a match: the game is opened once Panza has played it." : "Panza reads the rules …";
     }
-    if (this.tree === null || view.phase === "failed") return "This game cannot be studied.";
+    if (!this.isBegun || view.phase === "failed") return "This game cannot be studied.";
     const shown = this.node.view;
     if (shown === null) return "";
     if (shown.phase === "over") {
       return `The game is over: ${view.roles.map((role, place) => `${role} ${goal(shown.goals?.[place] ?? 0)}`).join(", ")}.`;
     }
     if (view.waits) return "Waiting for a match: studying goes on once Panza has played it.";
-    const players = list(view.study.players);
+    const players = list(view.study?.players);
     const to = view.roles.filter((_, place) => shown.legal[place].length > 1);
     const named = to.map((role) => {
       const player = players[view.roles.indexOf(role)];
@@ -289,11 +352,13 @@ class StudyPage {
     const end = endOf(node);
     const focused = document.activeElement;
     setText(byId("turn-name"), node.turn === 0 ? `Start of ${end.turn}` : `After turn ${node.turn} of ${end.turn}`);
-    byId("first").disabled = byId("previous").disabled = node.parent === null;
-    byId("last").disabled = byId("next").disabled = node.children.length === 0;
-    keepFocus(STEPS.map(byId), focused);
-    byId("forget").disabled = node.parent === null || node.parent.children[0] === node;
-    if (focused === byId("forget") && focused.disabled) byId("lines").focus();
+    const [first, previous, next, last] = steps();
+    first.disabled = previous.disabled = node.parent === null;
+    last.disabled = next.disabled = node.children.length === 0;
+    keepFocus([first, previous, next, last], focused);
+    const forget = byId("forget", "button");
+    forget.disabled = node.parent === null || node.parent.children[0] === node;
+    if (focused === forget && forget.disabled) byId("lines").focus();
     if (node.view === null) {
       // The board of before stays until the next one is there, and no moves are made on it.
       this.panel.isLocked = true;
@@ -316,7 +381,7 @@ class StudyPage {
   offer(isDrawn = true) {
     const { view } = this.node;
     const { place } = this;
-    this.panel.offer(place < 0 ? [] : readChoices(view.legal[place], this.laid, view.effects[place]));
+    this.panel.offer(view === null || place < 0 ? [] : readChoices(view.legal[place], this.laid, view.effects[place]));
     this.panel.marks = this.marks();
     if (!isDrawn) return;
     this.panel.mark();
@@ -326,12 +391,12 @@ class StudyPage {
   /** The cells of the best moves, of the move that follows in the line, and those that decided the game. */
   marks() {
     const { node, report } = this;
-    const places = node.view.decisive.map((fact) => placeOf(fact, this.laid));
+    const places = list(node.view?.decisive).map((fact) => placeOf(fact, this.laid));
     const marks = new Map([
       ["decisive", new Set(places.filter((place) => place !== null).map(({ board, key }) => cellName(board, key)))],
     ]);
-    const isOfPlace = report !== null && this.view.roles[this.place] === report.role;
-    const best = isOfPlace ? report.moves.filter(({ visits, proven }) => visits > 0 || proven !== null) : [];
+    const moves = this.view.roles[this.place] === report?.role ? list(report?.moves) : [];
+    const best = moves.filter(({ visits, proven }) => visits > 0 || proven !== null);
     const taken = new Set();
     for (let rank = 0; rank < MOST_MARKED; rank += 1) {
       const cells = rank < best.length ? this.panel.cellsOf(best[rank].text) : [];
@@ -356,7 +421,8 @@ class StudyPage {
       byId("plan").hidden = true;
       return;
     }
-    if (report.role !== null && document.activeElement !== byId("watch")) byId("watch").value = report.role;
+    const watch = byId("watch", "select");
+    if (report.role !== null && document.activeElement !== watch) watch.value = report.role;
     if (!isUsed) {
       showThoughts(byId("thoughts"), report, {
         playMove: (text) => this.playMove(text),
@@ -374,8 +440,8 @@ class StudyPage {
     const { place } = this;
     const { view } = this.node;
     this.panel.listMoves(byId("moves"), {
-      wanted: byId("filter").value,
-      unlisted: place < 0 ? 0 : view.n_legal[place] - view.legal[place].length,
+      wanted: byId("filter", "input").value,
+      unlisted: view === null || place < 0 ? 0 : view.n_legal[place] - view.legal[place].length,
       nothing: "There are no moves here.",
     });
   }
@@ -393,6 +459,7 @@ class StudyPage {
     const { scrollTop } = place;
     fill(place, this.itemsFrom(this.tree.root));
     place.scrollTop = scrollTop;
+    /** @type {HTMLElement | null} */
     const here = place.querySelector("[aria-current]");
     if (here !== null) {
       const top = here.offsetTop - place.offsetTop;
@@ -402,8 +469,12 @@ class StudyPage {
     this.showCompared();
   }
 
-  /** The items of the line behind a node, with its variations in lists of their own. */
+  /**
+   * The items of the line behind a node, with its variations in lists of their own.
+   * @param {LineNode} node
+   */
   itemsFrom(node) {
+    /** @type {HTMLElement[]} */
     const items = [];
     for (let at = node; at.children.length > 0; [at] = at.children) {
       items.push(this.item(at.children[0]));
@@ -414,6 +485,7 @@ class StudyPage {
     return items;
   }
 
+  /** @param {LineNode} node */
   item(node) {
     const worth = worthOf(node, this.viewer);
     const isProven = node.worth?.proven[this.viewer] != null;
@@ -431,6 +503,7 @@ class StudyPage {
     );
   }
 
+  /** @param {LineNode} node */
   goFrom(node) {
     this.isHeld = false;
     leaveFocus();
@@ -451,7 +524,7 @@ class StudyPage {
         { class: pathTo(end).includes(this.node) ? "answered" : null },
         element("td", { class: "move" }, element("button", { type: "button", class: "plain", on: { click: () => this.goFrom(end) } }, name)),
         element("td", { class: "figure" }, count(end.turn)),
-        element("td", { class: "figure" }, valued === undefined ? "" : goal(Math.round(worthOf(valued, role)))),
+        element("td", { class: "figure" }, valued === undefined ? "" : goal(Math.round(worthOf(valued, role) ?? 0))),
         element("td", { class: "figure" }, valued === undefined ? "" : valued === end ? "at its end" : `after turn ${valued.turn}`),
       );
     });
@@ -467,10 +540,12 @@ class StudyPage {
   showCurve() {
     const role = this.viewer;
     const end = endOf(this.node);
+    /** @type {(path: LineNode[]) => [turn: number, value: number | null][]} */
     const points = (path) => path.map((node) => [node.turn, worthOf(node, role)]);
     const others = this.tree.leaves().filter((leaf) => leaf !== end);
     const main = pathTo(end);
     const last = Math.max(end.turn, ...others.slice(0, MOST_COMPARED).map(({ turn }) => turn));
+    /** @type {[turn: number, value: number | null][]} */
     const logged = this.logged.role < 0 ? [] : this.logged.values.map((value, turn) => [turn, value]);
     setText(byId("curve-role"), `for ${this.view.roles[role]}, turn by turn`);
     const own = worthOf(this.node, role);
@@ -497,22 +572,24 @@ class StudyPage {
     }
     const end = endOf(this.node);
     this.reviewed = pathTo(end);
-    this.reviewShown = null;
-    this.tell({ do: "review", line: lineTo(end), seconds: Number(byId("review-time").value) });
+    this.reviewShown = "";
+    this.tell({ do: "review", line: lineTo(end), seconds: Number(byId("review-time", "select").value) });
   }
 
+  /** @param {Review | null} review */
   showReview(review) {
     const isRunning = review !== null && !review.is_finished;
     byId("review").setAttribute("aria-pressed", String(isRunning));
     setText(byId("review"), isRunning ? "Stop" : "Look for blunders");
-    byId("review-progress").hidden = !isRunning;
+    const progress = byId("review-progress", "progress");
+    progress.hidden = !isRunning;
     if (review === null || this.reviewed.length !== review.of) {
       setText(byId("review-says"), "");
       if (review === null) fill(byId("blunders"));
       return;
     }
-    byId("review-progress").max = review.of;
-    byId("review-progress").value = review.done;
+    progress.max = review.of;
+    progress.value = review.done;
     const found = counted(review.blunders.length, "blunder");
     const says = review.is_finished ? `${review.blunders.length === 0 ? "No blunders" : found} in ${counted(review.of - 1, "turn")}.` : `${review.done} of ${review.of} positions`;
     setText(byId("review-says"), says);
@@ -533,6 +610,7 @@ class StudyPage {
     this.showCurve();
   }
 
+  /** @param {Blunder} blunder */
   blunderItem(blunder) {
     const before = this.reviewed[blunder.turn];
     const values = `${goal(Math.round(blunder.value))} → ${goal(Math.round(blunder.after))}`;
@@ -567,22 +645,28 @@ class StudyPage {
 
   remarks() {
     const { view } = this;
-    return [`${view.game}: ${view.roles.join(", ")}`, ...list(view.study.facts === null ? [] : ["from a position of its own"])];
+    const isOwn = view.study !== undefined && view.study.facts !== null;
+    return [`${view.game}: ${view.roles.join(", ")}`, ...(isOwn ? ["from a position of its own"] : [])];
   }
 
+  /**
+   * @param {string} text
+   * @param {string} says
+   */
   async copy(text, says) {
-    byId("text").value = text;
+    const field = byId("text", "textarea");
+    field.value = text;
     try {
       await navigator.clipboard.writeText(text);
       setText(byId("text-says"), says);
     } catch {
-      byId("text").select();
+      field.select();
       setText(byId("text-says"), "It is in the text, to be copied from there.");
     }
   }
 
   paste() {
-    const { line, problem } = readLine(byId("text").value, this.view.roles.length);
+    const { line, problem } = readLine(byId("text", "textarea").value, this.view.roles.length);
     setText(byId("text-says"), problem ?? (line.length === 0 ? "There are no moves in the text." : `${counted(line.length, "turn")} read.`));
     if (line.length > 0) this.goTo(this.tree.add(this.tree.root, line));
   }
@@ -597,7 +681,10 @@ class StudyPage {
     this.keep();
   }
 
-  /** The study is not there any more: nothing can be done here. */
+  /**
+   * The study is not there any more: nothing can be done here.
+   * @param {string} why
+   */
   end(why) {
     setText(byId("problem"), `${why}; choose a game again`);
     setText(byId("says"), "");
@@ -611,26 +698,29 @@ class StudyPage {
  * keys go on.
  */
 function leaveFocus() {
-  const isByKeyboard = document.activeElement.matches(":focus-visible");
+  const isByKeyboard = document.activeElement?.matches(":focus-visible") === true;
   byId("lines").focus({ preventScroll: !isByKeyboard });
 }
 
+/** @param {string} key */
 function read(key) {
   try {
-    return JSON.parse(sessionStorage.getItem(key));
+    return JSON.parse(sessionStorage.getItem(key) ?? "null");
   } catch {
     return null;
   }
 }
 
+/** @type {{ page: StudyPage | null }} */
 const own = { page: null };
 
 /** What was pasted as a position. */
 function position() {
-  const facts = byId("facts").value.trim();
+  const facts = byId("facts", "textarea").value.trim();
   return facts === "" ? {} : { facts };
 }
 
+/** @param {Setting} setting */
 async function open(setting) {
   setText(byId("choose-problem"), "");
   try {
@@ -643,7 +733,11 @@ async function open(setting) {
   }
 }
 
-/** What the address asks to study: a match or what is played at a table; null where it asks for nothing. */
+/**
+ * What the address asks to study: a match or what is played at a table; null where it asks for
+ * nothing.
+ * @returns {Setting | null}
+ */
 function asked() {
   const query = new URLSearchParams(location.search);
   const turn = query.get("turn");
@@ -653,7 +747,13 @@ function asked() {
   return { study: { ...study, ...(/^\d{1,6}$/.test(turn ?? "") ? { turn: Number(turn) } : {}) } };
 }
 
-/** Asks for news of one kind, again and again, until the page shows something else. */
+/**
+ * Asks for news of one kind, again and again, until the page shows something else.
+ * @template {{ version: number }} News
+ * @param {StudyPage} page
+ * @param {(table: string, after: number) => Promise<News | null>} ask
+ * @param {(news: News) => void} take
+ */
 async function follow(page, ask, take) {
   let version = 0;
   while (own.page === page) {
@@ -675,7 +775,11 @@ async function follow(page, ask, take) {
   }
 }
 
-/** A study that has ended is opened again where the address says how. */
+/**
+ * A study that has ended is opened again where the address says how.
+ * @param {StudyPage} page
+ * @param {Refused} problem
+ */
 async function lost(page, problem) {
   if (page.isLost) return;
   page.isLost = true;

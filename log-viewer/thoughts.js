@@ -6,10 +6,15 @@ import { spoken } from "./expressions.js";
 import { counted, duration, goal, short } from "./format.js";
 import { element, fill, table } from "./page.js";
 
+/** @import { Joint, Report, ShownPlan, Worth } from "./types.d.ts" */
+
 /** Moves of a plan, and other plans, that are listed at most. */
 const MOST_PLANNED = 200;
 
-/** What Panza does, in words. */
+/**
+ * What Panza does, in words.
+ * @param {Report} report
+ */
 export function thinkingText(report) {
   const said = {
     searching: "searching",
@@ -23,12 +28,18 @@ export function thinkingText(report) {
   return [said, much].filter(Boolean).join(", ");
 }
 
-/** What a position is worth to each role: a bar with a part for each, and the values. */
+/**
+ * What a position is worth to each role: a bar with a part for each, and the values.
+ * @param {HTMLElement} place
+ * @param {string[]} roles
+ * @param {Worth | null} worth
+ */
 export function showWorth(place, roles, worth) {
   const values = roles.map((_, role) => worth?.proven[role] ?? worth?.values[role] ?? null);
-  const sum = values.reduce((total, value) => total + (value ?? 0), 0);
+  const sum = values.reduce((/** @type {number} */ total, value) => total + (value ?? 0), 0);
   // The bar of a puzzle shows how much of 100 is reached.
   const all = roles.length === 1 ? 100 : sum;
+  /** @param {number | null} value */
   const share = (value) => (all > 0 && value !== null ? (100 * value) / all : 0);
   fill(
     place,
@@ -56,7 +67,13 @@ export function showWorth(place, roles, worth) {
   );
 }
 
-/** The moves of the role to move, the best first, and the line; `play(line)` goes along joint moves from here. */
+/**
+ * The moves of the role to move, the best first, and the line; `playLine(line)` goes along joint
+ * moves from here.
+ * @param {HTMLElement} place
+ * @param {Report} report
+ * @param {{ playMove: (text: string) => void, playLine: (line: Joint[]) => void }} acts
+ */
 export function showThoughts(place, report, { playMove, playLine }) {
   const isMixed = report.moves.some(({ share }) => share !== null);
   const most = Math.max(1, ...report.moves.map(({ visits }) => visits));
@@ -88,7 +105,7 @@ export function showThoughts(place, report, { playMove, playLine }) {
       ),
     ),
   );
-  const names = ["Move", `Value for ${report.role}`, isMixed && "Share", "Visits"].filter(Boolean);
+  const names = ["Move", `Value for ${report.role}`, ...(isMixed ? ["Share"] : []), "Visits"];
   fill(
     place,
     rows.length > 0 && element("div", { class: "root-frame" }, table({ class: "root" }, names, element("tbody", null, rows))),
@@ -105,14 +122,22 @@ export function showThoughts(place, report, { playMove, playLine }) {
   );
 }
 
-/** The plan of a puzzle, and others that begin with another move. */
+/**
+ * The plan of a puzzle, and others that begin with another move.
+ * @param {HTMLElement} place
+ * @param {Pick<Report, "plan" | "alternatives">} report
+ * @param {(line: Joint[]) => void} playLine
+ */
 export function showPlans(place, { plan, alternatives }, playLine) {
   place.hidden = plan === null;
   if (plan === null) return;
+  /** @param {ShownPlan} plan */
   const line = ({ moves }) => moves.map((move) => [move]);
+  /** @param {ShownPlan} of */
   const add = (of) =>
     of.moves.length > 0 &&
     element("button", { type: "button", class: "button", on: { click: () => playLine(line(of)) } }, "Add this line");
+  /** @param {ShownPlan} of */
   const length = (of) => counted(of.n_moves, "move");
   const reached = plan.goal === null ? "no plan yet" : `goal ${plan.goal}${plan.is_best ? ", proven best" : ` of at most ${plan.bound}`}`;
   const moves = plan.moves.slice(0, MOST_PLANNED);

@@ -1,14 +1,17 @@
 // The page of trained games: for each its generation, its games and hours, and the learning curve,
 // which the player draws. It is read again every minute, as often as a round of training ends.
 
-import { counted, list, number, object, text } from "./format.js";
+import { counted, list, number, text } from "./format.js";
 import { byId, element, fill, setText, wordmark } from "./page.js";
 import { askTraining } from "./server.js";
 
+/** @import { TrainedGame } from "./types.d.ts" */
+
 const EVERY = 60_000;
 
+/** @param {TrainedGame} game */
 function card(game) {
-  const signature = text(game.signature);
+  const { signature } = game;
   const name = text(game.name) ?? signature;
   const hours = ((number(game.seconds) ?? 0) / 3600).toFixed(2);
   const elo = Math.round(number(game.elo) ?? 0);
@@ -24,7 +27,7 @@ function card(game) {
 
 async function show() {
   try {
-    const games = list(object(await askTraining()).games).filter((game) => text(game?.signature) !== null);
+    const games = list((await askTraining()).games).filter((game) => text(game?.signature) !== null);
     setText(byId("problem"), "");
     setText(byId("says"), games.length === 0 ? "No game is trained yet; try: panza train connectFour --hours 1" : "");
     fill(byId("trained"), games.map(card));

@@ -4,11 +4,18 @@
 import { compare } from "./board.js";
 import { isIdle, spoken } from "./expressions.js";
 import { counted, duration, goal, short } from "./format.js";
-import { element, fill, table } from "./page.js";
+import { around, element, fill, table } from "./page.js";
+
+/** @import { MatchRecord } from "./record.js" */
+/** @import { Child, RootMove, Turn } from "./types.d.ts" */
 
 const MOST_FACTS = 300;
 
-/** Facts, with what came and went since the position before marked; `before` is null for the first. */
+/**
+ * Facts, with what came and went since the position before marked; `before` is null for the first.
+ * @param {string[]} facts
+ * @param {string[] | null} before
+ */
 export function factTable(facts, before) {
   const { stayed, came, went } = before === null ? { stayed: facts, came: [], went: [] } : compare(facts, before);
   const rows = [
@@ -36,32 +43,41 @@ export function factTable(facts, before) {
   );
 }
 
-/** The joint move of a turn, role by role. */
+/**
+ * The joint move of a turn, role by role.
+ * @param {MatchRecord} record
+ * @param {Turn} turn
+ */
 export function playedMoves(record, turn) {
-  const rows = record.roles.map((role, place) => [role, turn.played?.[place] ?? null]);
+  /** @type {{ role: string | null, move: string | null }[]} */
+  const rows = record.roles.map((role, place) => ({ role, move: turn.played?.[place] ?? null }));
   if (rows.length === 0 && turn.played !== null)
-    turn.played.forEach((move, place) => rows.push([`role ${place + 1}`, move]));
+    turn.played.forEach((move, place) => rows.push({ role: `role ${place + 1}`, move }));
   const own = turn.answer?.move ?? null;
-  if (rows.length === 0 && own !== null) rows.push([record.role, own]);
+  if (rows.length === 0 && own !== null) rows.push({ role: record.role, move: own });
   return element(
     "dl",
     { class: "played" },
-    rows.map(([role, move]) => {
+    rows.map(({ role, move }) => {
       const isOurs = role === record.role;
-      const replaced = isOurs && move !== null && own !== null && move !== own;
+      const replaced = isOurs && move !== null && move !== own ? own : null;
       const shown = move ?? (isOurs ? own : null);
       return element(
         "div",
         { class: isOurs ? "ours" : null },
         element("dt", null, role ?? "", isOurs && element("small", null, "us")),
         element("dd", null, shown === null ? element("span", { class: "quiet" }, "…") : spoken(shown)),
-        replaced && element("dd", { class: "replaced" }, `we answered ${spoken(own)}; it was replaced`),
+        replaced !== null && element("dd", { class: "replaced" }, `we answered ${spoken(replaced)}; it was replaced`),
       );
     }),
   );
 }
 
-/** The moves at the root of a turn, most visited first, with the answer marked. */
+/**
+ * The moves at the root of a turn, most visited first, with the answer marked.
+ * @param {RootMove[]} moves
+ * @param {string | null} answered
+ */
 export function rootTable(moves, answered) {
   const most = Math.max(1, ...moves.map((move) => move.visits));
   const rows = moves.map((move) =>
@@ -86,6 +102,7 @@ export function rootTable(moves, answered) {
   return table({ class: "root" }, ["Move", "Visits", "Value"], element("tbody", null, rows));
 }
 
+/** @param {number} share */
 function bar(share) {
   return element(
     "span",
@@ -96,18 +113,31 @@ function bar(share) {
 
 /** The list of all turns. Rows are kept, so that a live match only adds to it. */
 export class TurnList {
-  /** `choose(step)` is called when a turn is chosen. */
+  /**
+   * `choose(step)` is called when a turn is chosen.
+   * @param {HTMLElement} place
+   * @param {(step: number) => void} choose
+   */
   constructor(place, choose) {
+    /**
+     * By step a row, and what it was made of.
+     * @type {Map<number, { row: HTMLTableRowElement, said: string }>}
+     */
     this.rows = new Map();
+    /** @type {HTMLTableRowElement | null} */
     this.chosen = null;
     this.body = element("tbody");
     fill(place, table({ class: "turn-list" }, ["Turn", "Moves", "Value", "Visits", "Time"], this.body));
     this.body.addEventListener("click", (event) => {
-      const row = event.target.closest("tr");
+      const row = around(event, "tr");
       if (row !== null) choose(Number(row.dataset.step));
     });
   }
 
+  /**
+   * @param {MatchRecord} record
+   * @param {Turn | null} turn
+   */
   show(record, turn) {
     for (const [step, { row }] of this.rows) {
       if (record.byStep.has(step)) continue;
@@ -118,6 +148,11 @@ export class TurnList {
     this.setTurn(turn);
   }
 
+  /**
+   * @param {MatchRecord} record
+   * @param {Turn} turn
+   * @param {number} place
+   */
   showTurn(record, turn, place) {
     const { answer, played } = turn;
     const cells = [
@@ -133,7 +168,7 @@ export class TurnList {
       short(answer?.visits),
       duration(answer?.seconds),
     ];
-    const marks = [answer?.isProven && "proven", answer?.isOnly && "only"].filter(Boolean);
+    const marks = [answer?.isProven ? "proven" : "", answer?.isOnly ? "only" : ""].filter((mark) => mark !== "");
     const said = [...cells, ...marks, record.role, ...record.roles].join("\n");
     const known = this.rows.get(turn.step);
     if (known?.said === said) return;
@@ -153,9 +188,12 @@ export class TurnList {
     this.rows.set(turn.step, { row, said });
   }
 
-  /** Marks the chosen turn, and brings it into sight within the list. */
+  /**
+   * Marks the chosen turn, and brings it into sight within the list.
+   * @param {Turn | null} turn
+   */
   setTurn(turn) {
-    const row = this.rows.get(turn?.step)?.row ?? null;
+    const row = (turn === null ? null : this.rows.get(turn.step)?.row) ?? null;
     if (row === this.chosen) return;
     this.chosen?.removeAttribute("aria-current");
     this.chosen = row;
@@ -169,7 +207,13 @@ export class TurnList {
   }
 }
 
-/** Moves of a turn with those faded that do nothing. */
+/**
+ * Moves of a turn with those faded that do nothing.
+ * @param {MatchRecord} record
+ * @param {Turn} turn
+ * @param {string} otherwise
+ * @returns {Child}
+ */
 function moveTexts(record, turn, otherwise) {
   if (turn.played === null) return element("span", { class: "quiet" }, otherwise);
   return turn.played.map((move, place) => {

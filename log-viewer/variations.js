@@ -3,20 +3,29 @@
 
 import { readExpression, writeExpression } from "./expressions.js";
 
+/** @import { Expression, Joint, LineNode } from "./types.d.ts" */
+
 /** Nodes of a tree, turns of a line and characters of a text, at most. */
 const MOST_NODES = 20_000;
 export const LONGEST_LINE = 2000;
 const LONGEST_TEXT = 2_000_000;
 
 export class Variations {
-  /** A tree with one line of joint moves, each the texts of the moves in the order of the roles. */
+  /**
+   * A tree with one line of joint moves.
+   * @param {Joint[]} [line]
+   */
   constructor(line = []) {
-    this.root = newNode(null, null);
+    this.root = newNode(null, []);
     this.size = 1;
     this.add(this.root, line);
   }
 
-  /** The node behind a joint move, made if it is new; the node itself where the tree is full. */
+  /**
+   * The node behind a joint move, made if it is new; the node itself where the tree is full.
+   * @param {LineNode} node
+   * @param {Joint} joint
+   */
   child(node, joint) {
     const known = node.children.find((child) => isSame(child.joint, joint));
     if (known !== undefined || this.size >= MOST_NODES) return known ?? node;
@@ -26,12 +35,19 @@ export class Variations {
     return made;
   }
 
-  /** The node behind joint moves from a node on. */
+  /**
+   * The node behind joint moves from a node on.
+   * @param {LineNode} node
+   * @param {Joint[]} line
+   */
   add(node, line) {
     return line.reduce((at, joint) => this.child(at, joint), node);
   }
 
-  /** Takes a node and all behind it away. */
+  /**
+   * Takes a node and all behind it away.
+   * @param {LineNode} node
+   */
   remove(node) {
     if (node.parent === null) return;
     node.parent.children = node.parent.children.filter((child) => child !== node);
@@ -47,10 +63,13 @@ export class Variations {
   kept() {
     const nodes = nodesOf(this.root);
     const places = new Map(nodes.map((node, place) => [node, place]));
-    return nodes.slice(1).map((node) => [places.get(node.parent), node.joint]);
+    return nodes.flatMap(({ parent, joint }) => (parent === null ? [] : [[places.get(parent), joint]]));
   }
 
-  /** A tree that was kept; null where that is none. */
+  /**
+   * A tree that was kept; null where that is none.
+   * @param {unknown} kept
+   */
   static read(kept) {
     if (!Array.isArray(kept) || kept.length >= MOST_NODES) return null;
     const tree = new Variations();
@@ -63,72 +82,98 @@ export class Variations {
   }
 }
 
+/**
+ * @param {LineNode | null} parent
+ * @param {Joint} joint
+ * @returns {LineNode}
+ */
 function newNode(parent, joint) {
   return {
     parent,
     joint,
     turn: parent === null ? 0 : parent.turn + 1,
     children: [],
-    /** The child that was looked at last. */
     last: null,
-    /** What the position is worth to each role, `{ values, proven }`; null before it was searched. */
     worth: null,
-    /** What is shown of the position; null before it was asked for. */
     view: null,
-    /** What is wrong with the move that leads here, or null. */
     blunder: null,
   };
 }
 
+/**
+ * @param {Joint} one
+ * @param {Joint} other
+ */
 function isSame(one, other) {
   return one.length === other.length && one.every((text, place) => text === other[place]);
 }
 
-/** A node and all behind it, parents first, the main line before the others. */
+/**
+ * A node and all behind it, parents first, the main line before the others.
+ * @param {LineNode} node
+ */
 export function nodesOf(node) {
   const found = [];
   const left = [node];
-  while (left.length > 0) {
-    const next = left.pop();
+  for (let next = left.pop(); next !== undefined; next = left.pop()) {
     found.push(next);
     for (let place = next.children.length - 1; place >= 0; place -= 1) left.push(next.children[place]);
   }
   return found;
 }
 
-/** The nodes from the root to a node. */
+/**
+ * The nodes from the root to a node.
+ * @param {LineNode} node
+ */
 export function pathTo(node) {
   const path = [];
-  for (let at = node; at !== null; at = at.parent) path.push(at);
+  for (let at = /** @type {LineNode | null} */ (node); at !== null; at = at.parent) path.push(at);
   return path.reverse();
 }
 
-/** The joint moves from the root to a node. */
+/**
+ * The joint moves from the root to a node.
+ * @param {LineNode} node
+ */
 export function lineTo(node) {
   return pathTo(node)
     .slice(1)
     .map(({ joint }) => joint);
 }
 
-/** The end of the line through a node: on from it, what was looked at last, else the main line. */
+/**
+ * The end of the line through a node: on from it, what was looked at last, else the main line.
+ * @param {LineNode} node
+ */
 export function endOf(node) {
   let at = node;
-  while (at.children.length > 0) at = nextOf(at);
+  for (let next = nextOf(at); next !== null; next = nextOf(at)) at = next;
   return at;
 }
 
-/** The node behind one, as [`endOf`] goes; null at the end. */
+/**
+ * The node behind one, as [`endOf`] goes; null at the end.
+ * @param {LineNode} node
+ */
 export function nextOf(node) {
-  const last = node.children.includes(node.last) ? node.last : null;
-  return last ?? node.children[0] ?? null;
+  return node.children.find((child) => child === node.last) ?? node.children[0] ?? null;
 }
 
-/** The role's value of a node: its proven goal, else its value, else null. */
+/**
+ * The role's value of a node: its proven goal, else its value, else null.
+ * @param {LineNode} node
+ * @param {number} role
+ */
 export function worthOf(node, role) {
   return node.worth?.proven[role] ?? node.worth?.values[role] ?? null;
 }
 
-/** A line as text, one joint move a line. */
+/**
+ * A line as text, one joint move a line.
+ * @param {Joint[]} line
+ * @param {string[]} [remarks]
+ */
 export function lineText(line, remarks = []) {
   const lines = line.map((joint) => `(${joint.join(" ")})`);
   return [...remarks.map((remark) => `; ${remark}`), ...lines, ""].join("\n");
@@ -137,9 +182,13 @@ export function lineText(line, remarks = []) {
 /**
  * The joint moves of a text, each with `nRoles` moves: `{ line, problem }`. A comment begins with a
  * semicolon. In a game of one role a line may be its move without the parentheses around it.
+ * @param {string} text
+ * @param {number} nRoles
+ * @returns {{ line: Joint[], problem: string | null }}
  */
 export function readLine(text, nRoles) {
   if (text.length > LONGEST_TEXT) return { line: [], problem: "the text is too long" };
+  /** @type {Joint[]} */
   const line = [];
   for (const [index, raw] of text.split(/\r?\n/).entries()) {
     const said = raw.replace(/;.*$/, "").trim();
@@ -156,7 +205,10 @@ export function readLine(text, nRoles) {
   return { line, problem: null };
 }
 
-/** A move as the rules write it: a list of one symbol is that symbol. */
+/**
+ * A move as the rules write it: a list of one symbol is that symbol.
+ * @param {Expression} expression
+ */
 function plain(expression) {
   let read = expression;
   while (Array.isArray(read) && read.length === 1) [read] = read;

@@ -84,6 +84,11 @@ test("rules are followed as recorded", { skip: !existsSync(SHARED) && "no record
   assert.ok(states > 300, `${states} states`);
 });
 
+test("a relation may have a name that every object has a member of", async () => {
+  const game = await rulesOf("constructor(1,2)\nlegal(b) :- constructor(2,1)\nlegal(a) :- constructor(1,2)");
+  assert.equal(game.first("legal(X)"), "a");
+});
+
 test("what is no rulesheet is refused", async () => {
   for (const text of ["role(", "p :- <", "p(X", "a )", `${"(".repeat(1000)}a`]) {
     await assert.rejects(rulesOf(text), text.slice(0, 20));

@@ -17,7 +17,7 @@ const libraries = readdirSync(new URL("vendor", folder)).filter((name) => name.e
 /** The modules that one imports, and those that they import. */
 function imports(name, found = new Set()) {
   if (libraries.includes(name)) return found;
-  for (const [, other] of read(name).matchAll(/from "\.\/(\w+\.js)"/g)) {
+  for (const [, other] of read(name).matchAll(/^(?:import|\}).* from "\.\/(\w+\.js)"/gm)) {
     if (!found.has(other)) imports(other, found.add(other));
   }
   return found;

@@ -304,6 +304,15 @@ test("a game at a table is studied from there", () =>
     assert.equal(await page.getAttribute('#board [data-cell="2 2"]', "data-content"), "x");
   }));
 
+test("the table of a game that is played has no study, and the page says so", () =>
+  withPage({}, async (page) => {
+    await page.goto(`${server.address}/play`);
+    await page.click('[data-game="ticTacToe"]');
+    await page.waitForSelector("#board .target");
+    await page.goto(`${server.address}/study${new URL(page.url()).hash}`);
+    await page.waitForFunction(() => /for playing/.test(document.getElementById("problem").textContent));
+  }));
+
 test("roles that choose at once choose one after the other", () =>
   withPage({}, async (page) => {
     await page.goto(`${server.address}/study`);
