@@ -45,7 +45,7 @@ test("a page names all modules beforehand, so that none is waited for twice", ()
 test("the license of every package in a library is beside it", () => {
   const vendor = new URL("vendor/", folder);
   const lock = JSON.parse(readFileSync(new URL("package-lock.json", vendor), "utf8"));
-  const licenses = readFileSync(new URL("codemirror.LICENSE.txt", vendor), "utf8");
+  const licenses = readFileSync(new URL("LICENSES.txt", vendor), "utf8");
   for (const [path, { version }] of Object.entries(lock.packages)) {
     const name = path.replace("node_modules/", "");
     // What makes the file is not in it.
