@@ -1,5 +1,4 @@
-//! Lists the rulesheets of `gdl-games` and the files of the log viewer for embedding, and extracts
-//! plotly.js from the crate `plotly`.
+//! Lists the rulesheets of `gdl-games` and the files of the log viewer for embedding.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -11,7 +10,6 @@ fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     embed_games(&root);
     embed_viewer(&root);
-    embed_plotly();
 }
 
 fn embed_games(root: &Path) {
@@ -66,20 +64,6 @@ fn embed_viewer(root: &Path) {
     }
     source.push_str("]\n");
     write_out("embedded_viewer.rs", &source);
-}
-
-/// Writes `plotly.min.js`. The crate `plotly` returns several scripts in their HTML elements;
-/// plotly is the first.
-fn embed_plotly() {
-    let scripts = plotly::Plot::offline_js_sources();
-    let script = scripts
-        .split_once("<script type=\"text/javascript\">")
-        .and_then(|(_, rest)| rest.split_once("</script>\n\n"))
-        .map(|(script, _)| script.trim_end());
-    write_out(
-        "plotly.min.js",
-        script.expect("plotly.js is the first script"),
-    );
 }
 
 fn write_out(name: &str, source: &str) {
