@@ -1,4 +1,4 @@
-//! Lists the files of the pages for embedding, and extracts plotly.js from the crate `plotly`.
+//! Lists the files of the pages for embedding.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -26,25 +26,6 @@ fn main() {
         writeln!(source, "    ({name:?}, include_bytes!({path:?})),").expect("a string takes all");
     }
     source.push_str("]\n");
-    write_out("files.rs", &source);
-    embed_plotly();
-}
-
-/// Writes `plotly.min.js`. The crate `plotly` returns several scripts in their HTML elements;
-/// plotly is the first.
-fn embed_plotly() {
-    let scripts = plotly::Plot::offline_js_sources();
-    let script = scripts
-        .split_once("<script type=\"text/javascript\">")
-        .and_then(|(_, rest)| rest.split_once("</script>\n\n"))
-        .map(|(script, _)| script.trim_end());
-    write_out(
-        "plotly.min.js",
-        script.expect("plotly.js is the first script"),
-    );
-}
-
-fn write_out(name: &str, source: &str) {
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets it"));
-    fs::write(out.join(name), source).expect("the build folder can be written");
+    fs::write(out.join("files.rs"), source).expect("the build folder can be written");
 }

@@ -1,60 +1,19 @@
-// Draws a match's figures with plotly.js, which is loaded on demand and optional. A chart is drawn
-// when it becomes visible, and again when its record, its scope, the theme or the chosen turn
-// changes. The chosen turn is a band behind the lines. A click on a chart chooses the turn under
-// the pointer. All charts over time share one span: zooming one zooms all.
+// Draws a match's figures with uPlot. A chart is drawn when it becomes visible, and again when its
+// record, its scope, the theme or the chosen turn changes. The chosen turn is a band behind the
+// lines. A click on a chart chooses the turn under the pointer. All charts over time share one span:
+// zooming one zooms all.
 
 import { FIGURES, onAxis, turnTimes } from "./figures.js";
-import { element, fill } from "./page.js";
+import { drawn, element, fill, refill } from "./page.js";
+import { FONT, PALETTES, aligned, bandsOf, colourOf, frameOf, seriesOf, swatch, time } from "./plots.js";
 
-const PALETTES = {
-  light: {
-    lines: [
-      "#2f6bd8",
-      "#d9700d",
-      "#168a56",
-      "#8a4fd0",
-      "#c2376f",
-      "#0f8aa0",
-      "#8d6b10",
-      "#5c6878",
-      "#a33b3b",
-      "#5b7d17",
-      "#3f51b5",
-      "#99582a",
-    ],
-    strong: "#1b2430",
-    text: "#46515f",
-    grid: "#e2e6eb",
-    marks: "#c3cad3",
-    band: "#2f6bd8",
-    hover: "#ffffff",
-  },
-  dark: {
-    lines: [
-      "#6ea2ff",
-      "#ffa24d",
-      "#4fc98d",
-      "#bd92f5",
-      "#f07cab",
-      "#4fc3d6",
-      "#d9b44a",
-      "#9aa7b8",
-      "#e98080",
-      "#a5c95a",
-      "#8c9eff",
-      "#d19a66",
-    ],
-    strong: "#eef2f7",
-    text: "#a9b4c2",
-    grid: "#2b323c",
-    marks: "#3d4753",
-    band: "#6ea2ff",
-    hover: "#1d232b",
-  },
-};
+const HEIGHT = 240;
+/** Marks that are nearer to each other than this are no help: then only some turns have one. */
+const MARK_SPACE = 10;
+/** How far from the pointer the points are that it shows. */
+const HOVER_REACH = 30;
 
-/** More marks than this are no help to anyone: then every second turn has one, or every third. */
-const MOST_MARKS = 60;
+const ICONS = { in: "M8 3v10M3 8h10", out: "M3 8h10", save: "M8 2v8M4.5 7L8 10.5 11.5 7M3 13.5h10" };
 
 export class Charts {
   /** `choose(step)` is called when somebody clicks on a turn. */
@@ -64,36 +23,41 @@ export class Charts {
     this.record = null;
     this.turn = null;
     this.scope = null;
-    /** The span of time that somebody has zoomed to, or null. */
-    this.span = null;
+    /** What somebody has zoomed to on the axis of time and on that of turns, or null. */
+    this.spans = { time: null, turns: null };
     this.cards = [];
-    this.plotly = null;
-    this.isLoading = false;
+    this.UPlot = null;
     this.isMissing = false;
     this.dark = window.matchMedia("(prefers-color-scheme: dark)");
     this.dark.addEventListener("change", () => this.refresh());
     this.sight = new IntersectionObserver((entries) => this.seen(entries), { rootMargin: "150px" });
+    this.sizes = new ResizeObserver((entries) => {
+      for (const { target } of entries) target.plot?.setSize({ width: target.clientWidth, height: HEIGHT });
+    });
+    this.load();
   }
 
-  /** Begins to load plotly.js. It is large, and getting it to run takes longer than everything else on the page. */
-  load() {
-    if (this.isLoading) return;
-    this.isLoading = true;
-    const loaded = () => {
-      this.plotly = window.Plotly ?? null;
-      this.isMissing = this.plotly === null;
-      if (this.record !== null) this.show(this.record, this.turn);
-    };
-    const on = { load: loaded, error: loaded };
-    document.head.append(element("script", { src: "/assets/plotly.min.js", on }));
+  /** The rest of the page does not need the library, so it is not waited for. */
+  async load() {
+    try {
+      this.UPlot = (await import("./uplot.js")).default;
+    } catch {
+      this.isMissing = true;
+    }
+    if (this.record !== null) this.show(this.record, this.turn);
+  }
+
+  get palette() {
+    return this.dark.matches ? PALETTES.dark : PALETTES.light;
   }
 
   /** Shows a record, which may have grown, at a turn. */
   show(record, turn) {
+    if (record !== this.record) for (const over of ["time", "turns"]) this.fit(over);
     this.record = record;
     this.turn = turn;
     if (this.isMissing) {
-      fill(this.place, element("p", { class: "quiet" }, "The charts are not here: plotly.min.js could not be loaded."));
+      fill(this.place, element("p", { class: "quiet" }, "The charts are not here: uplot.js could not be loaded."));
       return;
     }
     const figures = FIGURES.filter((figure) => figure.exists(record));
@@ -102,28 +66,48 @@ export class Charts {
   }
 
   setUp(figures) {
-    for (const card of this.cards) {
-      this.sight.unobserve(card.frame);
-      // A chart that is still being drawn would stumble over its end.
-      card.drawing?.then(() => this.plotly.purge(card.chart));
-    }
-    this.cards = figures.map((figure) => {
-      const chart = element("div", { class: "chart", id: `chart-${figure.id}` });
-      const title = element("h3", { id: `title-${figure.id}` }, figure.title, element("small", null, figure.note));
-      const frame = element(
-        "figure",
-        { class: "card chart-card", "aria-labelledby": `title-${figure.id}` },
-        title,
-        chart,
-      );
-      return { figure, frame, chart, isSeen: false, isDrawn: false, isStale: true, drawing: null };
-    });
+    this.sight.disconnect();
+    this.sizes.disconnect();
+    for (const card of this.cards) card.chart.plot?.destroy();
+    this.cards = figures.map((figure) => this.cardOf(figure));
     fill(
       this.place,
       this.cards.length === 0 && element("p", { class: "quiet" }, "There are no figures yet."),
       this.cards.map((card) => card.frame),
     );
-    for (const card of this.cards) this.sight.observe(card.frame);
+    for (const card of this.cards) {
+      this.sight.observe(card.frame);
+      this.sizes.observe(card.chart);
+    }
+  }
+
+  cardOf(figure) {
+    const title = element("h3", { id: `title-${figure.id}` }, figure.title, element("small", null, figure.note));
+    const button = (icon, label, act) =>
+      element(
+        "button",
+        { type: "button", title: label, "aria-label": `${label}: ${figure.title}`, on: { click: act } },
+        drawn("svg", { viewBox: "0 0 16 16", "aria-hidden": "true" }, drawn("path", { d: ICONS[icon] })),
+      );
+    const tools = [
+      button("in", "Zoom in", () => this.zoom(card, 0.5)),
+      button("out", "Zoom out", () => this.zoom(card, 2)),
+      button("save", "Save as a picture", () => this.save(card)),
+    ];
+    const legend = element("div", { class: "chart-legend", role: "group", "aria-label": `Lines: ${figure.title}` });
+    const chart = element("div", { class: "chart", id: `chart-${figure.id}` });
+    const hover = element("div", { class: "chart-hover", hidden: true });
+    const frame = element(
+      "figure",
+      { class: "card chart-card", "aria-labelledby": `title-${figure.id}` },
+      element("div", { class: "chart-head" }, title, element("div", { class: "chart-tools" }, tools)),
+      legend,
+      chart,
+    );
+    const card = { figure, frame, legend, chart, hover, isSeen: false, isStale: true };
+    /** The names of the lines that somebody has switched off, and what they have zoomed to by scale. */
+    Object.assign(card, { hidden: new Set(), heights: {} });
+    return card;
   }
 
   seen(entries) {
@@ -140,216 +124,252 @@ export class Charts {
     if (turn === this.turn) return;
     this.turn = turn;
     if (this.scope !== null) this.setScope(turn);
-    else for (const card of this.cards) this.mark(card);
+    else for (const card of this.cards) this.renew(card, (plot) => plot.redraw(false));
   }
 
   /** One turn alone, or the whole match (null). */
   setScope(turn) {
     this.scope = turn;
-    this.span = null;
+    this.fit("time");
     this.refresh();
   }
 
+  /** Forgets what somebody has zoomed to. */
+  fit(over) {
+    this.spans[over] = null;
+    for (const card of this.cards) if (card.figure.over === over) card.heights = {};
+  }
+
   refresh() {
-    for (const card of this.cards) {
-      card.isStale = true;
-      if (card.isSeen) this.draw(card);
-    }
+    for (const card of this.cards) this.renew(card, () => this.draw(card));
+  }
+
+  /** Does something with a chart now if it is seen; otherwise it is drawn once it is. */
+  renew(card, act) {
+    if (!card.isSeen) card.isStale = true;
+    else if (card.chart.plot === undefined) this.draw(card);
+    else act(card.chart.plot);
   }
 
   draw(card) {
-    if (this.plotly === null || this.record === null) return;
+    if (this.UPlot === null || this.record === null) return;
     const { figure, chart } = card;
     const scope = figure.over === "time" ? this.scope : null;
     const { traces, axes } = figure.build(this.record, scope);
-    const palette = this.dark.matches ? PALETTES.dark : PALETTES.light;
-    const data = traces.map((trace) => styled(trace, palette));
-    const layout = layoutOf(figure, axes, palette, traces, scope);
-    if (figure.over === "time") Object.assign(layout.xaxis, this.spanOf(scope));
-    layout.shapes = this.shapes(figure, palette);
-    card.drawing = this.plotly.react(chart, data, layout, {
-      responsive: true,
-      displaylogo: false,
-      modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"],
-    });
-    if (!card.isDrawn) {
-      chart.on("plotly_click", (event) => this.clicked(figure, event.points[0]));
-      if (figure.over === "time") chart.on("plotly_relayout", (event) => this.zoomed(event));
-      card.isDrawn = true;
-    }
-    card.isStale = false;
-  }
-
-  /** Which span the axis of time shows. */
-  spanOf(scope) {
-    const uirevision = JSON.stringify([this.span, scope?.step ?? null]);
-    if (this.span !== null) return { range: this.span, autorange: false, uirevision };
-    const turn = scope === null ? undefined : turnTimes(this.record).find(({ step }) => step === scope.step);
-    if (turn === undefined) return { autorange: true, uirevision };
-    return { range: [onAxis(turn.from), onAxis(turn.to)], autorange: false, uirevision };
-  }
-
-  zoomed(event) {
-    if (event["xaxis.autorange"] === true) this.span = null;
-    else if (event["xaxis.range[0]"] !== undefined) this.span = [event["xaxis.range[0]"], event["xaxis.range[1]"]];
-    else return;
-    for (const other of this.cards) {
-      if (other.figure.over !== "time") continue;
-      other.isStale = true;
-      if (other.isSeen) this.draw(other);
-    }
-  }
-
-  mark(card) {
-    if (!card.isDrawn) return;
-    if (!card.isSeen) {
-      card.isStale = true;
+    const data = aligned(traces, card.hidden);
+    Object.assign(card, { traces, scope, data, isStale: false });
+    const names = traces.map(({ name }) => name);
+    const key = JSON.stringify([names, axes, this.dark.matches, [...card.hidden]]);
+    if (card.key === key) {
+      chart.plot.setData(data);
       return;
     }
-    const palette = this.dark.matches ? PALETTES.dark : PALETTES.light;
-    this.plotly.relayout(card.chart, { shapes: this.shapes(card.figure, palette) });
+    card.key = key;
+    chart.plot?.destroy();
+    chart.plot = new this.UPlot(this.optionsOf(card, axes), data, chart);
+    chart.plot.over.append(card.hover);
+    chart.plot.over.addEventListener("click", (event) => this.clicked(card, event));
+    const across = chart.querySelector(".u-axis");
+    across.classList.add("across");
+    across.addEventListener("pointerdown", (event) => this.pan(card, event));
+    refill(card.legend, traces.length > 1 && traces.map((trace) => this.legendEntry(card, trace)));
+  }
+
+  optionsOf(card, axes) {
+    const { UPlot, palette } = this;
+    const { figure, chart, traces } = card;
+    const frame = frameOf(figure, axes, palette, () => card.heights);
+    return {
+      ...frame,
+      width: chart.clientWidth,
+      height: HEIGHT,
+      legend: { show: false },
+      scales: { ...frame.scales, x: { time: false, range: () => this.spanOf(card) } },
+      series: [{}, ...traces.map((trace) => seriesOf(UPlot, card, trace, palette))],
+      bands: bandsOf(card, palette),
+      cursor: {
+        y: false,
+        // A box where it is dragged across and down, otherwise a strip.
+        drag: { x: true, y: true, uni: 30, dist: 5, setScale: false },
+        hover: { prox: figure.over === "time" ? HOVER_REACH : null, skip: [null, undefined] },
+        points: { size: 7 },
+        bind: { dblclick: () => () => this.zoomTo(card, null) },
+      },
+      hooks: {
+        drawClear: [(plot) => this.drawTurns(card, plot)],
+        setCursor: [(plot) => this.showHover(card, plot)],
+        setSelect: [(plot) => this.selected(card, plot)],
+      },
+    };
+  }
+
+  legendEntry(card, trace) {
+    const isShown = (name) => !card.hidden.has(name);
+    const isOwn = (name) => name === trace.name;
+    const names = card.traces.map(({ name }) => name);
+    const show = (isWanted) => {
+      card.hidden = new Set(names.filter((name) => !isWanted(name)));
+      this.draw(card);
+    };
+    return element(
+      "button",
+      {
+        type: "button",
+        "aria-pressed": String(isShown(trace.name)),
+        title: "Click: show or hide. Double click: show alone, or all.",
+        on: {
+          click: () => show((name) => isShown(name) !== isOwn(name)),
+          dblclick: () => show(names.every((name) => isShown(name) === isOwn(name)) ? () => true : isOwn),
+        },
+      },
+      swatch(trace, this.palette),
+      trace.name,
+    );
+  }
+
+  /** Which span the horizontal axis shows. */
+  spanOf(card) {
+    return this.spans[card.figure.over] ?? this.wholeOf(card);
+  }
+
+  wholeOf({ figure, scope, data: [xs] }) {
+    const turn = scope === null ? undefined : turnTimes(this.record).find(({ step }) => step === scope.step);
+    if (turn !== undefined && turn.to > turn.from) return [onAxis(turn.from), onAxis(turn.to)];
+    const [from, to] = [xs[0] ?? 0, xs.at(-1) ?? 1];
+    if (figure.over === "turns") return [Math.ceil(from) - 0.5, Math.floor(to) + 0.5];
+    const margin = (to - from || 1) / 100;
+    return [from - margin, to + margin];
+  }
+
+  /** Shows a span on this chart and on all with the same axis; null is everything. */
+  zoomTo(card, span) {
+    const { over } = card.figure;
+    this.spans[over] = span;
+    if (span === null) card.heights = {};
+    for (const other of this.cards) {
+      if (other.figure.over === over) this.renew(other, (plot) => plot.setData(plot.data));
+    }
+  }
+
+  zoom(card, factor) {
+    const [[from, to], [first, last]] = [this.spanOf(card), this.wholeOf(card)];
+    const [middle, reach] = [(from + to) / 2, ((to - from) / 2) * factor];
+    this.zoomTo(card, factor > 1 && 2 * reach >= last - first ? null : [middle - reach, middle + reach]);
+  }
+
+  /** Somebody has dragged over a part of the chart. */
+  selected(card, plot) {
+    const { left, top, width, height } = plot.select;
+    if (width === 0 || height === 0) return;
+    if (height < plot.over.clientHeight) {
+      for (const scale of ["left", "right"]) {
+        card.heights[scale] = [plot.posToVal(top + height, scale), plot.posToVal(top, scale)];
+      }
+    }
+    const span =
+      width < plot.over.clientWidth ? [plot.posToVal(left, "x"), plot.posToVal(left + width, "x")] : this.spanOf(card);
+    plot.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
+    this.zoomTo(card, span);
+  }
+
+  /** Moves the span along while the axis is dragged. */
+  pan(card, down) {
+    const [from, to] = this.spanOf(card);
+    const axis = down.currentTarget;
+    axis.setPointerCapture(down.pointerId);
+    axis.onpointermove = ({ clientX }) => {
+      const by = ((down.clientX - clientX) / card.chart.plot.over.clientWidth) * (to - from);
+      this.zoomTo(card, [from + by, to + by]);
+    };
+    axis.onlostpointercapture = () => (axis.onpointermove = null);
   }
 
   /** Lines where turns begin, and a band for the chosen one. */
-  shapes(figure, palette) {
+  drawTurns({ figure }, plot) {
+    const { ctx, bbox } = plot;
+    const at = (value) => plot.valToPos(value, "x", true);
+    const band = (from, to) => {
+      ctx.fillStyle = this.palette.band;
+      ctx.globalAlpha = 0.13;
+      ctx.fillRect(at(from), bbox.top, at(to) - at(from), bbox.height);
+    };
+    ctx.save();
+    ctx.beginPath();
+    ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
+    ctx.clip();
     if (figure.over === "turns") {
-      return this.turn === null ? [] : [band(this.turn.step - 0.5, this.turn.step + 0.5, palette)];
+      if (this.turn !== null) band(this.turn.step - 0.5, this.turn.step + 0.5);
+    } else if (this.scope === null) {
+      const times = turnTimes(this.record);
+      const stride = Math.ceil((times.length * MARK_SPACE) / plot.over.clientWidth);
+      ctx.strokeStyle = this.palette.marks;
+      ctx.lineWidth = devicePixelRatio;
+      ctx.setLineDash([devicePixelRatio, 3 * devicePixelRatio]);
+      ctx.beginPath();
+      for (let index = 1; index < times.length; index += stride) {
+        const x = at(onAxis(times[index].from));
+        ctx.moveTo(x, bbox.top);
+        ctx.lineTo(x, bbox.top + bbox.height);
+      }
+      ctx.stroke();
+      const chosen = times.find(({ step }) => step === this.turn?.step);
+      if (chosen !== undefined) band(onAxis(chosen.from), onAxis(chosen.to));
     }
-    if (this.scope !== null) return [];
-    const shapes = [];
-    const times = turnTimes(this.record);
-    const stride = Math.ceil(times.length / (isNarrow() ? MOST_MARKS / 3 : MOST_MARKS));
-    for (let index = 1; index < times.length; index += stride) {
-      const x = onAxis(times[index].from);
-      const line = { color: palette.marks, width: 1, dash: "dot" };
-      shapes.push({ type: "line", xref: "x", yref: "paper", x0: x, x1: x, y0: 0, y1: 1, layer: "below", line });
-    }
-    const chosen = times.find(({ step }) => step === this.turn?.step);
-    if (chosen !== undefined) shapes.push(band(onAxis(chosen.from), onAxis(chosen.to), palette));
-    return shapes;
+    ctx.restore();
   }
 
-  clicked(figure, point) {
-    if (point === undefined) return;
-    if (figure.over === "turns") this.choose(Math.round(Number(point.x)));
-    else {
-      const at = point.data.x[point.pointIndex];
-      const turn = turnTimes(this.record).findLast(({ from }) => onAxis(from) <= at);
-      if (turn !== undefined) this.choose(turn.step);
+  /** Says what the points near the pointer are, beside it. */
+  showHover({ figure, traces, hover }, plot) {
+    const { left, idxs } = plot.cursor;
+    const found = traces.flatMap((trace, index) => {
+      const place = left < 0 || !plot.series[index + 1].show ? null : idxs[index + 1];
+      return place == null ? [] : [{ trace, x: plot.data[0][place] }];
+    });
+    hover.hidden = found.length === 0;
+    if (hover.hidden) return;
+    fill(
+      hover,
+      element("b", null, figure.over === "time" ? time(found[0].x) : `turn ${found[0].x}`),
+      found.map(({ trace, x }) =>
+        element("div", null, swatch(trace, this.palette), `${trace.name}: ${trace.text[trace.x.indexOf(x)]}`),
+      ),
+    );
+    const [width, room] = [hover.offsetWidth, plot.over.clientWidth];
+    const beside = left + 12 + width <= room ? left + 12 : left - 12 - width;
+    hover.style.left = `${Math.max(0, Math.min(room - width, beside))}px`;
+  }
+
+  clicked({ figure, chart }, event) {
+    const x = chart.plot.posToVal(event.clientX - chart.plot.over.getBoundingClientRect().left, "x");
+    const turn =
+      figure.over === "turns"
+        ? this.record.turns.find(({ step }) => step === Math.round(x))
+        : turnTimes(this.record).findLast(({ from }) => onAxis(from) <= x);
+    if (turn !== undefined) this.choose(turn.step);
+  }
+
+  /** Saves what a chart shows, with its title and the names of its lines. */
+  save({ figure, frame, chart, traces, hidden }) {
+    const { canvas } = chart.plot.ctx;
+    const head = 48;
+    const picture = element("canvas", { width: canvas.width, height: canvas.height + head * devicePixelRatio });
+    const ctx = picture.getContext("2d");
+    ctx.fillStyle = getComputedStyle(frame).backgroundColor;
+    ctx.fillRect(0, 0, picture.width, picture.height);
+    ctx.drawImage(canvas, 0, head * devicePixelRatio);
+    ctx.scale(devicePixelRatio, devicePixelRatio);
+    ctx.fillStyle = this.palette.strong;
+    ctx.font = `bold ${FONT}`;
+    ctx.fillText(figure.title, 12, 18);
+    ctx.font = FONT;
+    let x = 12;
+    for (const trace of traces.filter(({ name }) => !hidden.has(name))) {
+      ctx.fillStyle = colourOf(trace, this.palette);
+      ctx.fillRect(x, 29, 10, 10);
+      ctx.fillStyle = this.palette.text;
+      ctx.fillText(trace.name, x + 14, 38);
+      x += 28 + ctx.measureText(trace.name).width;
     }
+    element("a", { href: picture.toDataURL(), download: `${figure.id}.png` }).click();
   }
-}
-
-function band(from, to, palette) {
-  return {
-    type: "rect",
-    xref: "x",
-    yref: "paper",
-    x0: from,
-    x1: to,
-    y0: 0,
-    y1: 1,
-    layer: "below",
-    fillcolor: palette.band,
-    opacity: 0.13,
-    line: { width: 0 },
-  };
-}
-
-function styled(trace, palette) {
-  const colour = trace.colour === "strong" ? palette.strong : palette.lines[trace.colour % palette.lines.length];
-  const style = {
-    name: escaped(trace.name),
-    x: trace.x,
-    y: trace.y,
-    text: trace.text.map(escaped),
-    hovertemplate: `%{text}<extra>${escaped(trace.name)}</extra>`,
-    yaxis: trace.right ? "y2" : "y",
-  };
-  if (trace.bars) return { ...style, type: "bar", textposition: "none", marker: { color: colour } };
-  if (trace.points)
-    return {
-      ...style,
-      type: "scatter",
-      mode: "markers",
-      marker: { color: colour, size: trace.x.length > 60 ? 4 : 7, symbol: "diamond" },
-    };
-  const line = { color: colour, width: trace.colour === "strong" ? 2.4 : 1.5, dash: trace.dashed ? "dash" : "solid" };
-  const filled = trace.filled ? { fill: "tozeroy", fillcolor: `${colour}26` } : {};
-  const stacked = trace.stacked ? { stackgroup: "one", fillcolor: `${colour}99` } : {};
-  // A line of one point would not be seen.
-  const mode = trace.x.length < 3 && !trace.stacked ? "lines+markers" : "lines";
-  return { ...style, type: "scatter", mode, line, ...filled, ...stacked };
-}
-
-/** A text that plotly.js shows as it is: it takes some markup for what it means. */
-function escaped(text) {
-  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
-}
-
-function layoutOf(figure, axes, palette, traces, scope) {
-  const axis = {
-    gridcolor: palette.grid,
-    linecolor: palette.grid,
-    zeroline: false,
-    automargin: true,
-    tickcolor: palette.grid,
-  };
-  const share = { tickformat: ".1~%" };
-  const layout = {
-    height: 270,
-    margin: { l: 48, r: axes.right ? 48 : 14, t: 8, b: 30 },
-    paper_bgcolor: "rgba(0,0,0,0)",
-    plot_bgcolor: "rgba(0,0,0,0)",
-    font: { family: "system-ui, sans-serif", size: 12, color: palette.text },
-    hovermode: "x unified",
-    hoverlabel: { bgcolor: palette.hover, bordercolor: palette.marks, font: { color: palette.strong } },
-    showlegend: traces.length > 1 && !(isNarrow() && traces.length > 6),
-    legend: { orientation: "h", y: 1.02, yanchor: "bottom", x: 0, font: { size: 11 }, itemwidth: 30 },
-    modebar: { orientation: "v", bgcolor: "rgba(0,0,0,0)", color: palette.marks, activecolor: palette.band },
-    dragmode: window.matchMedia("(pointer: coarse)").matches ? false : "zoom",
-    // Zoom and hidden lines stay as long as it is the same picture.
-    uirevision: `${figure.id} ${scope?.step ?? "all"}`,
-    xaxis:
-      figure.over === "time"
-        ? { ...axis, ...timeAxis() }
-        : { ...axis, title: { text: "turn", standoff: 4 }, tickformat: "d" },
-    yaxis: {
-      ...axis,
-      title: { text: axes.left, standoff: 6 },
-      rangemode: "tozero",
-      ...(axes.leftIsShare ? share : {}),
-    },
-  };
-  if (axes.isGoal) Object.assign(layout.yaxis, { range: [-3, 103], dtick: 25 });
-  if (axes.right) {
-    const right = {
-      ...axis,
-      title: { text: axes.right, standoff: 6 },
-      overlaying: "y",
-      side: "right",
-      showgrid: false,
-      rangemode: "tozero",
-    };
-    layout.yaxis2 = { ...right, ...(axes.rightIsShare ? share : {}) };
-  }
-  return layout;
-}
-
-function isNarrow() {
-  return window.innerWidth < 600;
-}
-
-function timeAxis() {
-  return {
-    type: "date",
-    tickangle: 0,
-    nticks: isNarrow() ? 4 : 8,
-    hoverformat: "%-H:%M:%S",
-    tickformatstops: [
-      { dtickrange: [null, 1000], value: "%-M:%S.%2f" },
-      { dtickrange: [1000, 3_600_000], value: "%-H:%M:%S" },
-      { dtickrange: [3_600_000, null], value: "%-H:%M" },
-    ],
-  };
 }

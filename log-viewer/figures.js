@@ -1,6 +1,6 @@
-// The charts of a match and their points. Pure: a figure is data for plotly.js, made from a record
-// on demand. The x axis is the time since the log was opened, in minutes and seconds; with
-// Tiltyard's statistics alone no time is known and the x axis is the turn.
+// The charts of a match and their points. Pure: a figure is data, made from a record on demand. The x
+// axis is the time since the log was opened, in seconds; with Tiltyard's statistics alone no time is
+// known and the x axis is the turn.
 //
 // The root has other moves every turn, so a line for each would be hundreds. Over the whole match a
 // line is a rank: the turn's most visited move, its second, and so on, each point named by its
@@ -16,6 +16,9 @@ const MOST_POINTS = 4000;
 
 /** Thirty years: whatever is later is damage. */
 const LATEST = 1e9;
+
+/** Seconds from a line's last point to the gap after it: less than between two points. */
+const GAP = 0.0001;
 
 const RANK_NAMES = ["Most visited", "Second", "Third", "Fourth", "Fifth"];
 
@@ -127,10 +130,9 @@ export const FIGURES = [
   },
 ];
 
-/** Seconds as a place on the axis of time: a moment as text, since plotly.js takes small numbers for years. */
+/** Seconds as a place on the axis of time. */
 export function onAxis(seconds) {
-  const known = Math.max(0, Math.min(LATEST, seconds));
-  return new Date(known * 1000).toISOString().slice(0, -1);
+  return Math.max(0, Math.min(LATEST, seconds));
 }
 
 /** When turns began: `{ step, from, to }` in seconds, for those of which it is known. */
@@ -227,7 +229,7 @@ function rootLines(record, scope, read) {
       }
       // A gap, so that no line runs from one turn's move to another's.
       if (scope === null && trace.x.length > 0) {
-        trace.x.push(trace.x.at(-1));
+        trace.x.push(trace.x.at(-1) + GAP);
         trace.y.push(null);
         trace.text.push("");
       }

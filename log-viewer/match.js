@@ -148,8 +148,6 @@ class MatchPage {
     byId("match").hidden = false;
     this.readAddress();
     this.show();
-    // The present content is painted first.
-    requestAnimationFrame(() => setTimeout(() => this.charts.load()));
   }
 
   show() {
@@ -573,7 +571,6 @@ function say(words) {
 function openStored(page) {
   const problem = byId("opener-problem");
   byId("opener").hidden = false;
-  page.charts.load();
   let nOpened = 0;
   /** @param {() => Promise<MatchRecord>} open */
   const tryTo = async (open) => {

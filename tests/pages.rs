@@ -241,8 +241,11 @@ fn pages_are_served_with_cache_tags() {
         &format!("If-None-Match: {tag}\r\n"),
     );
     assert_eq!((again.code(), again.body.as_str()), ("304", ""));
-    let charts = get(&server, "/assets/plotly.min.js");
-    assert!(charts.body.starts_with("/**\n* plotly.js"));
+    for (name, kind) in [("uplot.js", "text/javascript"), ("uplot.css", "text/css")] {
+        let charts = get(&server, &format!("/assets/{name}"));
+        assert!(charts.header("content-type").unwrap().starts_with(kind));
+        assert!(charts.body.starts_with("/* uPlot"), "{name}");
+    }
     let figures = get(&server, "/metrics").body;
     assert!(figures.contains("\npanza_busy 0\n"), "{figures}");
     assert!(figures.contains("panza_moves_answered_total"), "{figures}");

@@ -6,6 +6,3 @@
 
 /// Name and bytes of every page, script and style, sorted by name.
 pub static FILES: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/files.rs"));
-
-/// The chart library.
-pub static PLOTLY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/plotly.min.js"));

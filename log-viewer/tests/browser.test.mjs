@@ -19,6 +19,7 @@ import {
   screenshot,
   scrollThrough,
   shownPlan,
+  untilPainted,
   withPage,
 } from "./page.mjs";
 import { PUZZLE_MOVES, bundleOf, makeFirst, makeMatch, makePuzzle, tiltyard, writeMatch } from "./samples.mjs";
@@ -257,10 +258,7 @@ test("a live match is followed as it goes on", () =>
     await screenshot(page, "list-live");
     await row.locator("a").click();
     await page.waitForSelector(".badge.live");
-    await page.waitForSelector("#chart-value .main-svg");
-    const before = await page.evaluate(
-      () => document.getElementById("chart-value").data.find(({ name }) => name === "Best").x.length,
-    );
+    const before = (await points(page, "value")).Best;
     await match.turn();
     await match.turn();
     await page.waitForFunction(() => Number(document.getElementById("slider").max) >= 1);
@@ -279,9 +277,7 @@ test("a live match is followed as it goes on", () =>
     await page.waitForSelector(".badge.win, .badge.loss, .badge.draw");
     assert.ok(await isAtNewest(page));
     assert.match(await page.locator("#position h2").innerText(), /Final position/);
-    const after = await page.evaluate(
-      () => document.getElementById("chart-value").data.find(({ name }) => name === "Best").x.length,
-    );
+    const after = (await points(page, "value")).Best;
     assert.ok(after > before, `${before} points, then ${after}`);
   }));
 
@@ -474,33 +470,6 @@ test("the log is filtered by level and searched", () =>
     assert.equal(await page.locator(".log-line").count(), 1);
   }));
 
-test("charts show one turn alone, and zoom together", () =>
-  withPage({}, async (page) => {
-    await page.goto(`${server.address}/matches/hour#turn=8`);
-    const whole = await points(page, "visits");
-    await page.click("#alone");
-    await page.waitForFunction(() =>
-      document.getElementById("chart-visits").data.some(({ name }) => name.startsWith("drop")),
-    );
-    const alone = await points(page, "visits");
-    assert.ok(Object.keys(alone).length > Object.keys(whole).length);
-    await page.click("#whole");
-    await points(page, "value");
-    const drag = page.locator("#chart-value .nsewdrag").first();
-    const box = await drag.boundingBox();
-    await page.mouse.move(box.x + 100, box.y + 50);
-    await page.mouse.down();
-    await page.mouse.move(box.x + 250, box.y + 55, { steps: 5 });
-    await page.mouse.up();
-    await page.waitForFunction(() => {
-      const range = (id) => String(document.getElementById(id).layout.xaxis.range.map((at) => String(at).slice(0, 19)));
-      return (
-        range("chart-value") === range("chart-visits") &&
-        document.getElementById("chart-value").layout.xaxis.autorange !== true
-      );
-    });
-  }));
-
 for (const colorScheme of ["light", "dark"]) {
   test(`on a phone nothing is wider than the screen, ${colorScheme}`, () =>
     withPage({ viewport: { width: 360, height: 740 }, colorScheme, isMobile: true, hasTouch: true }, async (page) => {
@@ -527,22 +496,26 @@ test("pages follow the person's colours", () =>
     await points(page, "value");
     const lightness = () =>
       page.evaluate(() => {
+        const { axes, series } = document.getElementById("chart-value").plot;
         const rgb = getComputedStyle(document.body).backgroundColor.match(/\d+/g).map(Number);
-        return [rgb[0], document.getElementById("chart-value").layout.font.color];
+        return [rgb[0], axes[0].stroke(), series.map(({ stroke }) => stroke?.()).join()];
       });
-    const [dark, darkText] = await lightness();
+    const [dark, darkText, darkLines] = await lightness();
+    await untilPainted(page, "value", "Best");
     await scrollThrough(page);
     await screenshot(page, "dark", true);
     await page.emulateMedia({ colorScheme: "light" });
     await page.locator("#chart-value").scrollIntoViewIfNeeded();
-    await page.waitForFunction((text) => document.getElementById("chart-value").layout.font.color !== text, darkText);
-    const [light] = await lightness();
+    await page.waitForFunction((text) => document.getElementById("chart-value").plot.axes[0].stroke() !== text, darkText);
+    const [light, , lightLines] = await lightness();
     assert.ok(dark < 60 && light > 200, `${dark}, ${light}`);
+    assert.notEqual(lightLines, darkLines);
+    await untilPainted(page, "value", "Best");
   }));
 
-test("without plotly.js the rest of the page works", () =>
+test("without uplot.js the rest of the page works", () =>
   withPage({ mayFail: true }, async (page) => {
-    await page.route("**/plotly.min.js", (route) => route.abort());
+    await page.route("**/uplot.js", (route) => route.abort());
     await page.goto(`${server.address}/matches/hour`);
     await page.waitForSelector("#position .board");
     assert.match(await page.locator("#charts").innerText(), /charts are not here/);
@@ -556,7 +529,7 @@ test("a match of an hour opens fast", (context) =>
       const start = performance.now();
       await page.goto(`${server.address}/matches/hour`, { waitUntil: "commit" });
       await page.waitForSelector("#position .board");
-      await page.waitForSelector("#chart-value .main-svg .scatterlayer .trace");
+      await untilPainted(page, "value", "Best");
       times.push(Math.round(performance.now() - start));
     }
     const samples = HOUR.series.trim().split("\n").length - 1;

@@ -118,11 +118,44 @@ export async function scrollThrough(page) {
 /** How many points each line of a chart has, by the line's name. */
 export async function points(page, chart) {
   await page.locator(`#chart-${chart}`).scrollIntoViewIfNeeded();
-  await page.waitForSelector(`#chart-${chart} .main-svg`);
-  return page.evaluate(
-    (id) => Object.fromEntries(document.getElementById(id).data.map((line) => [line.name, line.x.length])),
-    `chart-${chart}`,
-  );
+  await page.waitForSelector(`#chart-${chart} canvas`);
+  return page.evaluate((id) => {
+    const { data, series } = document.getElementById(id).plot;
+    return Object.fromEntries(
+      series.slice(1).map(({ label }, index) => [label, data[index + 1].filter((value) => value != null).length]),
+    );
+  }, `chart-${chart}`);
+}
+
+/** How many dots of a chart's picture have about the colour of a line; to be evaluated in a page. */
+function dotsOf([id, line]) {
+  const { ctx, series } = document.getElementById(id).plot;
+  const { width, height } = ctx.canvas;
+  // Reading from the canvas itself would make the browser draw it another way.
+  const copy = Object.assign(document.createElement("canvas"), { width, height }).getContext("2d", {
+    willReadFrequently: true,
+  });
+  copy.drawImage(ctx.canvas, 0, 0);
+  const dots = copy.getImageData(0, 0, width, height).data;
+  const { stroke } = series.find(({ label }) => label === line);
+  const colour = stroke()
+    .match(/[\da-f]{2}/g)
+    .map((part) => parseInt(part, 16));
+  let count = 0;
+  for (let at = 0; at < dots.length; at += 4) {
+    if (dots[at + 3] > 200 && colour.every((part, index) => Math.abs(part - dots[at + index]) < 16)) count += 1;
+  }
+  return count;
+}
+
+export function painted(page, chart, line) {
+  return page.evaluate(dotsOf, [`chart-${chart}`, line]);
+}
+
+/** Waits until a line of a chart is seen on the page. */
+export async function untilPainted(page, chart, line) {
+  await page.waitForSelector(`#chart-${chart} canvas`);
+  await page.waitForFunction(dotsOf, [`chart-${chart}`, line]);
 }
 
 /** What lies on the board, by cell, empty cells left out. */

@@ -12,12 +12,14 @@ const pages = names.filter((name) => name.endsWith(".html"));
 const scripts = names.filter((name) => name.endsWith(".js"));
 
 /** Libraries, which are served beside the viewer's own files. */
-const libraries = readdirSync(new URL("vendor", folder)).filter((name) => name.endsWith(".js"));
+const libraries = readdirSync(new URL("vendor", folder)).filter((name) => /\.(js|css)$/.test(name));
 
 /** The modules that one imports, and those that they import. */
 function imports(name, found = new Set()) {
   if (libraries.includes(name)) return found;
-  for (const [, other] of read(name).matchAll(/^(?:import|\}).* from "\.\/(\w+\.js)"/gm)) {
+  const pattern = /^(?:import|\}).* from "\.\/(\w+\.js)"|await import\("\.\/(\w+\.js)"\)/gm;
+  for (const [, still, later] of read(name).matchAll(pattern)) {
+    const other = still ?? later;
     if (!found.has(other)) imports(other, found.add(other));
   }
   return found;
@@ -28,7 +30,7 @@ test("everything that a page asks for is there", () => {
     for (const [, address] of read(page).matchAll(/(?:src|href)="([^"]+)"/g)) {
       if (address.startsWith("data:") || ["/", "/edit", "/gamemaster", "/play", "/study", "/training", "/viewer"].includes(address) || address.startsWith("#")) continue;
       const name = /^\/assets\/([\w.]+)$/.exec(address)?.[1];
-      assert.ok(name === "plotly.min.js" || [...names, ...libraries].includes(name), `${page}: ${address}`);
+      assert.ok([...names, ...libraries].includes(name), `${page}: ${address}`);
     }
   }
 });
@@ -45,7 +47,7 @@ test("a page names all modules beforehand, so that none is waited for twice", ()
 test("the license of every package in a library is beside it", () => {
   const vendor = new URL("vendor/", folder);
   const lock = JSON.parse(readFileSync(new URL("package-lock.json", vendor), "utf8"));
-  const licenses = readFileSync(new URL("codemirror.LICENSE.txt", vendor), "utf8");
+  const licenses = readFileSync(new URL("LICENSES.txt", vendor), "utf8");
   for (const [path, { version }] of Object.entries(lock.packages)) {
     const name = path.replace("node_modules/", "");
     // What makes the file is not in it.

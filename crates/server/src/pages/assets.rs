@@ -1,4 +1,4 @@
-//! The embedded files of the log viewer: its own, and plotly.js from the crate `plotly`.
+//! The embedded files of the log viewer.
 //!
 //! Invariant: an entity tag identifies a content, so that a browser does not load the same file
 //! twice.
@@ -14,8 +14,6 @@ use hyper::StatusCode;
 
 use super::{Asked, Page};
 use panza_log_viewer::FILES;
-
-const PLOTLY: &str = "plotly.min.js";
 
 /// A file, plain and compressed.
 struct Asset {
@@ -52,12 +50,6 @@ fn assets() -> &'static [(&'static str, Asset)] {
     })
 }
 
-/// The chart library, several MB, compressed at the first request.
-fn plotly() -> &'static Asset {
-    static ASSET: OnceLock<Asset> = OnceLock::new();
-    ASSET.get_or_init(|| Asset::new(Bytes::from_static(panza_log_viewer::PLOTLY)))
-}
-
 pub(super) fn page(name: &str, asked: &Asked) -> Page {
     asset(name, asked)
         .unwrap_or_else(|| Page::text(StatusCode::NOT_FOUND, "this page is not here\n"))
@@ -65,14 +57,7 @@ pub(super) fn page(name: &str, asked: &Asked) -> Page {
 
 /// A script or style, if there is one of this name.
 pub(super) fn asset(name: &str, asked: &Asked) -> Option<Page> {
-    let asset = if name == PLOTLY {
-        plotly()
-    } else {
-        assets()
-            .iter()
-            .find(|(own, _)| *own == name)
-            .map(|(_, asset)| asset)?
-    };
+    let (_, asset) = assets().iter().find(|(own, _)| *own == name)?;
     let content_type = content_type(name);
     let tag = Some(asset.tag.clone());
     if asked.known_tag == tag {
@@ -103,16 +88,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_charts_library_is_whole() {
-        let text = std::str::from_utf8(&plotly().plain).unwrap();
-        assert!(text.starts_with("/**\n* plotly.js v"));
-        assert!(text.len() > 1_000_000 && !text.contains("<script type="));
-        assert!(plotly().gzip.len() < plotly().plain.len() / 2);
-    }
-
-    #[test]
     fn the_viewers_files_are_there() {
-        for name in ["index.html", "match.html", "unknown.html", "style.css"] {
+        for name in [
+            "index.html",
+            "match.html",
+            "unknown.html",
+            "style.css",
+            "uplot.js",
+            "uplot.css",
+        ] {
             let page = asset(name, &Asked::default()).unwrap_or_else(|| panic!("{name}"));
             assert_eq!(page.status, StatusCode::OK);
             let known = Asked {
