@@ -4,7 +4,6 @@ use std::path::Path;
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
-use crate::support::renamed::Disguise;
 use crate::support::settings;
 use panza_analysis::signature;
 use panza_cli::game_source::EMBEDDED;
@@ -18,6 +17,7 @@ use panza_player::{
     Answer, GameBuilders, Manager, Message, PlayRequest, Player, Reply, StartRequest, StartRules,
 };
 use panza_sync::random::Random;
+use panza_testing::renamed::Disguise;
 use serde_json::json;
 
 const PATIENCE: Duration = Duration::from_secs(60);

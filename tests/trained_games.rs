@@ -11,13 +11,13 @@ use std::time::{Duration, Instant};
 use crate::PROGRAM;
 use crate::support::client::send;
 use crate::support::logging_server;
-use crate::support::renamed::Disguise;
 use panza_cli::game_source::EMBEDDED;
 use panza_config::Settings;
 use panza_game::{BuildBudget, BuiltGame};
 use panza_gdl::sexpr;
 use panza_ground::Budget;
 use panza_learning::evaluation::Evaluation;
+use panza_testing::renamed::Disguise;
 
 use panza_gdl::ids::RoleId;
 use panza_memory::GameMemory;

@@ -5,13 +5,11 @@ use std::hint::black_box;
 use std::sync::Arc;
 
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
-use panza_gdl::ids::{MoveId, RoleId};
-use panza_machine::{GameInfo, Machine, PlayoutEnd, Reasoner};
+use panza_gdl::ids::RoleId;
+use panza_machine::Machine;
 use panza_search::{Limit, Search, SearchConfig};
 use panza_sync::random::Random;
-
-#[path = "../../crates/search/src/tests/tic_tac_toe.rs"]
-mod tic_tac_toe;
+use panza_testing::tic_tac_toe::TicTacToe;
 
 /// Iterations measured at a time.
 const ITERATIONS: u64 = 20_000;
@@ -25,7 +23,7 @@ fn config() -> SearchConfig {
 }
 
 fn search(config: &SearchConfig, warm_up: u64) -> Search {
-    let machine: Arc<dyn Machine> = Arc::new(tic_tac_toe::TicTacToe);
+    let machine: Arc<dyn Machine> = Arc::new(TicTacToe);
     let mut search = Search::new(machine, RoleId(0), config.clone());
     run(&mut search, warm_up);
     search
@@ -70,7 +68,7 @@ fn iterations(criterion: &mut Criterion) {
 fn playouts(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("playout/tic-tac-toe");
     group.throughput(Throughput::Elements(1));
-    let mut reasoner = Arc::new(tic_tac_toe::TicTacToe).reasoner();
+    let mut reasoner = Arc::new(TicTacToe).reasoner();
     let mut random = Random::new(1);
     let mut goals = [0; 2];
     group.bench_function("bitboard", |bencher| {

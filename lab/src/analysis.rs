@@ -17,8 +17,8 @@ use panza_cli::output::Output;
 use serde_json::Value;
 
 use crate::children::{self, Findings};
-use crate::corpus::folder::Corpus;
 use crate::page::{Page, Table, check_place, count, or_dash, quantity};
+use panza_testing::corpus::Corpus;
 
 /// Time for a game beyond its limits: for compilation and for analyses that check the clock seldom.
 const LEEWAY: Duration = Duration::from_secs(30);

@@ -6,7 +6,6 @@ pub mod pile;
 pub mod program;
 #[cfg(target_os = "linux")]
 pub mod process;
-pub mod renamed;
 
 use std::path::Path;
 use std::sync::{Arc, Once};

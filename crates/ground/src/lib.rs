@@ -23,6 +23,8 @@ mod prepare;
 mod program;
 mod relations;
 mod split;
+#[cfg(test)]
+mod tests;
 
 use thiserror::Error;
 

@@ -105,3 +105,31 @@ pub fn build(program: &GroundProgram, budget: Budget<'_>) -> Result<Network, Bui
     };
     normalised(network, budget)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicBool;
+
+    use super::{Budget, BuildError, build};
+
+    #[test]
+    fn what_is_stopped_ends_without_a_result() {
+        let conditions: String = (0..300)
+            .map(|index| format!(" (true (p {index}))"))
+            .collect();
+        let (rules, _) = panza_gdl::load(&format!(
+            "(role r) (legal r m) (goal r 1) (init (p 0)) (<= terminal{conditions})"
+        ));
+        let program = panza_ground::ground(&rules, Budget::generous()).unwrap();
+        let stop = AtomicBool::new(true);
+        let stopped = Budget {
+            stop: Some(&stop),
+            ..Budget::generous()
+        };
+        let ended = build(&program, stopped).err();
+        assert!(
+            matches!(ended, Some(BuildError::OutOfTime { .. })),
+            "{ended:?}"
+        );
+    }
+}

@@ -1,13 +1,26 @@
-//! Helpers of the tests of several crates: the project's games, and games of texts.
+//! Helpers of the tests of several crates.
+//!
+//! The project's games and games of texts, published games, games under other names, the comparison
+//! of all engines with the prover, and two games with known results.
 //!
 //! Never uses: crates above `game`.
 
 #![forbid(unsafe_code)]
 
+pub mod compare;
+pub mod corpus;
+pub mod matrix_game;
+pub mod renamed;
+pub mod tic_tac_toe;
+
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use panza_game::{BuildBudget, BuiltGame, build};
+use panza_gdl::Rules;
+use panza_machine::Machine;
+use panza_propnet::Network;
+use panza_sync::budget::Budget;
 
 /// The text of one of the project's games.
 pub fn rulesheet(name: &str) -> &'static str {
@@ -21,15 +34,33 @@ pub fn game(name: &str) -> BuiltGame {
 
 /// The game of a playable rulesheet.
 pub fn game_of(text: &str) -> BuiltGame {
-    let (rules, diagnostics) = panza_gdl::load(text);
-    assert!(
-        panza_gdl::is_playable(&rules, &diagnostics),
-        "{diagnostics:?}"
-    );
     let budget = BuildBudget {
         until: Instant::now() + Duration::from_secs(60),
         memory: 1 << 30,
         cancelled: Arc::default(),
     };
-    build(&rules, &budget).expect("a machine")
+    build(&rules_of(text), &budget).expect("a machine")
+}
+
+/// The rules of a playable sheet.
+pub fn rules_of(text: &str) -> Rules {
+    let (rules, diagnostics) = panza_gdl::load(text);
+    assert!(
+        panza_gdl::is_playable(&rules, &diagnostics),
+        "{diagnostics:?}"
+    );
+    rules
+}
+
+/// The network of a game, no pass applied.
+pub fn network_of(rules: &Rules) -> Network {
+    let program =
+        panza_ground::ground(rules, Budget::generous()).expect("the game can be grounded");
+    panza_propnet::build(&program, Budget::generous()).expect("the game has a network")
+}
+
+/// The machine of a game's network, without a time limit.
+pub fn machine_of(rules: &Rules) -> Arc<dyn Machine> {
+    let compiled = panza_game::compile(rules, Budget::generous());
+    Arc::new(compiled.expect("the game has a network").machine)
 }

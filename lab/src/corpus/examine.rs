@@ -15,8 +15,8 @@ use panza_telemetry::peak_resident_bytes;
 use panza_sync::clock::thread_cpu_time;
 use serde::{Deserialize, Serialize};
 
-use super::folder::Corpus;
 use super::known;
+use panza_testing::corpus::Corpus;
 
 /// The limits of building a game.
 #[derive(Clone, Copy, Debug)]

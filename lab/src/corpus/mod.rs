@@ -5,7 +5,6 @@
 //! (`report`).
 
 pub mod examine;
-pub mod folder;
 pub mod known;
 mod report;
 
@@ -16,11 +15,11 @@ use clap::Args;
 use panza_cli::arguments::parse_seconds;
 use panza_cli::outcome::Outcome;
 use panza_cli::output::Output;
+use panza_testing::corpus::Corpus;
 
 use crate::children;
 use crate::page::check_place;
 use examine::BuildLimits;
-use folder::Corpus;
 use report::GameReport;
 
 /// Time for a game beyond its build: for compilation and for replaying on each engine.

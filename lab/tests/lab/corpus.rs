@@ -12,7 +12,7 @@ use panza_cli::engine_choice::{EngineChoice, EngineKind};
 use panza_cli::game_source::EMBEDDED;
 use panza_cli::replay::{Replay, replay_file};
 use panza_lab::corpus::examine::{BuildLimits, Built, Finding, Verified, examine};
-use panza_lab::corpus::folder::Corpus;
+use panza_testing::corpus::Corpus;
 
 /// Small games of many kinds, and those whose rules are odd: rules with empty bodies, bare
 /// variables under `next` and `true`, goals and terminality in bodies, recursion, negation inside
@@ -82,7 +82,7 @@ fn examined(corpus: &Corpus, key: &str) -> (Built, Option<Verified>) {
 #[test]
 #[ignore = "needs the published games, see CONTRIBUTING.md"]
 fn published_games_agree_with_their_traces_on_the_counter_machine() {
-    let corpus = crate::published::corpus();
+    let corpus = panza_testing::corpus::corpus();
     let is_all = std::env::var_os("PANZA_CORPUS_ALL").is_some();
     let keys: Vec<&str> = match is_all {
         true => corpus.keys().iter().map(String::as_str).collect(),

@@ -11,7 +11,6 @@ mod performance;
 #[path = "../../../tests/support/program.rs"]
 mod program;
 mod prover_corpus;
-mod published;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_panza-lab");
 /// The root folder of the workspace.

@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 
 use panza_cli::game_source::Rulesheet;
 use panza_cli::trace::{TraceReader, TraceState};
-use panza_lab::corpus::folder::Corpus;
 use panza_lab::corpus::known;
+use panza_testing::corpus::Corpus;
 
 use panza_gdl::ids::{Id, RoleId, TermId};
 use panza_prover::{Prover, State};
@@ -235,7 +235,7 @@ fn replay(corpus: &Corpus, key: &str, max_states: usize) -> Outcome {
 #[test]
 #[ignore = "needs the published games, see CONTRIBUTING.md"]
 fn traces_are_reproduced() {
-    let corpus = crate::published::corpus();
+    let corpus = panza_testing::corpus::corpus();
     let wanted: Vec<(String, usize)> = if let Ok(key) = std::env::var("PANZA_CORPUS_GAME") {
         vec![(key, usize::MAX)]
     } else if std::env::var_os("PANZA_CORPUS_ALL").is_some() {

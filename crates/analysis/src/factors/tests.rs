@@ -1,5 +1,7 @@
 //! Games made to be split, and games that only look so.
 
+mod games;
+
 use std::time::Duration;
 
 use super::{Factors, factors};

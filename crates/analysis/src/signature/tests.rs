@@ -1,5 +1,7 @@
 //! Small rulesheets: what makes no difference, what makes one, and symbols that look alike.
 
+mod games;
+
 use super::*;
 
 fn rules(text: &str) -> Rules {

@@ -1,3 +1,5 @@
+mod renamed;
+
 use super::*;
 use panza_config::Settings;
 use panza_player::search_config;

@@ -26,6 +26,8 @@ mod sample;
 mod set;
 mod shared;
 mod spread;
+#[cfg(test)]
+mod tests;
 mod weighted;
 
 use super::builder::{BuildError, Builder};

@@ -29,7 +29,7 @@ fn built(text: &str) -> Arc<dyn Machine> {
 }
 
 fn own_game(name: &str) -> Arc<dyn Machine> {
-    built(panza_gdl_games::rulesheet(name).unwrap())
+    built(panza_testing::rulesheet(name))
 }
 
 /// Exact expected goals, where at most one role with an aim has a choice.

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use proptest::prelude::*;
 
 use super::games::{Game, Table, TableNode, matrix};
-use super::matrix_game::solve;
 use super::{config, iterations, mv};
 use crate::joint_family::{JointFamily, n_joint_moves, push_joint_moves};
 use crate::request::{PositionInfo, RolloutRequest};
@@ -14,6 +13,7 @@ use panza_gdl::ids::{Id, MoveId, RoleId};
 use panza_machine::{
     Expander, ExpansionStep, GameInfo, Machine, PositionBatch, Reasoner, SequentialExpander,
 };
+use panza_testing::matrix_game::solve;
 
 /// A machine whose expander says that it is a wide one, so that families are generated.
 struct WideExpander(Arc<dyn Machine>);

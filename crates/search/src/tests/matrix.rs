@@ -2,8 +2,8 @@
 
 use proptest::prelude::*;
 
-use super::matrix_game::{solve, worth_of_columns, worth_of_rows};
 use crate::matrix::{Matrix, MatrixSolver, Worth};
+use panza_testing::matrix_game::{solve, worth_of_columns, worth_of_rows};
 
 /// Differences below this are rounding.
 const TINY: f64 = 1e-6;

@@ -7,24 +7,24 @@ mod graph;
 mod joint;
 mod lanes;
 mod matrix;
-mod matrix_game;
 mod memory;
 mod outlook;
 mod play;
 mod proof_numbers;
 mod proofs;
 mod regret_matching;
+mod simultaneous;
+mod structure;
 mod threads;
-mod tic_tac_toe;
 mod values;
 
 use std::sync::Arc;
 
-use self::tic_tac_toe::TicTacToe;
 use super::{Limit, Search, SearchConfig};
 use panza_gdl::ids::{MoveId, RoleId};
 use panza_machine::{GameInfo, Machine, PlayoutEnd, Reasoner};
 use panza_sync::random::Random;
+use panza_testing::tic_tac_toe::TicTacToe;
 
 /// The settings of these tests: every move is tried once before any twice, and rings are small.
 fn config() -> SearchConfig {

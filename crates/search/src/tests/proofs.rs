@@ -5,11 +5,12 @@ use std::sync::Arc;
 use proptest::prelude::*;
 
 use super::games::{Game, Nim, Rules, Table, TableNode};
-use super::{Random, config, iterations, matrix_game, mv, tic_tac_toe};
+use super::{Random, config, iterations, mv, tic_tac_toe};
 use crate::record::Bounds;
 use crate::{Limit, Search, SearchConfig, StopReason};
 use panza_gdl::ids::{NodeId, RoleId};
 use panza_machine::Machine;
+use panza_testing::matrix_game;
 
 #[test]
 fn nim_is_proven() {

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use super::games::{Game, Table, TableNode, matrix};
-use super::matrix_game::{solve, worth_of_columns, worth_of_rows};
 use super::threads::threaded;
 use super::{config, iterations, mv};
 use crate::{Search, SearchConfig, StopReason};
 use panza_gdl::ids::{Id, RoleId};
 use panza_machine::Machine;
+use panza_testing::matrix_game::{solve, worth_of_columns, worth_of_rows};
 
 /// What the first of two roles gets for each of its moves and each of the other's; the other gets
 /// the rest of 100.

@@ -8,8 +8,6 @@
 
 pub mod alpha_beta;
 pub mod connect_four;
-#[path = "../../../../crates/search/src/tests/matrix_game.rs"]
-mod matrix_game;
 pub mod reversi;
 pub mod simultaneous;
 
@@ -17,6 +15,7 @@ use anyhow::{Context, bail, ensure};
 use panza_gdl::ids::{Id, MoveId, RoleId};
 use panza_gdl::{Sexpr, sexpr};
 use panza_machine::{GameInfo, Reasoner};
+use panza_testing::matrix_game;
 
 /// Solves positions of one game.
 pub trait Solver {

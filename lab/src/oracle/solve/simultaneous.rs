@@ -15,8 +15,9 @@ use panza_gdl::ids::{Id, MoveId, RoleId};
 use panza_machine::Machine;
 use rustc_hash::FxHashMap;
 
-use super::{Players, Solver, ValueTable, matrix_game};
+use super::{Players, Solver, ValueTable};
 use crate::oracle::states::{States, in_order};
+use panza_testing::matrix_game;
 
 /// What the two strategies of a solution may differ in.
 const TOLERANCE: f64 = 1e-6;

@@ -13,8 +13,7 @@ use panza_machine::lanes::expand::ExpanderLayout;
 use panza_machine::lanes::interpret::Features;
 use panza_propnet::{Network, Signal, append_relaxed, relaxation};
 use panza_sync::budget::Budget;
-
-use crate::support::corpus::corpus;
+use panza_testing::corpus::corpus;
 
 /// Games of more states are left out.
 const MAX_STATES: usize = 4_000;

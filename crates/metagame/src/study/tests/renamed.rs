@@ -1,14 +1,15 @@
 //! The findings of an analysis do not depend on names or on the order of rules.
 
-use crate::support::renamed::Disguise;
-use panza_cli::game_source::Rulesheet;
 use panza_config::Settings;
 use panza_game::{BuildBudget, BuiltGame, build};
 use panza_gdl::{Rules, sexpr};
 use panza_learning::statistics::{Spread, Turns};
-use panza_metagame::{SampleSize, Study, StudyBudget, study};
 use panza_player::search_config;
+use panza_testing::renamed::Disguise;
+use panza_testing::rulesheet;
 use std::time::{Duration, Instant};
+
+use crate::{SampleSize, Study, StudyBudget, study};
 
 /// Small games of many kinds.
 const GAMES: [&str; 9] = [
@@ -122,9 +123,9 @@ fn are_near(one: Option<Spread>, other: Option<Spread>) -> bool {
 #[test]
 fn a_renamed_game_has_the_same_findings() {
     for name in GAMES {
-        let text = Rulesheet::find(name).unwrap().text;
-        let (statements, _) = sexpr::parse(&text);
-        let known = studied(&panza_gdl::load(&text).0);
+        let text = rulesheet(name);
+        let (statements, _) = sexpr::parse(text);
+        let known = studied(&panza_gdl::load(text).0);
         for seed in [1, 2] {
             // Goals are numbers, and mean something.
             let is_number = |symbol: &str| symbol.parse::<u32>().is_ok();
@@ -150,7 +151,7 @@ fn factors_are_found_in_a_renamed_game() {
         ("jointConnectFour", 2),
         ("jointButtonsAndLights", 3),
     ] {
-        let (_, study) = studied(&panza_gdl::load(&Rulesheet::find(name).unwrap().text).0);
+        let (_, study) = studied(&panza_gdl::load(rulesheet(name)).0);
         let found = study.structure.factors.unwrap();
         let relevant = found.factors.iter().filter(|factor| factor.is_relevant);
         assert_eq!(relevant.count().max(1), n_factors, "{name}: {found:?}");
@@ -159,8 +160,8 @@ fn factors_are_found_in_a_renamed_game() {
 
 #[test]
 fn findings_use_the_names_of_the_rules() {
-    let text = Rulesheet::find("ticTacToe").unwrap().text;
-    let (game, study) = studied(&panza_gdl::load(&text).0);
+    let text = rulesheet("ticTacToe");
+    let (game, study) = studied(&panza_gdl::load(text).0);
     assert_eq!(game.info().roles(), ["xplayer", "oplayer"]);
     assert_eq!(study.sampled.unwrap().turns, Some(Turns::Alternating));
     let facts = &game.network.unwrap().facts;

@@ -1,3 +1,5 @@
+mod parser_limits;
+
 use super::names::{NOOP, term_from_kif, term_to_kif};
 use super::*;
 use panza_gdl::diagnostic::Diagnostic;

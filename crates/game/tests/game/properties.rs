@@ -15,8 +15,10 @@ use std::fmt::Write;
 use panza_propnet::passes;
 use proptest::prelude::*;
 
-use crate::support::chances;
-use crate::support::compare::{compare, machines, network_of, rules_of};
+use panza_testing::compare::{compare, machines};
+use panza_testing::{network_of, rules_of};
+
+use crate::chances;
 
 /// Answers from a list of numbers; 0 when it is used up.
 struct Choices<'a>(std::slice::Iter<'a, u8>);

@@ -12,7 +12,7 @@ use panza_sokoban::solution::Solution;
 use panza_sokoban::text::Collection;
 use panza_sync::random::Random;
 
-const LEVELS: &str = include_str!("../sokoban-levels/twelve.sok");
+const LEVELS: &str = include_str!("../../../sokoban-levels/twelve.sok");
 
 /// A board in play: the position and the number of moves made.
 struct Game<'a> {

@@ -2,14 +2,15 @@
 
 use std::sync::Arc;
 
-use panza_gdl::ids::RoleId;
-use panza_machine::Machine;
-
 use panza_analysis::latches::latches;
 use panza_analysis::score_ranges::{ScoreRange, score_ranges};
 use panza_analysis::step_budget::StepBudget;
 use panza_analysis::symmetry::Symmetries;
-use panza_search::{Limit, Search, SearchConfig};
+use panza_gdl::ids::RoleId;
+use panza_machine::Machine;
+use panza_testing::{machine_of, network_of, rulesheet};
+
+use crate::{Limit, Search, SearchConfig};
 
 /// Ten doors, each opened by one of two keys; a wrong key breaks the lock for good, and then
 /// nothing is to be had. The doors can be taken in any order, so that there is much to search once
@@ -31,14 +32,11 @@ const DOORS: &str = "(role thief)
 fn game(text: &str) -> (Arc<dyn Machine>, Vec<ScoreRange>) {
     let (rules, faults) = panza_gdl::load(text);
     assert!(faults.is_empty(), "{faults:?}");
-    let limits = panza_ground::Budget::generous();
-    let program = panza_ground::ground(&rules, limits).unwrap();
-    let network = panza_propnet::build(&program, limits).unwrap();
+    let network = network_of(&rules);
     let mut budget = StepBudget::new(1 << 26, None);
     let latches = latches(&network, &mut budget);
     let ranges = score_ranges(&network, &latches, &mut budget);
-    let machine = panza_game::compile(&rules, limits).unwrap().machine;
-    (Arc::new(machine), ranges)
+    (machine_of(&rules), ranges)
 }
 
 /// The goal proven at the root, and the iterations that it took.
@@ -108,27 +106,10 @@ fn unreachable_goals_bound_the_root() {
 /// Equivalent moves at the root are searched once, and the result is the same.
 #[test]
 fn one_of_each_class_of_equivalent_moves_is_searched() {
-    for (name, text, n_moves, iterations) in [
-        (
-            "ticTacToe",
-            include_str!("../gdl-games/ticTacToe.gdl"),
-            3,
-            100_000,
-        ),
-        (
-            "connectFour",
-            include_str!("../gdl-games/connectFour.gdl"),
-            4,
-            500,
-        ),
-    ] {
-        let (rules, _) = panza_gdl::load(text);
-        let limits = panza_ground::Budget::generous();
-        let program = panza_ground::ground(&rules, limits).unwrap();
-        let network = panza_propnet::build(&program, limits).unwrap();
-        let symmetries = Symmetries::find(&network, &mut StepBudget::new(1 << 28, None));
-        let machine: Arc<dyn Machine> =
-            Arc::new(panza_game::compile(&rules, limits).unwrap().machine);
+    for (name, n_moves, iterations) in [("ticTacToe", 3, 100_000), ("connectFour", 4, 500)] {
+        let (rules, _) = panza_gdl::load(rulesheet(name));
+        let symmetries = Symmetries::find(&network_of(&rules), &mut StepBudget::new(1 << 28, None));
+        let machine = machine_of(&rules);
         let mut reports = Vec::new();
         for symmetries in [Some(Arc::new(symmetries)), None] {
             let config = SearchConfig {

@@ -8,15 +8,12 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use panza_cli::engine_choice::build_machine;
-use panza_cli::game_source::Game;
 use panza_gdl::ids::{MoveId, RoleId};
 use panza_machine::{Machine, Reasoner};
-use panza_search::{Limit, Search, SearchConfig};
 use panza_sync::random::Random;
+use panza_testing::{machine_of, matrix_game, rules_of, rulesheet};
 
-#[path = "../crates/search/src/tests/matrix_game.rs"]
-mod matrix_game;
+use crate::{Limit, Search, SearchConfig};
 
 /// Searches for each position and role.
 const SEEDS: u64 = 2;
@@ -101,8 +98,7 @@ struct Cases {
 
 impl Cases {
     fn of(game: &str) -> Self {
-        let game = Game::load(game).expect("the game is one of ours");
-        let machine = build_machine(&game.rules).expect("the game is one of ours");
+        let machine = machine_of(&rules_of(rulesheet(game)));
         Self {
             solver: Solver::new(&machine),
             machine,

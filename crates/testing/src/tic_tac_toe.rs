@@ -1,9 +1,10 @@
-//! Tic-tac-toe on two bitboards: the fast game of tests and benchmarks. The including module
-//! supplies the names of `machine` and `ids`.
+//! Tic-tac-toe on two bitboards: the fast game of tests and benchmarks.
 
 use std::sync::Arc;
 
-use super::{GameInfo, Machine, MoveId, PlayoutEnd, Random, Reasoner, RoleId};
+use panza_gdl::ids::{MoveId, RoleId};
+use panza_machine::{GameInfo, Machine, PlayoutEnd, Reasoner};
+use panza_sync::random::Random;
 
 const LINES: [u64; 8] = [0o007, 0o070, 0o700, 0o111, 0o222, 0o444, 0o421, 0o124];
 const FULL: u64 = 0o777;

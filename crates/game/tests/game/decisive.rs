@@ -3,8 +3,6 @@
 
 use std::sync::Arc;
 
-use panza_cli::engine_choice::build_machine;
-use panza_cli::game_source::Game;
 use panza_game::PlayoutPolicy;
 use panza_gdl::Rules;
 use panza_gdl::ids::{MoveId, RoleId};
@@ -13,6 +11,7 @@ use panza_machine::lanes::gang::GangLayout;
 use panza_machine::lanes::interpret::Features;
 use panza_machine::{BatchPlayouts, Machine, PlayoutTotals, Reasoner};
 use panza_sync::random::Random;
+use panza_testing::{machine_of, rules_of, rulesheet};
 
 /// Playouts of the slow twin.
 const PLAYOUTS: u32 = 300;
@@ -121,7 +120,7 @@ struct Lanes {
 
 impl Lanes {
     fn new(rules: &Rules) -> Self {
-        let machine = build_machine(rules).expect("it has a network");
+        let machine = machine_of(rules);
         let budget = Budget::generous();
         let compiled = panza_game::compile(rules, budget).expect("it has a network");
         let programs = |policy| compiled.lanes.programs(budget, policy);
@@ -187,8 +186,7 @@ impl Lanes {
 
 /// Compares both on one of our games.
 fn compare(name: &str) {
-    let game = Game::load(name).expect("the game is one of ours");
-    let mut lanes = Lanes::new(&game.rules);
+    let mut lanes = Lanes::new(&rules_of(rulesheet(name)));
     let mut twin = lanes.twin();
     // A role that can win at once wins.
     let mut random = Random::new(2);

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use crate::{Limits, Prover, ProverError, State};
 use panza_gdl::ids::{RoleId, TermId};
-use panza_prover::{Limits, Prover, ProverError, State};
 
 const ROLE: RoleId = RoleId(0);
 

@@ -2,16 +2,15 @@
 
 use std::fmt::Write;
 
-use crate::support::compare::{
-    Machines, compare, machines, network_of, phases_by_play, rules_of, run_phases,
-};
-use crate::support::corpus::corpus;
 use panza_gdl::ids::BaseId;
 use panza_ground::Budget;
 use panza_machine::specialised::SpecialisedLayout;
 use panza_propnet::passes;
 use panza_propnet::passes::{Pass, PassSet};
 use panza_propnet::{Network, Phases, SpecialisedGame};
+use panza_testing::compare::{Machines, compare, machines, phases_by_play, run_phases};
+use panza_testing::corpus::corpus;
+use panza_testing::{network_of, rules_of};
 
 /// The facts `(name 1) .. (name n)`.
 fn numbered(name: &str, n: usize) -> String {

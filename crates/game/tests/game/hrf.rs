@@ -2,13 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use panza_cli::game_source::{EMBEDDED, Game, Rulesheet};
 use panza_game::turns::find_turns;
 use panza_gdl::ids::{Id, RoleId, TermId};
 use panza_gdl::{Rules, Severity, Term};
+use panza_gdl_games::EMBEDDED;
 use panza_hrf::names::NOOP;
 use panza_prover::{Prover, State};
 use panza_sync::random::Random;
+use panza_testing::rules_of;
 
 /// Games that HRF cannot have: roles move at the same time, or one draws its moves.
 const REFUSED: [&str; 6] = [
@@ -116,10 +117,9 @@ fn compare(name: &str, own: &Rules, waits: &[Term], other: &Rules) {
 #[test]
 fn our_own_games_play_the_same_in_hrf_where_one_role_moves() {
     let mut refused = Vec::new();
-    for (name, _) in EMBEDDED {
-        let sheet = Rulesheet::find(name).expect("the game is known");
-        let game = Game::from_sheet(sheet).expect("the rules are sound");
-        let turns = match find_turns(&game.rules) {
+    for (name, text) in EMBEDDED {
+        let game = rules_of(text);
+        let turns = match find_turns(&game) {
             Ok(turns) => turns,
             Err(why) => {
                 println!("{name}: {why}");
@@ -127,7 +127,7 @@ fn our_own_games_play_the_same_in_hrf_where_one_role_moves() {
                 continue;
             }
         };
-        let text = match panza_hrf::write(&game.rules, &turns) {
+        let text = match panza_hrf::write(&game, &turns) {
             Ok(text) => text,
             Err(faults) => {
                 println!("{name}: {}", faults[0].message);
@@ -142,7 +142,7 @@ fn our_own_games_play_the_same_in_hrf_where_one_role_moves() {
             .find(|fault| fault.severity == Severity::Error);
         assert_eq!(error.map(|error| error.one_line(name, &text)), None);
         assert_eq!(rules.role_names(), game.role_names(), "{name}");
-        compare(name, &game.rules, &turns.waits, &rules);
+        compare(name, &game, &turns.waits, &rules);
     }
     assert_eq!(refused, REFUSED);
 }

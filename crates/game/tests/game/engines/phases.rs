@@ -5,10 +5,6 @@
 use panza_gdl_games::EMBEDDED;
 use std::sync::Arc;
 
-use crate::support::compare::{
-    Machines, compare, network_of, phases_by_play, phases_of, rules_of, run_phases,
-};
-use crate::support::corpus::corpus;
 use panza_analysis::mutex_groups;
 use panza_analysis::mutex_groups::PlayBudget;
 use panza_gdl::ids::BaseId;
@@ -17,6 +13,9 @@ use panza_machine::Machine;
 use panza_machine::compile::CounterLayout;
 use panza_machine::counter::CounterMachine;
 use panza_propnet::{Network, Phases, passes};
+use panza_testing::compare::{Machines, compare, phases_by_play, phases_of, run_phases};
+use panza_testing::corpus::corpus;
+use panza_testing::{network_of, rules_of};
 
 /// The optimised network of a game, and its phases as the player makes them.
 fn in_phases(text: &str) -> (Network, Option<Phases>) {

@@ -30,8 +30,8 @@ fn time_of(text: &str) -> Duration {
 /// The same for HRF.
 fn time_of_hrf(text: &str) -> Duration {
     let start = Instant::now();
-    let (_, diagnostics) = panza_hrf::load(text);
-    let _ = panza_hrf::format(text);
+    let (_, diagnostics) = crate::load(text);
+    let _ = crate::format(text);
     for diagnostic in diagnostics.iter().take(2) {
         diagnostic.one_line("text", text);
     }
@@ -353,7 +353,7 @@ fn hrf_that_would_grow_without_bound_is_a_fault() {
         ),
     ] {
         let start = Instant::now();
-        panza_hrf::load(&hrf_game(text));
+        crate::load(&hrf_game(text));
         let time = start.elapsed();
         assert!(time < Duration::from_secs(10), "{time:?} for {text}");
     }

@@ -4,12 +4,14 @@
 //! relation's level is in its name, and `not` refers to lower levels only. Random relations are on
 //! demand.
 
+mod rules;
+
 use std::collections::{BTreeSet, HashMap};
 
 use proptest::prelude::*;
 
-use super::engine::{Engine, Question};
-use super::{Limits, State};
+use crate::engine::{Engine, Question};
+use crate::{Limits, State};
 use panza_gdl::ids::{Symbol, TermId};
 use panza_gdl::{Atom, Literal, Rule, Rules, Term, read, sexpr};
 

@@ -1,11 +1,21 @@
 //! Each pass removes its pattern from a rulesheet made for it. That no pass changes an output is
-//! tested in `engines`.
+//! tested by the engines in the crate `game`.
 
-use panza_ground::Budget;
-use panza_propnet::Network;
-use panza_propnet::passes::{Pass, PassSet, optimise_with};
+use super::{Pass, PassSet, optimise_with};
+use crate::{Network, Node, Signal};
+use panza_sync::budget::Budget;
 
-use crate::support::compare::{network_of, rules_of};
+/// The network of a rulesheet, no pass applied.
+fn network_of(text: &str) -> Network {
+    let (rules, diagnostics) = panza_gdl::load(text);
+    assert!(
+        panza_gdl::is_playable(&rules, &diagnostics),
+        "{diagnostics:?}"
+    );
+    let budget = Budget::generous();
+    let program = panza_ground::ground(&rules, budget).expect("the game can be grounded");
+    crate::build(&program, budget).expect("the game has a network")
+}
 
 fn with(network: &Network, passes: PassSet) -> Network {
     optimise_with(network.clone(), &passes, Budget::generous())
@@ -30,7 +40,7 @@ const CARDS: &str = "
 
 #[test]
 fn products_restore_the_structure_of_the_rules() {
-    let network = network_of(&rules_of(CARDS));
+    let network = network_of(CARDS);
     let before = with(&network, PassSet::only(Pass::Flatten));
     let after = with(&network, PassSet::only(Pass::Products));
     assert!(before.n_edges() > 2000, "{} edges before", before.n_edges());
@@ -53,8 +63,8 @@ const LAMPS: &str = "
 
 /// How many gates ask for the base whose text this is.
 fn n_users(network: &Network, fact: &str) -> usize {
-    let is_fact = |signal: panza_propnet::Signal| match network.node(signal) {
-        panza_propnet::Node::Base(base) => network.facts[base] == fact,
+    let is_fact = |signal: Signal| match network.node(signal) {
+        Node::Base(base) => network.facts[base] == fact,
         _ => false,
     };
     let gates = network.gates.ids();
@@ -65,7 +75,7 @@ fn n_users(network: &Network, fact: &str) -> usize {
 
 #[test]
 fn shared_extracts_common_conjunctions() {
-    let network = network_of(&rules_of(LAMPS));
+    let network = network_of(LAMPS);
     assert_eq!(n_users(&network, "(control red)"), 8);
     let shared = with(&network, PassSet::only(Pass::Shared));
     assert_eq!(n_users(&shared, "(control red)"), 1);
@@ -74,7 +84,7 @@ fn shared_extracts_common_conjunctions() {
 
 #[test]
 fn a_set_without_passes_changes_nothing() {
-    let network = network_of(&rules_of(LAMPS));
+    let network = network_of(LAMPS);
     let same = with(&network, PassSet::none());
     assert_eq!(same.gates.len(), network.gates.len());
     assert_eq!(same.n_edges(), network.n_edges());
@@ -82,11 +92,11 @@ fn a_set_without_passes_changes_nothing() {
 
 #[test]
 fn the_same_rules_give_the_same_network() {
-    let network = network_of(&rules_of(CARDS));
+    let network = network_of(CARDS);
     let first = with(&network, PassSet::all());
     let second = with(&network, PassSet::all());
     assert_eq!(first.terminal, second.terminal);
-    let inputs = |network: &Network| -> Vec<Vec<panza_propnet::Signal>> {
+    let inputs = |network: &Network| -> Vec<Vec<Signal>> {
         let gates = network.gates.ids();
         gates.map(|gate| network.inputs(gate).to_vec()).collect()
     };

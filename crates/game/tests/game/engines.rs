@@ -7,12 +7,11 @@
 
 use panza_gdl_games::EMBEDDED;
 
-#[path = "engines/phases.rs"]
 mod phases;
-#[path = "engines/specialised.rs"]
 mod specialised;
 
-use crate::support::compare::{compare, machines, network_of, rules_of};
+use panza_testing::compare::{compare, machines};
+use panza_testing::{network_of, rules_of};
 
 #[test]
 fn every_engine_agrees_with_the_prover_on_every_game() {

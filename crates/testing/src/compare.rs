@@ -12,7 +12,6 @@ use panza_analysis::mutex_groups;
 use panza_analysis::mutex_groups::PlayBudget;
 use panza_gdl::Rules;
 use panza_gdl::ids::{BaseId, Id, MoveId, RoleId, TermId};
-use panza_ground::Budget;
 use panza_machine::compile::CounterLayout;
 use panza_machine::counter::{CounterMachine, CounterReasoner};
 use panza_machine::lanes::compile::compile_expander;
@@ -24,6 +23,7 @@ use panza_propnet::passes;
 use panza_propnet::passes::{Pass, PassSet};
 use panza_propnet::{Network, Phases};
 use panza_prover::{Prover, State};
+use panza_sync::budget::Budget;
 use panza_sync::random::Random;
 
 /// Machines of one game, by what was done to its network and how that is run.
@@ -33,6 +33,7 @@ pub type Machines = Vec<(String, AnyMachine)>;
 pub enum AnyMachine {
     /// It checks its counters as it goes.
     Counter(Box<CounterMachine>),
+    /// It runs the compiled programs.
     Lanes(LanesMachine),
 }
 
@@ -58,23 +59,6 @@ fn legal_moves(prover: &mut Prover, state: &State, role: RoleId) -> Vec<TermId> 
         }
     }
     legal
-}
-
-/// The network of a game, no pass applied.
-pub fn network_of(rules: &Rules) -> Network {
-    let program =
-        panza_ground::ground(rules, Budget::generous()).expect("the game can be grounded");
-    panza_propnet::build(&program, Budget::generous()).expect("the game has a network")
-}
-
-/// The rules of a playable sheet.
-pub fn rules_of(text: &str) -> Rules {
-    let (rules, diagnostics) = panza_gdl::load(text);
-    assert!(
-        panza_gdl::is_playable(&rules, &diagnostics),
-        "{diagnostics:?}"
-    );
-    rules
 }
 
 /// Machines with no pass, every pass and each pass alone, and in phases, each counted as a whole

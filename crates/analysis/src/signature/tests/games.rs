@@ -4,11 +4,13 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use crate::support::corpus::corpus;
-use crate::support::renamed::Disguise;
-use panza_analysis::signature::{Canonical, Signature, WORK, identify, signature};
-use panza_cli::game_source::EMBEDDED;
 use panza_gdl::{Rules, Sexpr, sexpr};
+use panza_gdl_games::EMBEDDED;
+use panza_testing::corpus::corpus;
+use panza_testing::renamed::Disguise;
+
+use super::translate;
+use crate::signature::{Canonical, Signature, WORK, identify, signature};
 
 type Games = Vec<(String, String)>;
 
@@ -60,11 +62,6 @@ fn disguised(term: &str, disguise: &Disguise) -> String {
         }
     }
     show(&sexpr::parse(term).0[0], disguise)
-}
-
-/// A fact or move of one game in the names of another with the same canonical text.
-fn translate(term: &str, from: &Canonical, to: &Canonical) -> Option<String> {
-    (from.text() == to.text()).then(|| to.from_canonical(&from.to_canonical(term)?))?
 }
 
 #[test]

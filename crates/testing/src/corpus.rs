@@ -9,6 +9,14 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 
+/// The corpus beside the project (`../shared/corpus`), or where the environment variable
+/// `PANZA_CORPUS` says, which is relative to the root folder of the project.
+pub fn corpus() -> Corpus {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let folder = std::env::var_os("PANZA_CORPUS").unwrap_or_else(|| "../shared/corpus".into());
+    Corpus::open(&root.join(folder)).expect("the published games are there")
+}
+
 /// The folders of traces; a game may have a file in each.
 const TRACES: [&str; 2] = ["traces", "traces-clingo"];
 

@@ -2,12 +2,12 @@
 
 use std::time::{Duration, Instant};
 
-use panza_analysis::factors::{Factors, factors};
 use panza_gdl_games::EMBEDDED;
 use panza_ground::Budget;
 use panza_propnet::Network;
+use panza_testing::corpus::corpus;
 
-use crate::support::corpus::corpus;
+use crate::factors::{Factors, factors};
 
 /// How long looking for factors may take.
 const ALLOWED: Duration = Duration::from_secs(2);
