@@ -15,3 +15,4 @@ mod glossary;
 mod layering;
 mod line_width;
 mod protocol_docs;
+mod test_table;
