@@ -14,7 +14,6 @@ use serde_json::Value;
 
 use super::companions::{SharedGame, SharedMove, SharedRoot};
 use super::engines::preferred_search;
-use super::position::role_of;
 use super::searcher::Searcher;
 use panza_game::{BuildBudget, BuiltGame};
 use panza_metagame::{Structure, facts_hash, find_prospects, read_evaluation};
@@ -108,8 +107,7 @@ impl Companion {
                 Some(Arc::new(known.evaluation))
             }
         };
-        let (name, place) = &shared.role;
-        let role = role_of(info, (name, *place));
+        let role = shared.role.id(info);
         let state = game.machine.initial_state();
         self.search = Some(preferred_search(game, role, &state, &config, false));
         Ok(())

@@ -18,9 +18,10 @@ use std::time::Instant;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use super::role::OurRole;
 use super::searcher::{BestMove, PlanStatus, Searcher};
 use panza_gdl::ids::MoveId;
-use panza_machine::Machine;
+use panza_machine::{GameInfo, Machine};
 use panza_metagame::{evaluation_note, facts_hash};
 use panza_planner::Plan;
 use panza_search::{MoveEstimate, RootEstimates, SearchConfig};
@@ -31,8 +32,8 @@ use panza_telemetry::SearchSample;
 pub struct SharedGame {
     /// The rulesheet.
     pub rules: String,
-    /// Our role's name, and its place in the rulesheet.
-    pub role: (String, usize),
+    /// Our role.
+    pub role: OurRole,
     /// The hash of the facts and their order.
     pub(super) facts: u64,
     pub(super) settings: Value,
@@ -79,20 +80,16 @@ pub(super) struct SharedSearch {
     number: u64,
 }
 
-impl SharedSearch {
-    pub fn new(
-        inner: Box<dyn Searcher>,
-        machine: &Arc<dyn Machine>,
-        state: &[u64],
-        (rules, role): (&str, &(String, usize)),
+impl SharedGame {
+    /// What companions need to search the game of `info` with these settings.
+    pub(super) fn new(
+        rules: &str,
+        role: &OurRole,
+        info: &dyn GameInfo,
         config: &SearchConfig,
-        companions: &Arc<dyn Companions>,
     ) -> Self {
-        static SEARCHES: AtomicU64 = AtomicU64::new(1);
-        let number = SEARCHES.fetch_add(1, Ordering::Relaxed);
-        let info = machine.info();
         let evaluation = config.evaluation.as_deref();
-        let game = SharedGame {
+        Self {
             rules: rules.to_string(),
             role: role.clone(),
             facts: facts_hash(info),
@@ -104,7 +101,21 @@ impl SharedSearch {
                 "minimax_share": config.minimax_share,
                 "has_structure": config.placements.is_some() || config.symmetries.is_some(),
             }),
-        };
+        }
+    }
+}
+
+impl SharedSearch {
+    /// Begins the search of `inner` by companions too; `game` is the one that it searches.
+    pub fn new(
+        inner: Box<dyn Searcher>,
+        machine: &Arc<dyn Machine>,
+        state: &[u64],
+        game: SharedGame,
+        companions: &Arc<dyn Companions>,
+    ) -> Self {
+        static SEARCHES: AtomicU64 = AtomicU64::new(1);
+        let number = SEARCHES.fetch_add(1, Ordering::Relaxed);
         companions.begin(number, Arc::new(game));
         companions.go_to(number, state);
         Self {

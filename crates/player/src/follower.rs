@@ -14,7 +14,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use super::link::{Advice, FollowerLink};
-use super::position::{Position, role_of};
+use super::position::Position;
+use super::role::OurRole;
 use panza_game::BuiltGame;
 use panza_gdl::ids::{MoveId, RoleId};
 use panza_telemetry::panic_text;
@@ -29,27 +30,23 @@ pub(super) struct Follower<'a> {
     /// A move that is legal in every position.
     unconditional: Option<MoveId>,
     link: FollowerLink,
-    /// Ends the follower.
+    /// Set to end the follower.
     stop: &'a AtomicBool,
-    /// Called whenever a legal move was published.
-    wake: &'a dyn Fn(),
 }
 
 impl<'a> Follower<'a> {
-    /// A follower of a role, which is given by its name and its place in the rulesheet. A legal
-    /// move of the initial position is published.
+    /// A follower of a role. A legal move of the initial position is published.
     ///
     /// # Errors
     /// The text of a panic.
     pub fn new(
         game: &BuiltGame,
-        (name, place): &(String, usize),
+        role: &OurRole,
         link: FollowerLink,
         stop: &'a AtomicBool,
-        wake: &'a dyn Fn(),
     ) -> Result<Self, String> {
         catching(|| {
-            let role = role_of(game.machine.info(), (name, *place));
+            let role = role.id(game.machine.info());
             let mut position = Position::new(&game.machine);
             position.set_urgent();
             let unconditional = position.unconditional_move(role);
@@ -59,7 +56,6 @@ impl<'a> Follower<'a> {
                 unconditional,
                 link,
                 stop,
-                wake,
             };
             follower.publish(0);
             // Takes longer than what START needs, and would delay the first PLAY.
@@ -118,7 +114,7 @@ impl<'a> Follower<'a> {
             return None;
         }
         self.link.publish(advice.clone());
-        (self.wake)();
+        self.link.wake();
         advice
     }
 }

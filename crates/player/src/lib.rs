@@ -27,8 +27,8 @@
 mod clock;
 mod margin;
 mod link;
+mod role;
 mod record;
-mod time_shares;
 
 mod searcher;
 mod tree_search;
@@ -40,13 +40,14 @@ mod plan_search;
 mod position;
 mod follower;
 mod engine;
+mod sampling;
 mod companions;
+mod match_setup;
 mod tasks;
 mod engines;
 mod companion;
 mod builds;
 mod plan_memory;
-mod assignment;
 mod match_thread;
 
 mod pending;
@@ -64,9 +65,10 @@ pub use companion::Companion;
 pub use companions::{Companions, SharedGame, SharedMove, SharedRoot};
 pub use engines::preferred_search;
 pub use handle::Player;
-pub use panza_game::GameBuilders;
+pub use panza_game::{BuildKind, GameBuilders};
 pub use position::Position;
 pub use record::{Basis, Record};
+pub use role::OurRole;
 pub use searcher::{BestMove, PlanStatus, Searcher};
 pub use sent_moves::SentMoves;
 pub use start_rules::StartRules;

@@ -10,6 +10,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use crossbeam::channel::{Receiver, Sender, unbounded};
+use panza_game::BuildKind;
 
 use super::record::Basis;
 use super::sent_moves::SentMoves;
@@ -96,23 +97,30 @@ enum Source {
     Fallback,
 }
 
-/// The moves of a match.
+/// The moves that were played in a match.
 #[derive(Default)]
-struct Course {
+struct PlayedMoves {
     moves: Vec<SentMoves>,
     is_over: bool,
 }
 
 /// What the threads of a match share.
-#[derive(Default)]
 struct Shared {
+    /// Wakes the conductor.
+    wake: Sender<()>,
     advice: [Mutex<Option<Advice>>; 3],
-    course: Mutex<Course>,
-    /// Notified when the course changes.
+    played: Mutex<PlayedMoves>,
+    /// Notified when `played` changes.
     changed: Condvar,
 }
 
 impl Shared {
+    /// Wakes the conductor.
+    fn wake(&self) {
+        // A full channel holds a wake-up call already.
+        let _ = self.wake.try_send(());
+    }
+
     fn slot(&self, source: Source) -> MutexGuard<'_, Option<Advice>> {
         lock(&self.advice[source as usize])
     }
@@ -132,13 +140,19 @@ pub(super) struct Link {
 }
 
 impl Link {
-    /// Both ends.
-    pub fn new() -> (Link, WorkerLink) {
+    /// Both ends. The conductor reads the advice when it receives from the channel of `wake`, which
+    /// holds one message.
+    pub fn new(wake: Sender<()>) -> (Link, WorkerLink) {
         let (orders, taken) = unbounded();
         let link = Link {
             orders,
             interrupt: Arc::new(AtomicBool::new(false)),
-            shared: Arc::default(),
+            shared: Arc::new(Shared {
+                wake,
+                advice: Default::default(),
+                played: Mutex::default(),
+                changed: Condvar::new(),
+            }),
             refusal: Arc::default(),
             stops: StopFlags::default(),
         };
@@ -157,7 +171,7 @@ impl Link {
         match &order {
             Order::Abandon(_) => self.stops.stop(),
             Order::Advance(moves) => {
-                lock(&self.shared.course).moves.push(moves.clone());
+                lock(&self.shared.played).moves.push(moves.clone());
                 self.shared.changed.notify_all();
             }
             Order::Answered(_) | Order::Finish(_) => {}
@@ -193,7 +207,7 @@ impl Link {
 
 impl Drop for Link {
     fn drop(&mut self) {
-        lock(&self.shared.course).is_over = true;
+        lock(&self.shared.played).is_over = true;
         self.shared.changed.notify_all();
     }
 }
@@ -221,23 +235,18 @@ impl WorkerLink {
         let _ = self.refusal.set(why);
     }
 
-    /// The end of the followers.
-    pub fn followers(&self) -> FollowerLinks {
-        FollowerLinks(Arc::clone(&self.shared))
+    /// Wakes the conductor to read what was published.
+    pub fn wake(&self) {
+        self.shared.wake();
     }
-}
 
-/// Makes the ends of followers.
-pub(super) struct FollowerLinks(Arc<Shared>);
-
-impl FollowerLinks {
     /// The end of the follower of a build.
-    pub fn of(&self, is_fallback: bool) -> FollowerLink {
+    pub fn follower(&self, kind: BuildKind) -> FollowerLink {
         FollowerLink {
-            shared: Arc::clone(&self.0),
-            source: match is_fallback {
-                true => Source::Fallback,
-                false => Source::Machine,
+            shared: Arc::clone(&self.shared),
+            source: match kind {
+                BuildKind::Main => Source::Machine,
+                BuildKind::Fallback => Source::Fallback,
             },
         }
     }
@@ -255,37 +264,42 @@ impl FollowerLink {
     /// machine's knows within its `patience`.
     pub fn next_moves(&self, n_made: usize, patience: Duration) -> Option<Vec<SentMoves>> {
         let Shared {
-            course, changed, ..
+            played, changed, ..
         } = &*self.shared;
         let mut seen = n_made;
         loop {
-            let is_seen = |course: &mut Course| !course.is_over && course.moves.len() == seen;
-            let course = changed.wait_while(lock(course), is_seen);
-            let mut course = course.unwrap_or_else(PoisonError::into_inner);
-            let position = course.moves.len();
+            let is_seen = |played: &mut PlayedMoves| !played.is_over && played.moves.len() == seen;
+            let played = changed.wait_while(lock(played), is_seen);
+            let mut played = played.unwrap_or_else(PoisonError::into_inner);
+            let position = played.moves.len();
             if self.source == Source::Fallback && self.shared.slot(Source::Machine).is_some() {
                 let is_same =
-                    |course: &mut Course| !course.is_over && course.moves.len() == position;
-                let waited = changed.wait_timeout_while(course, patience, is_same);
-                course = waited.unwrap_or_else(PoisonError::into_inner).0;
+                    |played: &mut PlayedMoves| !played.is_over && played.moves.len() == position;
+                let waited = changed.wait_timeout_while(played, patience, is_same);
+                played = waited.unwrap_or_else(PoisonError::into_inner).0;
                 let known = self.shared.slot(Source::Machine);
                 if known
                     .as_ref()
                     .is_some_and(|known| known.position == position)
                 {
                     seen = position;
-                    if !course.is_over {
+                    if !played.is_over {
                         continue;
                     }
                 }
             }
-            return (!course.is_over)
-                .then(|| course.moves.get(n_made..).unwrap_or_default().to_vec());
+            return (!played.is_over)
+                .then(|| played.moves.get(n_made..).unwrap_or_default().to_vec());
         }
     }
 
     /// Publishes advice for the conductor.
     pub fn publish(&self, advice: Option<Advice>) {
         *self.shared.slot(self.source) = advice;
+    }
+
+    /// Wakes the conductor to read what was published.
+    pub fn wake(&self) {
+        self.shared.wake();
     }
 }

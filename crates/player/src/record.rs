@@ -11,6 +11,7 @@ use super::StartRequest;
 use super::searcher::{BestMove, PlanStatus};
 use panza_analysis::board::Layout;
 use panza_config::Settings;
+use panza_game::BuildKind;
 use panza_gdl::ids::MoveId;
 use panza_telemetry::{COMMIT, Count, MatchLog, RootMove, SearchSample, count, rounded, searched};
 
@@ -153,17 +154,14 @@ impl Record {
     }
 
     /// A machine was built.
-    pub fn built(&self, kind: &str, is_fallback: bool, took: Duration) {
-        let what = if is_fallback {
-            "fallback machine"
-        } else {
-            "machine"
-        };
+    pub fn built(&self, machine: &str, kind: BuildKind, took: Duration) {
         let seconds = took.as_secs_f64();
-        self.announce(&format!("{kind} {what} built in {seconds:.3} s"));
+        let name = build_name(kind);
+        self.announce(&format!("{machine} {name} built in {seconds:.3} s"));
+        let is_fallback = kind == BuildKind::Fallback;
         self.log.event(
             "machine",
-            json!({ "kind": kind, "is_fallback": is_fallback, "seconds": seconds }),
+            json!({ "kind": machine, "is_fallback": is_fallback, "seconds": seconds }),
         );
     }
 
@@ -325,6 +323,14 @@ impl Record {
             summary.goals = (!goals.is_empty()).then_some(goals);
         });
         count(Count::MatchEnded);
+    }
+}
+
+/// What the result of a build is called in logs.
+pub(super) fn build_name(kind: BuildKind) -> &'static str {
+    match kind {
+        BuildKind::Main => "machine",
+        BuildKind::Fallback => "fallback machine",
     }
 }
 

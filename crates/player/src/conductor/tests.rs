@@ -1,3 +1,4 @@
+use std::io;
 use std::sync::Mutex;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
@@ -7,6 +8,8 @@ use super::super::pending::MAX_WAITING;
 use super::super::record::Basis;
 use super::*;
 use crate::StartRules;
+use crossbeam::channel::bounded;
+use panza_game::BuildKind;
 use panza_gdl::sexpr;
 
 mod random_orders;
@@ -14,6 +17,12 @@ mod random_orders;
 const RULES: &str =
     "(role a) (role b) (<= (legal ?r go) (role ?r)) (<= terminal (true over)) (init off)
     (<= (next over) (does a go)) (<= (goal ?r 50) (role ?r))";
+
+impl<F: FnMut(MatchSetup) -> io::Result<Link> + Send> StartMatch for F {
+    fn start(&mut self, setup: MatchSetup) -> io::Result<Link> {
+        self(setup)
+    }
+}
 
 /// A conductor whose clock and match thread are the test.
 struct Stage {
@@ -36,14 +45,14 @@ impl Stage {
         let running = Arc::new(RunningMatch::default());
         let links = Arc::new(Mutex::new(Vec::new()));
         let made = Arc::clone(&links);
-        let launch: Launch = Box::new(move |_| {
-            let (link, worker_link) = Link::new();
+        let factory = move |_: MatchSetup| {
+            let (link, worker_link) = Link::new(bounded(1).0);
             made.lock().unwrap().push(Arc::new(worker_link));
             Ok(link)
-        });
+        };
         let begin = Instant::now();
         Self {
-            conductor: Conductor::new(Arc::new(settings), Arc::clone(&running), launch),
+            conductor: Conductor::new(Arc::new(settings), Arc::clone(&running), Box::new(factory)),
             running,
             links,
             begin,
@@ -242,7 +251,7 @@ fn without_a_legal_move_the_answer_waits_for_the_last_call() {
 fn without_a_legal_move_the_latest_one_that_was_known_is_guessed() {
     let mut stage = Stage::started();
     stage.publish(0, "go", |_| {});
-    let follower = stage.link().followers().of(true);
+    let follower = stage.link().follower(BuildKind::Fallback);
     follower.publish(Some(Advice::of_legal(0, "stay".into())));
     let answer = stage.play("x y");
     stage.at(27.0);
@@ -549,7 +558,7 @@ fn stop_and_abort_end_the_match_at_once() {
 }
 
 #[test]
-fn the_match_thread_sees_that_the_match_is_let_go() {
+fn the_match_thread_sees_that_the_match_is_over() {
     let mut stage = Stage::started();
     stage.ask(Message::Abort {
         match_id: "m".into(),
@@ -636,7 +645,7 @@ fn longer_clocks_than_the_greatest_are_cut() {
 #[test]
 fn without_a_thread_there_is_no_match() {
     let mut stage = Stage::new();
-    stage.conductor.launch = Box::new(|_| Err(io::ErrorKind::WouldBlock.into()));
+    stage.conductor.factory = Box::new(|_: MatchSetup| Err(io::ErrorKind::WouldBlock.into()));
     assert_eq!(stage.start().try_recv(), Ok(Answer::Busy));
     assert!(!stage.is_busy());
 }

@@ -68,7 +68,7 @@ impl Host {
     fn begin(&mut self, built: Built) -> Game {
         let record = self.record();
         let game = built.game;
-        record.built(game.machine.kind(), built.is_fallback, built.took);
+        record.built(game.machine.kind(), built.kind, built.took);
         record.board(&self.view.shapes);
         self.view.log = record.folder();
         let n_roles = self.opened.roles.len();

@@ -183,7 +183,7 @@ impl Simulation {
                     self.known = [None; 2];
                     self.answered.clear();
                     self.last_moves.clear();
-                    self.follower = Some(self.stage.link().followers().of(false));
+                    self.follower = Some(self.stage.link().follower(BuildKind::Main));
                 }
             }
             Action::Play { is_m, moves } => {
