@@ -30,8 +30,8 @@ use panza_telemetry::panic_text;
 const MAX_RULES: usize = 50_000;
 /// How long after START a history is waited for.
 const READING_TIME: Duration = Duration::from_millis(200);
-/// Time between looks at whether a history is still waited for.
-const LOOK_EVERY: Duration = Duration::from_millis(50);
+/// Time between checks whether a history is still waited for.
+const CHECK_EVERY: Duration = Duration::from_millis(50);
 /// How long reading waits for another program that writes; it must leave time to read.
 const READING_LOCK_TIME: Duration = Duration::from_millis(100);
 /// How long writing waits for another program.
@@ -184,7 +184,7 @@ impl MatchMemory {
             if stop.load(Ordering::Relaxed) {
                 return None;
             }
-            let waited = slot.changed.wait_timeout(reading, LOOK_EVERY);
+            let waited = slot.changed.wait_timeout(reading, CHECK_EVERY);
             (reading, _) = waited.unwrap_or_else(PoisonError::into_inner);
         }
         drop(reading);
@@ -315,7 +315,7 @@ impl MemoryThread {
         });
         self.log_history(signature, found.as_deref());
         self.slot.put(found);
-        store.set_patience(WRITING_LOCK_TIME);
+        store.set_timeout(WRITING_LOCK_TIME);
         while let Ok(first) = requests.recv() {
             let mut notes = Vec::new();
             let mut result = None;

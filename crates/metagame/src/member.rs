@@ -109,13 +109,13 @@ impl<'a> Member<'a> {
                 }
                 let first = self.read(facts, &evaluation)?.evaluation;
                 let best = best.map(|note| self.read(facts, &note)).transpose()?;
-                let best = best.map(|known| (known.evaluation, parameters));
                 let (game, config) = self.training.to_play();
                 let contest = test_contest(
                     game,
                     config,
-                    (&first, parameters),
-                    best.as_ref().map(|(evaluation, _)| evaluation),
+                    &first,
+                    best.as_ref().map(|known| &known.evaluation),
+                    parameters,
                     Instant::now(),
                     self.cancelled,
                 );

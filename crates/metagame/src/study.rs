@@ -283,15 +283,16 @@ impl Study {
         self.evaluation = Some(Arc::clone(&evaluation));
         self.name_heuristics(game);
         if budget.tuning && !budget.cancelled.load(Ordering::Relaxed) && learned.games > 0 {
-            self.trials = tuning::tune(
-                &game.machine,
-                &self.structure.apply(config.clone()),
-                &evaluation,
-                learned.mean_length,
+            let tuner = tuning::Tuner {
+                machine: &game.machine,
+                config: self.structure.apply(config.clone()),
+                evaluation: &evaluation,
+                length: learned.mean_length,
                 may,
-                (until, &budget.cancelled),
-                &mut self.parameters,
-            );
+                until,
+                cancelled: &budget.cancelled,
+            };
+            self.trials = tuner.run(&mut self.parameters);
         }
     }
 
