@@ -30,12 +30,13 @@ use super::link::{Link, Order};
 use super::margin::Margin;
 use super::match_setup::{MatchSetup, StartMatch};
 use super::pending::PendingAnswer;
-use super::record::{Basis, Record};
+use super::record::Record;
 use super::role::OurRole;
 use super::running::RunningMatch;
 use super::sent_moves::SentMoves;
 use super::{Answer, Message, PlayRequest, Reply, StartRequest, Status};
 use panza_config::Settings;
+use panza_search::MoveStats;
 
 /// The answer when no legal move was ever known: legal in many games.
 const DEFAULT_MOVE: &str = "noop";
@@ -161,7 +162,9 @@ impl Conductor {
         };
         let is_due = match &game.phase {
             Phase::Starting(pending) => {
-                let is_proven = advice.as_ref().is_some_and(|advice| advice.basis.is_proven);
+                let is_proven = advice
+                    .as_ref()
+                    .is_some_and(|advice| advice.best.is_proven_best);
                 is_proven || pending.is_due(advice.is_some(), now)
             }
             Phase::Playing(pending) => match advice {
@@ -344,7 +347,7 @@ impl Conductor {
             // The manager has gone on without our answer; the caller may still be there.
             if let Phase::Playing(pending) = std::mem::replace(&mut game.phase, Phase::Waiting) {
                 let advice = game.link.advice(game.position);
-                let move_text = advice.map_or_else(|| game.guess(), |advice| advice.text);
+                let move_text = advice.map_or_else(|| game.guess(), |advice| advice.best.mv);
                 game.record
                     .warning("the next PLAY came before the last one was answered");
                 pending.answer(&Answer::Move(move_text));
@@ -378,26 +381,29 @@ impl Conductor {
             }
             Phase::Playing(pending) => {
                 let advice = game.link.advice(game.position);
-                let move_text = match &advice {
-                    Some(advice) => advice.text.clone(),
-                    None => game.guess(),
+                let (was_known, is_only) = (
+                    advice.is_some(),
+                    advice.as_ref().is_some_and(|advice| advice.is_only),
+                );
+                let best = match advice {
+                    Some(advice) => advice.best,
+                    None => MoveStats::new(game.guess()),
                 };
                 let took = now.saturating_duration_since(pending.received);
                 let due = pending.due_after();
                 self.margin.answered(pending.delay(now));
                 game.phase = Phase::Answered {
-                    text: move_text.clone(),
-                    was_known: advice.is_some(),
+                    text: best.mv.clone(),
+                    was_known,
                 };
-                pending.answer(&Answer::Move(move_text.clone()));
-                if advice.is_none() {
+                pending.answer(&Answer::Move(best.mv.clone()));
+                if !was_known {
                     let text =
-                        format!("no legal move is known, {move_text} is answered as a guess");
+                        format!("no legal move is known, {} is answered as a guess", best.mv);
                     game.record.error(&text);
                 }
-                let basis = advice.map_or(Basis::default(), |advice| advice.basis);
                 game.record
-                    .answered(game.position, &move_text, basis, (took, due));
+                    .answered(game.position, &best, is_only, took, due);
                 game.link.order(Order::Answered(game.position));
             }
             phase => game.phase = phase,

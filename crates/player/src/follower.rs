@@ -1,4 +1,4 @@
-//! A follower: a thread that knows a legal move of the position, whatever the match thread does.
+//! A follower: a thread that finds a legal move of each position, independently of the match thread.
 //!
 //! The match thread may be held up for longer than a clock, by a slow search, by one that hangs, or
 //! by a panic. A follower makes the same moves on a position of its own and publishes the first
@@ -20,8 +20,8 @@ use panza_game::BuiltGame;
 use panza_gdl::ids::{MoveId, RoleId};
 use panza_telemetry::panic_text;
 
-/// The time that the follower of the fallback gives that of the machine.
-const PATIENCE: Duration = Duration::from_millis(50);
+/// The time for which the follower of the fallback waits for that of the machine.
+const FALLBACK_DELAY: Duration = Duration::from_millis(50);
 
 /// The follower of a build.
 pub(super) struct Follower<'a> {
@@ -71,7 +71,7 @@ impl<'a> Follower<'a> {
     pub fn run(mut self) -> Result<(), String> {
         catching(|| {
             let mut n_made = 0;
-            while let Some(moves) = self.link.next_moves(n_made, PATIENCE) {
+            while let Some(moves) = self.link.next_moves(n_made, FALLBACK_DELAY) {
                 // It is known before the position is, which may be beyond the limits.
                 n_made += moves.len();
                 let unconditional = self.unconditional;

@@ -128,10 +128,10 @@ impl Player {
     }
 
     /// Ends the running match, and the player; pending answers are given. Waits for all threads to
-    /// end, for `patience` at most, and returns whether they did.
-    pub fn shut_down(&self, patience: Duration) -> bool {
+    /// end, for `timeout` at most, and returns whether they did.
+    pub fn shut_down(&self, timeout: Duration) -> bool {
         let _ = self.events.send(Event::ShutDown);
-        self.gone.recv_timeout(patience) == Err(RecvTimeoutError::Disconnected)
+        self.gone.recv_timeout(timeout) == Err(RecvTimeoutError::Disconnected)
     }
 }
 

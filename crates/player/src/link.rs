@@ -1,8 +1,8 @@
 //! The link between the conductor and the threads of a match: orders and moves one way, advice the
 //! other, and the flags that stop the work of the match.
 //!
-//! Advice has three sources: the search, and a follower of each build, which knows a legal move.
-//! The conductor takes the first that knows the position. No source can hold up another, since each
+//! Advice has three sources: the search, and a follower of each build, which publishes a legal move.
+//! The conductor takes the first that has a move for the position. No source can hold up another, since each
 //! has a slot of its own, which is locked only to copy or replace a move.
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,8 +11,8 @@ use std::time::Duration;
 
 use crossbeam::channel::{Receiver, Sender, unbounded};
 use panza_game::BuildKind;
+use panza_search::MoveStats;
 
-use super::record::Basis;
 use super::sent_moves::SentMoves;
 
 /// An order for the match thread.
@@ -30,13 +30,13 @@ pub(super) enum Order {
 
 /// The best move so far.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Advice {
+pub(super) struct Advice {
     /// Joint moves before this position.
     pub position: usize,
-    /// The move as canonical text; never empty.
-    pub text: String,
-    /// What it rests on.
-    pub basis: Basis,
+    /// The move as canonical text, never empty, and its statistics.
+    pub best: MoveStats<String>,
+    /// Whether it is the only legal move.
+    pub is_only: bool,
     /// Whether the joint move that led here could be played again here.
     pub repeat_is_legal: bool,
 }
@@ -46,15 +46,15 @@ impl Advice {
     pub fn of_legal(position: usize, text: String) -> Self {
         Self {
             position,
-            text,
-            basis: Basis::default(),
+            best: MoveStats::new(text),
+            is_only: false,
             repeat_is_legal: true,
         }
     }
 
     /// Whether further search cannot improve it.
     pub fn is_settled(&self) -> bool {
-        self.basis.is_proven || self.basis.is_only
+        self.best.is_proven_best || self.is_only
     }
 }
 
@@ -201,7 +201,7 @@ impl Link {
             .into_iter()
             .filter_map(|source| self.shared.slot(source).clone());
         let latest = known.max_by_key(|advice| advice.position);
-        latest.map(|advice| advice.text)
+        latest.map(|advice| advice.best.mv)
     }
 }
 
@@ -260,9 +260,9 @@ pub(super) struct FollowerLink {
 
 impl FollowerLink {
     /// Waits until the position is another than the one after `n_made` moves, and returns the moves
-    /// to it; `None` once the match is over. The fallback's follower skips positions that the
-    /// machine's knows within its `patience`.
-    pub fn next_moves(&self, n_made: usize, patience: Duration) -> Option<Vec<SentMoves>> {
+    /// to it; `None` once the match is over. The fallback's follower waits for `delay` and skips
+    /// positions for which the machine's follower has published a move by then.
+    pub fn next_moves(&self, n_made: usize, delay: Duration) -> Option<Vec<SentMoves>> {
         let Shared {
             played, changed, ..
         } = &*self.shared;
@@ -275,7 +275,7 @@ impl FollowerLink {
             if self.source == Source::Fallback && self.shared.slot(Source::Machine).is_some() {
                 let is_same =
                     |played: &mut PlayedMoves| !played.is_over && played.moves.len() == position;
-                let waited = changed.wait_timeout_while(played, patience, is_same);
+                let waited = changed.wait_timeout_while(played, delay, is_same);
                 played = waited.unwrap_or_else(PoisonError::into_inner).0;
                 let known = self.shared.slot(Source::Machine);
                 if known

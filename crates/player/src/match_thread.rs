@@ -21,7 +21,6 @@ use super::engines::Engines;
 use super::link::{Advice, Link, Order, WorkerLink};
 use super::match_setup::{MatchSetup, StartMatch};
 use super::plan_memory::PlanMemory;
-use super::record::Basis;
 use super::sampling::Sampling;
 use super::searcher::PlanStatus;
 use super::sent_moves::SentMoves;
@@ -30,7 +29,7 @@ use super::tree_search::search_config;
 use panza_game::{BuildKind, BuiltGame, GameBuilders};
 use panza_memory::{MatchMemory, MemoryService, RememberedMatch};
 use panza_metagame::Study;
-use panza_search::SearchConfig;
+use panza_search::{MoveStats, SearchConfig};
 use panza_sync::allocator;
 use panza_telemetry::{Archive, panic_text};
 
@@ -70,7 +69,7 @@ impl StartMatch for MatchFactory {
         let (match_alive, others_gone) = bounded::<()>(0);
         let thread = MatchThread::new(setup, worker_link, self, match_alive);
         let run = move || {
-            // Panics are caught where they can be mended; this is for all others.
+            // The engine is replaced after panics of its code; this is for all others.
             if let Err(panic) = catch_unwind(AssertUnwindSafe(|| thread.run())) {
                 let text = panic_text(&*panic);
                 record.error(&format!("the match thread panicked: {text}"));
@@ -443,12 +442,12 @@ impl MatchThread {
         let advice = self.engines.attempt(|engine| {
             let best = engine.searcher.best_move();
             // In a broken game or a finished one, any legal move.
-            let mv = best.map(|best| best.mv).or_else(|| engine.first_legal())?;
-            let text = engine.position.info().move_text(mv);
+            let best = best.or_else(|| engine.first_legal().map(MoveStats::new))?;
+            let text = engine.position.info().move_text(best.mv);
             (!text.is_empty()).then(|| Advice {
                 position,
-                text,
-                basis: Basis::of(best, status.n_legal == 1),
+                best: best.named(text),
+                is_only: status.n_legal == 1,
                 repeat_is_legal: status.repeat_is_legal,
             })
         });
@@ -460,10 +459,10 @@ impl MatchThread {
         };
         let wakes = !status.was_advised
             || (advice.is_settled() && !status.was_settled)
-            || (advice.basis.is_proven && !status.was_proven);
+            || (advice.best.is_proven_best && !status.was_proven);
         self.status.was_advised = true;
         self.status.was_settled |= advice.is_settled();
-        self.status.was_proven = advice.basis.is_proven;
+        self.status.was_proven = advice.best.is_proven_best;
         self.link.publish(Some(advice));
         if wakes {
             self.link.wake();

@@ -21,7 +21,7 @@ pub struct Position {
     state: Vec<u64>,
 }
 
-/// What became of moves that were followed.
+/// The result of following moves.
 pub(super) struct Step {
     /// What is wrong with the moves.
     pub faults: Vec<String>,

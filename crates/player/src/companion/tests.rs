@@ -82,7 +82,7 @@ fn what_a_companion_proves_is_played() {
     search.search_iterations(3, &AtomicBool::new(false));
     let best = search.best_move().unwrap();
     assert_eq!(game.machine.info().move_text(best.mv), "(take 3)");
-    assert!(best.is_proven, "{best:?}");
+    assert!(best.is_proven_best, "{best:?}");
     assert_eq!(best.value, Some(100.0));
     drop(search);
     assert!(beside.state.lock().unwrap().is_none());

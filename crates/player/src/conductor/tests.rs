@@ -5,7 +5,6 @@ use std::sync::mpsc::{Receiver, TryRecvError, channel};
 
 use super::super::link::{Advice, WorkerLink};
 use super::super::pending::MAX_WAITING;
-use super::super::record::Basis;
 use super::*;
 use crate::StartRules;
 use crossbeam::channel::bounded;
@@ -120,12 +119,12 @@ impl Stage {
     fn publish(&self, position: usize, text: &str, change: impl FnOnce(&mut Advice)) {
         let mut advice = Advice {
             position,
-            text: text.into(),
-            basis: Basis {
+            best: MoveStats {
                 value: Some(50.0),
-                visits: 1,
-                ..Basis::default()
+                visits: 1.0,
+                ..MoveStats::new(text.into())
             },
+            is_only: false,
             repeat_is_legal: true,
         };
         change(&mut advice);
@@ -177,7 +176,7 @@ fn ready_is_answered_as_late_as_the_clock_allows() {
     let ready = stage.start();
     assert!(stage.is_busy());
     assert_eq!(stage.alarm(), Some(18.0));
-    stage.publish(0, "go", |advice| advice.basis.is_only = true);
+    stage.publish(0, "go", |advice| advice.is_only = true);
     stage.at(17.9);
     assert!(waits(&ready));
     stage.at(18.0);
@@ -189,7 +188,7 @@ fn ready_is_answered_as_late_as_the_clock_allows() {
 fn ready_is_answered_early_when_the_game_is_proven() {
     let mut stage = Stage::new();
     let ready = stage.start();
-    stage.publish(0, "go", |advice| advice.basis.is_proven = true);
+    stage.publish(0, "go", |advice| advice.best.is_proven_best = true);
     stage.at(0.5);
     assert_eq!(ready.try_recv(), Ok(Answer::Ready));
 }
@@ -212,8 +211,8 @@ fn a_move_leaves_with_the_latest_advice_before_the_clock_ends() {
 #[test]
 fn settled_moves_leave_at_once() {
     for settle in [
-        |advice: &mut Advice| advice.basis.is_only = true,
-        |advice: &mut Advice| advice.basis.is_proven = true,
+        |advice: &mut Advice| advice.is_only = true,
+        |advice: &mut Advice| advice.best.is_proven_best = true,
     ] {
         let mut stage = Stage::started();
         let answer = stage.play("x y");
@@ -278,7 +277,7 @@ fn a_play_before_ready_answers_both() {
 #[test]
 fn the_moves_of_a_play_are_followed_whatever_we_answered() {
     let mut stage = Stage::started();
-    stage.publish(0, "go", |advice| advice.basis.is_only = true);
+    stage.publish(0, "go", |advice| advice.is_only = true);
     assert_eq!(stage.play("").try_recv(), moved("go"));
     let _answer = stage.play("other (move 1)");
     assert_eq!(stage.orders(), [advance(&["other", "(move 1)"])]);
@@ -309,7 +308,7 @@ fn an_answered_play_is_repeated_by_moves_that_cannot_follow_it() {
         let mut stage = Stage::started();
         let first = stage.play("x y");
         stage.publish(1, ours, |advice| {
-            advice.basis.is_proven = true;
+            advice.best.is_proven_best = true;
             advice.repeat_is_legal = repeat_is_legal;
         });
         stage.at(18.1);
@@ -364,7 +363,7 @@ fn a_replaced_answer_makes_the_same_moves_a_new_play() {
 fn nil_after_moves_follows_nothing() {
     let mut stage = Stage::started();
     let first = stage.play("x y");
-    stage.publish(1, "z", |advice| advice.basis.is_only = true);
+    stage.publish(1, "z", |advice| advice.is_only = true);
     stage.at(18.1);
     assert_eq!(first.try_recv(), moved("z"));
     assert_eq!(stage.play("").try_recv(), moved("z"));
@@ -420,7 +419,7 @@ fn settled_answers_say_nothing_about_the_margin() {
     let mut moves = String::new();
     for position in 0..10 {
         let answer = stage.play(&moves);
-        stage.publish(position, "go", |advice| advice.basis.is_only = true);
+        stage.publish(position, "go", |advice| advice.is_only = true);
         let begin = (stage.now - stage.begin).as_secs_f64();
         assert_eq!(
             stage.alarm(),
@@ -601,7 +600,7 @@ fn silence_beyond_the_clocks_ends_the_match() {
     assert_eq!(stage.alarm(), Some(80.0));
     stage.at(79.0);
     assert!(stage.is_busy());
-    stage.publish(0, "go", |advice| advice.basis.is_only = true);
+    stage.publish(0, "go", |advice| advice.is_only = true);
     let answer = stage.play("");
     assert_eq!(answer.try_recv(), moved("go"));
     // Since the play clock ended at 89.
