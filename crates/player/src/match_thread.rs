@@ -371,8 +371,13 @@ impl MatchThread {
 
     /// Reads the status of the position, gives first advice and logs the position.
     fn begin_position(&mut self) {
-        self.status = PositionStatus::default();
-        self.advise_first();
+        self.status = PositionStatus {
+            // Until it is known.
+            repeat_is_legal: true,
+            ..PositionStatus::default()
+        };
+        // A first move, since the questions below may take long.
+        self.advise();
         let last = self.engines.moves().last().cloned();
         let status = self.engines.attempt(|engine| {
             let is_terminal = engine.position.is_terminal();
@@ -415,22 +420,6 @@ impl MatchThread {
         if let Some(facts) = self.engines.attempt(|engine| engine.position.facts()) {
             let record = &self.setup.record;
             record.position(position, &facts, self.status.is_terminal);
-        }
-    }
-
-    /// Publishes a legal move of a new position, about which nothing else is known yet: the
-    /// questions about it may take long.
-    fn advise_first(&mut self) {
-        let position = self.position();
-        let advice = self.engines.attempt(|engine| {
-            let best = engine.searcher.best_move().map(|best| best.mv);
-            let mv = best.or_else(|| engine.first_legal())?;
-            let text = engine.position.info().move_text(mv);
-            (!text.is_empty()).then_some(Advice::of_legal(position, text))
-        });
-        if let Some(Some(advice)) = advice {
-            self.link.publish(Some(advice));
-            self.link.wake();
         }
     }
 
