@@ -17,8 +17,8 @@ use panza_cli::output::{Output, grouped};
 use panza_config::Settings;
 use panza_game::{BuildBudget, BuiltGame};
 use panza_gdl::ids::RoleId;
-use panza_player::{BestMove, PlanStatus, Searcher, preferred_search, search_config};
-use panza_search::SearchConfig;
+use panza_player::{PlanStatus, Searcher, preferred_search, search_config};
+use panza_search::{MoveStats, SearchConfig};
 use serde_json::json;
 
 use crate::page::{Page, Table, check_place};
@@ -79,7 +79,7 @@ struct Played {
     /// The plan when the first move was made.
     planned: Option<PlanStatus>,
     /// What the search chose first, and the seconds after the build until then.
-    first: Option<(BestMove, f64)>,
+    first: Option<(MoveStats, f64)>,
     /// The plan that was last followed, and seconds after the build until it was found.
     last: Option<(PlanStatus, f64)>,
 }
@@ -87,7 +87,7 @@ struct Played {
 impl Played {
     /// Whether the best goal was known before the first move. Later proofs are of the rest.
     fn is_proven(&self) -> bool {
-        self.n_moves == 0 || self.first.is_some_and(|(best, _)| best.is_proven)
+        self.n_moves == 0 || self.first.is_some_and(|(best, _)| best.is_proven_best)
     }
 
     fn planned_by_planner(&self) -> Option<u8> {
@@ -277,7 +277,7 @@ fn think(
     is_only: bool,
     started: Instant,
     played: &mut Played,
-) -> Option<BestMove> {
+) -> Option<MoveStats> {
     let never = AtomicBool::new(false);
     loop {
         search.search(Instant::now() + SLICE, &never);
@@ -290,7 +290,7 @@ fn think(
                 played.last = Some((plan, started.elapsed().as_secs_f64()));
             }
         }
-        if is_only || Instant::now() >= until || best.is_some_and(|best| best.is_proven) {
+        if is_only || Instant::now() >= until || best.is_some_and(|best| best.is_proven_best) {
             return best;
         }
     }

@@ -271,7 +271,7 @@ fn found_dict<'py>(py: Python<'py>, core: &Core, found: &Found) -> PyResult<Boun
     result.set_item("actions", actions.into_pyarray(py))?;
     let texts: Vec<String> = moves.iter().map(|report| text(report.mv)).collect();
     result.set_item("moves", texts)?;
-    let visits: Vec<u32> = moves.iter().map(|report| report.visits).collect();
+    let visits: Vec<u32> = moves.iter().map(|report| report.visits as u32).collect();
     result.set_item("visits", visits.into_pyarray(py))?;
     let values: Vec<f32> = moves
         .iter()
@@ -280,7 +280,7 @@ fn found_dict<'py>(py: Python<'py>, core: &Core, found: &Found) -> PyResult<Boun
     result.set_item("values", values.into_pyarray(py))?;
     let proven: Vec<i16> = moves
         .iter()
-        .map(|report| report.proven.map_or(-1, i16::from))
+        .map(|report| report.proven().map_or(-1, i16::from))
         .collect();
     result.set_item("proofs", proven.into_pyarray(py))?;
     let strategy: Option<Vec<f32>> = moves.iter().map(|report| report.probability).collect();

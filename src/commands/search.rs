@@ -180,9 +180,9 @@ fn show(
     let moves = root.moves.iter().map(|report| {
         let mut object = json!({
             "move": info.move_text(report.mv),
-            "visits": report.visits,
+            "visits": report.visits as u64,
             "value": decimal(report.value),
-            "proven": report.proven,
+            "proven": report.proven(),
         });
         if let Some(share) = report.probability {
             object["share"] = decimal(Some(share)).into();
@@ -249,9 +249,9 @@ fn show(
     columns.extend(["visits", "value", "proven"].map(Column::figure));
     columns.extend(is_mixed.then(|| Column::figure("share")));
     let rows = root.moves.iter().map(|report| {
-        let visits = grouped(report.visits.into());
+        let visits = grouped(report.visits as u64);
         let mut row = vec![info.move_text(report.mv), visits];
-        row.extend([value(report.value), proven(report.proven)]);
+        row.extend([value(report.value), proven(report.proven())]);
         let share = report.probability.unwrap_or(0.0);
         row.extend(is_mixed.then(|| format!("{:.1} %", 100.0 * share)));
         row

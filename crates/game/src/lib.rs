@@ -119,6 +119,15 @@ where
     }
 }
 
+/// Which of the builders of a player makes a game.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum BuildKind {
+    /// The game to play.
+    Main,
+    /// The substitute, see [`GameBuilders::fallback`].
+    Fallback,
+}
+
 /// How the games of a player are built.
 #[derive(Clone)]
 pub struct GameBuilders {
@@ -129,6 +138,14 @@ pub struct GameBuilders {
 }
 
 impl GameBuilders {
+    /// The builder of this kind, if there is one.
+    pub fn of(&self, kind: BuildKind) -> Option<&Arc<dyn GameBuilder>> {
+        match kind {
+            BuildKind::Main => Some(&self.main),
+            BuildKind::Fallback => self.fallback.as_ref(),
+        }
+    }
+
     /// Compiled networks, with the prover as fallback.
     pub fn standard() -> Self {
         Self {

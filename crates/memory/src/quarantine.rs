@@ -15,7 +15,7 @@ use rusqlite::{Connection, ErrorCode, OpenFlags};
 const BESIDE: [&str; 2] = ["-wal", "-shm"];
 
 /// Whether an error says that the file is no database or a damaged one.
-pub(super) fn tells_of_damage(error: &rusqlite::Error) -> bool {
+pub(super) fn is_damage(error: &rusqlite::Error) -> bool {
     matches!(
         error.sqlite_error_code(),
         Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt)
@@ -71,7 +71,7 @@ fn is_broken(path: &Path) -> bool {
     });
     match checked {
         Ok(answer) => answer != "ok",
-        Err(error) => tells_of_damage(&error),
+        Err(error) => is_damage(&error),
     }
 }
 

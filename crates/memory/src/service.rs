@@ -30,8 +30,8 @@ use panza_telemetry::panic_text;
 const MAX_RULES: usize = 50_000;
 /// How long after START a history is waited for.
 const READING_TIME: Duration = Duration::from_millis(200);
-/// Time between looks at whether a history is still waited for.
-const LOOK_EVERY: Duration = Duration::from_millis(50);
+/// Time between checks whether a history is still waited for.
+const CHECK_EVERY: Duration = Duration::from_millis(50);
 /// How long reading waits for another program that writes; it must leave time to read.
 const READING_LOCK_TIME: Duration = Duration::from_millis(100);
 /// How long writing waits for another program.
@@ -184,7 +184,7 @@ impl MatchMemory {
             if stop.load(Ordering::Relaxed) {
                 return None;
             }
-            let waited = slot.changed.wait_timeout(reading, LOOK_EVERY);
+            let waited = slot.changed.wait_timeout(reading, CHECK_EVERY);
             (reading, _) = waited.unwrap_or_else(PoisonError::into_inner);
         }
         drop(reading);
@@ -290,6 +290,7 @@ impl MemoryThread {
         }
     }
 
+    /// Reads the history, then writes what is requested until the match ends.
     fn run(&self, requests: &Receiver<Request>) -> Result<(), MemoryError> {
         let rules = &self.game.rules;
         if rules.rules.len() > MAX_RULES {
@@ -315,50 +316,62 @@ impl MemoryThread {
         });
         self.log_history(signature, found.as_deref());
         self.slot.put(found);
-        store.set_patience(WRITING_LOCK_TIME);
+        store.set_timeout(WRITING_LOCK_TIME);
         while let Ok(first) = requests.recv() {
-            let mut notes = Vec::new();
-            let mut result = None;
-            for request in std::iter::once(first).chain(requests.try_iter()) {
-                match request {
-                    Request::Remember(kind, value) => match names.value_to_stored(&value) {
-                        Some(value) => notes.push((kind, value)),
-                        None => self.warn(&format!(
-                            "the note on {} has names that the rules do not have; it is dropped",
-                            kind.name()
-                        )),
-                    },
-                    Request::End {
-                        ending,
-                        goals,
-                        steps,
-                    } => {
-                        result = Some(names.past_match(MatchResult {
-                            match_id: self.game.match_id.clone(),
-                            role: self.game.role.clone(),
-                            ending,
-                            goals,
-                            steps,
-                            duration: self.started.elapsed(),
-                        }));
-                        break;
-                    }
-                }
-            }
-            match store.write(&key, names.text(), &notes, result.as_ref()) {
-                Err(error @ MemoryError::TooLong { .. }) if result.is_none() => {
-                    self.warn(&format!("{error}, and it is dropped"));
-                }
-                Err(MemoryError::TooLong { .. }) => {
-                    store.write(&key, names.text(), &[], result.as_ref())?;
-                }
-                outcome => outcome?,
-            }
-            if result.is_some() {
+            let requests = std::iter::once(first).chain(requests.try_iter());
+            if self.write(requests, &mut store, &key, &names)? {
                 break;
             }
         }
         Ok(())
+    }
+
+    /// Writes what the requests hold, in one transaction; whether the match has ended.
+    fn write(
+        &self,
+        requests: impl Iterator<Item = Request>,
+        store: &mut Store,
+        key: &str,
+        names: &StoredNames,
+    ) -> Result<bool, MemoryError> {
+        let mut notes = Vec::new();
+        let mut result = None;
+        for request in requests {
+            match request {
+                Request::Remember(kind, value) => match names.value_to_stored(&value) {
+                    Some(value) => notes.push((kind, value)),
+                    None => self.warn(&format!(
+                        "the note on {} has names that the rules do not have; it is dropped",
+                        kind.name()
+                    )),
+                },
+                Request::End {
+                    ending,
+                    goals,
+                    steps,
+                } => {
+                    result = Some(names.past_match(MatchResult {
+                        match_id: self.game.match_id.clone(),
+                        role: self.game.role.clone(),
+                        ending,
+                        goals,
+                        steps,
+                        duration: self.started.elapsed(),
+                    }));
+                    break;
+                }
+            }
+        }
+        match store.write(key, names.text(), &notes, result.as_ref()) {
+            Err(error @ MemoryError::TooLong { .. }) if result.is_none() => {
+                self.warn(&format!("{error}, and it is dropped"));
+            }
+            Err(MemoryError::TooLong { .. }) => {
+                store.write(key, names.text(), &[], result.as_ref())?;
+            }
+            outcome => outcome?,
+        }
+        Ok(result.is_some())
     }
 
     fn log_history(&self, signature: Signature, found: Option<&GameHistory>) {

@@ -11,7 +11,7 @@ use rusqlite::{
     Connection, ErrorCode, OpenFlags, OptionalExtension, Transaction, TransactionBehavior, params,
 };
 
-use super::quarantine::{quarantine, tells_of_damage};
+use super::quarantine::{is_damage, quarantine};
 use super::schema::{self, Owner};
 use super::{GameRecord, GameSummary, Kind, MemoryError, PastMatch};
 
@@ -29,38 +29,38 @@ const AGAIN_AFTER: Duration = Duration::from_millis(2);
 pub struct Store {
     connection: Connection,
     path: PathBuf,
-    patience: Duration,
-    most_games: usize,
+    timeout: Duration,
+    max_games: usize,
 }
 
 impl Store {
     /// Opens the file, or begins it, folder and all. Whoever waits for another program does so for
-    /// `patience` at most. A broken file is put aside, with a warning.
+    /// `timeout` at most. A broken file is put aside, with a warning.
     ///
     /// # Errors
     /// The file cannot be made or used, or is not ours to use.
-    pub fn open(path: &Path, most_games: usize, patience: Duration) -> Result<Store, MemoryError> {
+    pub fn open(path: &Path, max_games: usize, timeout: Duration) -> Result<Store, MemoryError> {
         // A second attempt, since another program may have renamed it just then.
-        let connection = match connect(path, patience) {
-            Err(MemoryError::Database { reason, .. }) if tells_of_damage(&reason) => {
+        let connection = match connect(path, timeout) {
+            Err(MemoryError::Database { reason, .. }) if is_damage(&reason) => {
                 begin_anew(path, &reason)?;
-                connect(path, patience)?
+                connect(path, timeout)?
             }
             outcome => outcome?,
         };
         Ok(Store {
             connection,
             path: path.to_path_buf(),
-            patience,
-            most_games,
+            timeout,
+            max_games,
         })
     }
 
     /// Waits this long from now on, where another program writes.
-    pub fn set_patience(&mut self, patience: Duration) {
-        self.patience = patience;
-        // It fails for no time that a clock can show; then the old patience stays.
-        let _ = self.connection.busy_timeout(patience);
+    pub fn set_timeout(&mut self, timeout: Duration) {
+        self.timeout = timeout;
+        // It fails for no time that a clock can show; then the old timeout stays.
+        let _ = self.connection.busy_timeout(timeout);
     }
 
     /// The record of a game.
@@ -76,7 +76,7 @@ impl Store {
     /// # Errors
     /// The file cannot be read.
     pub fn list(&mut self) -> Result<Vec<GameSummary>, MemoryError> {
-        self.attempt(|connection, most_games| list(connection, most_games))
+        self.attempt(|connection, max_games| list(connection, max_games))
     }
 
     /// Removes all that is known of a game; whether there was anything.
@@ -114,10 +114,10 @@ impl Store {
             }
             texts.push((kind.name(), value));
         }
-        self.attempt(|connection, most_games| {
+        self.attempt(|connection, max_games| {
             let transaction = Transaction::new(connection, TransactionBehavior::Immediate)?;
             add(&transaction, signature, text, &texts, played)?;
-            forget(&transaction, signature, most_games)?;
+            remove_old(&transaction, signature, max_games)?;
             transaction.commit()
         })
     }
@@ -128,18 +128,18 @@ impl Store {
         &mut self,
         mut action: impl FnMut(&mut Connection, usize) -> rusqlite::Result<T>,
     ) -> Result<T, MemoryError> {
-        let most_games = self.most_games;
+        let max_games = self.max_games;
         let failed = |reason| MemoryError::Database {
             path: self.path.clone(),
             reason,
         };
-        match action(&mut self.connection, most_games) {
-            Err(error) if tells_of_damage(&error) => {
+        match action(&mut self.connection, max_games) {
+            Err(error) if is_damage(&error) => {
                 // Whoever still has the broken file open would hold its lock.
                 self.connection = Connection::open_in_memory().map_err(&failed)?;
                 begin_anew(&self.path, &error)?;
-                self.connection = connect(&self.path, self.patience)?;
-                action(&mut self.connection, most_games).map_err(failed)
+                self.connection = connect(&self.path, self.timeout)?;
+                action(&mut self.connection, max_games).map_err(failed)
             }
             outcome => outcome.map_err(failed),
         }
@@ -161,7 +161,7 @@ fn begin_anew(path: &Path, error: &rusqlite::Error) -> Result<(), MemoryError> {
     Ok(())
 }
 
-fn connect(path: &Path, patience: Duration) -> Result<Connection, MemoryError> {
+fn connect(path: &Path, timeout: Duration) -> Result<Connection, MemoryError> {
     let failed = |reason| MemoryError::Database {
         path: path.to_path_buf(),
         reason,
@@ -177,9 +177,9 @@ fn connect(path: &Path, patience: Duration) -> Result<Connection, MemoryError> {
         | OpenFlags::SQLITE_OPEN_CREATE
         | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut connection = Connection::open_with_flags(path, flags).map_err(failed)?;
-    connection.busy_timeout(patience).map_err(failed)?;
-    let until = Instant::now() + patience;
-    match patiently(until, || schema::owner(&connection)).map_err(failed)? {
+    connection.busy_timeout(timeout).map_err(failed)?;
+    let until = Instant::now() + timeout;
+    match retry_while_busy(until, || schema::owner(&connection)).map_err(failed)? {
         Owner::Panza => {}
         Owner::Later(found) => {
             return Err(MemoryError::Newer {
@@ -197,12 +197,12 @@ fn connect(path: &Path, patience: Duration) -> Result<Connection, MemoryError> {
         connection.pragma_update(None, "foreign_keys", true)?;
         schema::migrate(connection)
     };
-    patiently(until, || prepare(&mut connection)).map_err(failed)?;
+    retry_while_busy(until, || prepare(&mut connection)).map_err(failed)?;
     Ok(connection)
 }
 
 /// Retries while the file is busy, which SQLite does not do for a change of the journal mode.
-fn patiently<T>(
+fn retry_while_busy<T>(
     until: Instant,
     mut action: impl FnMut() -> rusqlite::Result<T>,
 ) -> rusqlite::Result<T> {
@@ -349,11 +349,15 @@ fn add(
 }
 
 /// Removes the oldest games and this game's oldest matches.
-fn forget(transaction: &Transaction, signature: &str, most_games: usize) -> rusqlite::Result<()> {
+fn remove_old(
+    transaction: &Transaction,
+    signature: &str,
+    max_games: usize,
+) -> rusqlite::Result<()> {
     transaction.execute(
         "DELETE FROM games WHERE signature IN
              (SELECT signature FROM games ORDER BY last_seen DESC, rowid DESC LIMIT -1 OFFSET ?1)",
-        [i64::try_from(most_games).unwrap_or(i64::MAX)],
+        [i64::try_from(max_games).unwrap_or(i64::MAX)],
     )?;
     transaction.execute(
         "DELETE FROM matches WHERE number IN

@@ -100,16 +100,11 @@ impl Contest<'_> {
         let n_roles = self.machine.info().n_roles();
         let chance = self.machine.info().chance_role().map(RoleId::index);
         let mut random = Random::new(seed);
-        let mut searches: Vec<Search> = (0..n_roles)
-            .map(|role| {
-                let mut config = self.configs[usize::from(tried != Some(role))].clone();
-                config.seed = config.seed.wrapping_add(seed + role as u64);
-                let role = RoleId::from_index(role);
-                let mut search = Search::new(Arc::clone(self.machine), role, config);
-                search.set_state(initial);
-                search
-            })
-            .collect();
+        let searches = (0..n_roles).map(|role| {
+            let config = &self.configs[usize::from(tried != Some(role))];
+            self.search(role, initial, config, seed)
+        });
+        let mut searches: Vec<Search> = searches.collect();
         let mut state = initial.to_vec();
         for _ in 0..MAX_MOVES {
             // At every move, since there are games without choices.
@@ -151,6 +146,18 @@ impl Contest<'_> {
             state = next;
         }
         None
+    }
+
+    /// The search of a role in one game.
+    fn search(&self, role: usize, initial: &[u64], config: &SearchConfig, seed: u64) -> Search {
+        let config = SearchConfig {
+            seed: config.seed.wrapping_add(seed + role as u64),
+            ..config.clone()
+        };
+        let role = RoleId::from_index(role);
+        let mut search = Search::new(Arc::clone(self.machine), role, config);
+        search.set_state(initial);
+        search
     }
 }
 

@@ -1,4 +1,4 @@
-//! A process that plays for the training of another one: obeys the orders of [`team`](super::team).
+//! A process that plays for the training of another one, by the orders of [`team`](super::team).
 //!
 //! Invariants: it keeps nothing; an order that does not fit the game is refused.
 //!
@@ -11,6 +11,7 @@ use serde_json::Value;
 
 use super::contest::Contest;
 use super::notes::read_evaluation;
+use super::parameters::Parameters;
 use super::team::{Order, Reply, decoded, encoded, facts_hash};
 use super::training::{Training, test_contest};
 use panza_game::BuiltGame;
@@ -50,7 +51,7 @@ impl<'a> Member<'a> {
         })
     }
 
-    /// Obeys an order.
+    /// Carries out an order, and returns the reply.
     ///
     /// # Errors
     /// It is no order, or does not fit the game or what was ordered before.
@@ -65,37 +66,22 @@ impl<'a> Member<'a> {
                 families,
                 openings,
             } => {
-                if openings.len() > MAX_OPENINGS {
-                    return Err("too many openings");
-                }
-                let known = self.read(facts, &evaluation)?;
                 let plan = MemberPlan {
                     games,
                     seed,
                     families,
                     openings,
                 };
-                let (machine, symmetries) = self.training.to_learn();
-                let learner = team::Member::new(machine, symmetries, known.evaluation, plan);
-                self.learner = Some(learner.ok_or("an evaluation or openings of another game")?);
+                self.begin_learning(facts, &evaluation, plan)?;
                 Ok(encoded(&Reply::Ready, &[]))
             }
             Order::Part { seconds, is_last } => {
-                let learner = self.learner.as_mut();
-                let learner = learner.ok_or("a part of a learning that has not begun")?;
                 let part = Part {
                     numbers,
                     time: time(seconds)?,
                     is_last,
                 };
-                let share = learner.play(&part, self.cancelled);
-                let share = share.ok_or("weights of another game")?;
-                let reply = Reply::Share {
-                    games: share.games,
-                    moves: share.moves,
-                    samples: share.samples,
-                };
-                Ok(encoded(&reply, &share.numbers))
+                self.play_part(&part)
             }
             Order::Test {
                 facts,
@@ -104,22 +90,10 @@ impl<'a> Member<'a> {
                 best,
                 parameters,
             } => {
-                if !parameters.are_sound() {
-                    return Err("settings that no study chooses");
-                }
-                let first = self.read(facts, &evaluation)?.evaluation;
-                let best = best.map(|note| self.read(facts, &note)).transpose()?;
-                let best = best.map(|known| (known.evaluation, parameters));
-                let (game, config) = self.training.to_play();
-                let contest = test_contest(
-                    game,
-                    config,
-                    (&first, parameters),
-                    best.as_ref().map(|(evaluation, _)| evaluation),
-                    Instant::now(),
-                    self.cancelled,
-                );
-                self.test = Some((test, contest));
+                self.test = Some((
+                    test,
+                    self.contest(facts, &evaluation, best.as_ref(), parameters)?,
+                ));
                 Ok(encoded(&Reply::Ready, &[]))
             }
             Order::Pair {
@@ -139,6 +113,58 @@ impl<'a> Member<'a> {
                 Ok(encoded(&Reply::Pair(pair), &[]))
             }
         }
+    }
+
+    /// The games of a test.
+    fn contest(
+        &self,
+        facts: u64,
+        tested: &Value,
+        best: Option<&Value>,
+        parameters: Parameters,
+    ) -> Result<Contest<'a>, &'static str> {
+        if !parameters.are_sound() {
+            return Err("settings that no study chooses");
+        }
+        let tested = self.read(facts, tested)?.evaluation;
+        let best = best.map(|note| self.read(facts, note)).transpose()?;
+        let best = best.as_ref().map(|known| &known.evaluation);
+        let (game, config) = self.training.to_play();
+        // Each pair sets the time.
+        let until = Instant::now();
+        let cancelled = self.cancelled;
+        Ok(test_contest(
+            game, config, &tested, best, parameters, until, cancelled,
+        ))
+    }
+
+    fn begin_learning(
+        &mut self,
+        facts: u64,
+        evaluation: &Value,
+        plan: MemberPlan,
+    ) -> Result<(), &'static str> {
+        if plan.openings.len() > MAX_OPENINGS {
+            return Err("too many openings");
+        }
+        let known = self.read(facts, evaluation)?;
+        let (machine, symmetries) = self.training.to_learn();
+        let learner = team::Member::new(machine, symmetries, known.evaluation, plan);
+        self.learner = Some(learner.ok_or("an evaluation or openings of another game")?);
+        Ok(())
+    }
+
+    fn play_part(&mut self, part: &Part) -> Result<Vec<u8>, &'static str> {
+        let learner = self.learner.as_mut();
+        let learner = learner.ok_or("a part of a learning that has not begun")?;
+        let share = learner.play(part, self.cancelled);
+        let share = share.ok_or("weights of another game")?;
+        let reply = Reply::Share {
+            games: share.games,
+            moves: share.moves,
+            samples: share.samples,
+        };
+        Ok(encoded(&reply, &share.numbers))
     }
 
     /// The evaluation in a note of a process whose facts have this hash.

@@ -67,13 +67,7 @@ pub fn move_order(
             continue;
         };
         let moves = reasoner.legal_moves(RoleId::from_index(role)).to_vec();
-        let values = values(
-            &mut *expander,
-            evaluation,
-            state,
-            (role, &joint_move),
-            &moves,
-        );
+        let values = values(&mut *expander, evaluation, state, role, &joint_move, &moves);
         if let Some(rank) = rank(&moves, &values, chosen) {
             positions += 1;
             sum += rank;
@@ -107,12 +101,13 @@ fn chooser(
     }
 }
 
-/// The role's value after each of its moves.
+/// The role's value after each of its moves, which take the place of that in `joint_move`.
 fn values(
     expander: &mut dyn Expander,
     evaluation: &Evaluation,
     state: &[u64],
-    (role, joint_move): (usize, &[MoveId]),
+    role: usize,
+    joint_move: &[MoveId],
     moves: &[MoveId],
 ) -> Vec<f32> {
     let mut joint_moves = joint_move.repeat(moves.len());

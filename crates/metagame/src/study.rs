@@ -26,7 +26,7 @@ use panza_learning::heuristics;
 use panza_learning::heuristics::Heuristic;
 use panza_learning::statistics::{SampleBudget, Sampled, sample};
 use panza_learning::validation::Validation;
-use panza_learning::{Deadline, Known, LearningBudget};
+use panza_learning::{Deadline, Known, Learned, LearningBudget};
 use panza_search::SearchConfig;
 use panza_sync::budget::Budget;
 
@@ -224,39 +224,7 @@ impl Study {
         if until.saturating_duration_since(Instant::now()) < MIN_LEARNING_TIME {
             return;
         }
-        let share = if budget.tuning {
-            LEARNING_SHARE
-        } else {
-            LEARNING_SHARE_ALONE
-        };
-        let prior = self.evaluation.as_deref().cloned();
-        let known = prior.map(|evaluation| Known {
-            evaluation,
-            games: self.games,
-            sums: self.sums.take(),
-        });
-        // A known evaluation has its own tuples and prospects.
-        let network = game.network.as_ref().filter(|_| known.is_none());
-        let of_tuples = &mut StepBudget::within(STEPS, budget.limits(TUPLES_SHARE));
-        let tuples = network.and_then(|it| Tuples::find(it, &game.machine, of_tuples));
-        let prospects = network.and_then(|_| find_prospects(game));
-        let learned = panza_learning::learn(
-            &game.machine,
-            self.structure.symmetries.as_deref(),
-            tuples.map(Arc::new),
-            prospects.map(Arc::new),
-            known,
-            LearningBudget {
-                games: usize::MAX,
-                until: budget.share(share).map(Deadline::wall),
-                cancelled: Some(&budget.cancelled),
-                threads: budget.threads,
-                seed: config.seed,
-                families: 1,
-                openings: &[],
-            },
-        );
-        let Some(learned) = learned else {
+        let Some(learned) = self.train(game, config, budget) else {
             return;
         };
         self.games = learned.games;
@@ -283,16 +251,58 @@ impl Study {
         self.evaluation = Some(Arc::clone(&evaluation));
         self.name_heuristics(game);
         if budget.tuning && !budget.cancelled.load(Ordering::Relaxed) && learned.games > 0 {
-            self.trials = tuning::tune(
-                &game.machine,
-                &self.structure.apply(config.clone()),
-                &evaluation,
-                learned.mean_length,
+            let tuner = tuning::Tuner {
+                machine: &game.machine,
+                config: self.structure.apply(config.clone()),
+                evaluation: &evaluation,
+                length: learned.mean_length,
                 may,
-                (until, &budget.cancelled),
-                &mut self.parameters,
-            );
+                until,
+                cancelled: &budget.cancelled,
+            };
+            self.trials = tuner.run(&mut self.parameters);
         }
+    }
+
+    /// Trains the evaluation, or a new one. `None` where the game cannot be learned.
+    fn train(
+        &mut self,
+        game: &BuiltGame,
+        config: &SearchConfig,
+        budget: &StudyBudget,
+    ) -> Option<Learned> {
+        let share = if budget.tuning {
+            LEARNING_SHARE
+        } else {
+            LEARNING_SHARE_ALONE
+        };
+        let prior = self.evaluation.as_deref().cloned();
+        let known = prior.map(|evaluation| Known {
+            evaluation,
+            games: self.games,
+            sums: self.sums.take(),
+        });
+        // A known evaluation has its own tuples and prospects.
+        let network = game.network.as_ref().filter(|_| known.is_none());
+        let of_tuples = &mut StepBudget::within(STEPS, budget.limits(TUPLES_SHARE));
+        let tuples = network.and_then(|it| Tuples::find(it, &game.machine, of_tuples));
+        let prospects = network.and_then(|_| find_prospects(game));
+        panza_learning::learn(
+            &game.machine,
+            self.structure.symmetries.as_deref(),
+            tuples.map(Arc::new),
+            prospects.map(Arc::new),
+            known,
+            LearningBudget {
+                games: usize::MAX,
+                until: budget.share(share).map(Deadline::wall),
+                cancelled: Some(&budget.cancelled),
+                threads: budget.threads,
+                seed: config.seed,
+                families: 1,
+                openings: &[],
+            },
+        )
     }
 
     /// Fills in the values of kinds of facts.

@@ -23,7 +23,7 @@ use panza_learning::team::{Part, Share, Team};
 use panza_machine::GameInfo;
 
 /// Time of a member beyond that of its order.
-const PATIENCE: Duration = Duration::from_secs(2);
+const REPLY_TIME: Duration = Duration::from_secs(2);
 /// Time to begin, in which a member reads weights.
 const BEGIN_TIME: Duration = Duration::from_secs(10);
 
@@ -33,10 +33,10 @@ pub trait Members: Sync + Debug {
     fn count(&self) -> usize;
 
     /// The reply of a member, from 0, to an order; `None` if it fails or is late.
-    fn ask(&self, member: usize, order: &[u8], patience: Duration) -> Option<Vec<u8>>;
+    fn ask(&self, member: usize, order: &[u8], timeout: Duration) -> Option<Vec<u8>>;
 
     /// The same for all members at once, each with an order of its own.
-    fn ask_all(&self, orders: Vec<Vec<u8>>, patience: Duration) -> Vec<Option<Vec<u8>>>;
+    fn ask_all(&self, orders: Vec<Vec<u8>>, timeout: Duration) -> Vec<Option<Vec<u8>>>;
 }
 
 /// What a member is to do.
@@ -147,7 +147,7 @@ impl Team for LearningTeam<'_> {
         };
         let order = encoded(&order, &part.numbers);
         let orders = vec![order; self.members.count()];
-        let replies = self.members.ask_all(orders, 2 * part.time + PATIENCE);
+        let replies = self.members.ask_all(orders, 2 * part.time + REPLY_TIME);
         let shares = replies.iter().flatten().filter_map(|reply| {
             let (reply, numbers) = decoded(reply)?;
             match reply {
@@ -179,7 +179,8 @@ impl<'a> TestTeam<'a> {
     pub fn begin(
         members: &'a dyn Members,
         info: &dyn GameInfo,
-        evaluations: (&Evaluation, Option<&Evaluation>),
+        tested: &Evaluation,
+        best: Option<&Evaluation>,
         parameters: Parameters,
     ) -> Self {
         static TESTS: AtomicU64 = AtomicU64::new(0);
@@ -188,8 +189,8 @@ impl<'a> TestTeam<'a> {
         let order = Order::Test {
             facts: facts_hash(info),
             test,
-            evaluation: note(evaluations.0),
-            best: evaluations.1.map(note),
+            evaluation: note(tested),
+            best: best.map(note),
             parameters,
         };
         let orders = vec![encoded(&order, &[]); members.count()];
@@ -213,7 +214,7 @@ impl<'a> TestTeam<'a> {
             seconds: time.as_secs_f64(),
         };
         let order = encoded(&order, &[]);
-        let reply = self.members.ask(member, &order, time + PATIENCE)?;
+        let reply = self.members.ask(member, &order, time + REPLY_TIME)?;
         match decoded(&reply)?.0 {
             Reply::Pair(pair) => {
                 pair.filter(|&(games, points)| games > 0 && (0.0..=games as f32).contains(&points))

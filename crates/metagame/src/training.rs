@@ -403,12 +403,12 @@ impl<'a> Training<'a> {
         let config = self.structure.apply(self.config.clone());
         let tested = &pending.learned.evaluation;
         let best = self.best.as_ref().map(|best| &best.known.evaluation);
-        let first = (tested, pending.parameters);
-        let contest = test_contest(self.game, config, first, best, end, plan.cancelled);
-        let team = plan.members.map(|members| {
-            let evaluations = (tested, best);
-            TestTeam::begin(members, self.game.info(), evaluations, pending.parameters)
-        });
+        let parameters = pending.parameters;
+        let (game, cancelled) = (self.game, plan.cancelled);
+        let contest = test_contest(game, config, tested, best, parameters, end, cancelled);
+        let team = plan
+            .members
+            .map(|members| TestTeam::begin(members, game.info(), tested, best, parameters));
         let n_players = plan.members.map_or(plan.threads, Members::count);
         let begun = AtomicU64::new(pending.begun);
         let tally = Mutex::new(pending.tally);
@@ -478,17 +478,16 @@ impl<'a> Training<'a> {
         if is_stronger {
             self.progress.generation += 1;
             self.progress.elo += elo(score.clamp(1.0 - MOST_SCORE, MOST_SCORE));
-            let until = Instant::now() + plan.time.mul_f64(TUNING_ROUNDS);
-            let config = self.structure.apply(self.config.clone());
-            tuning::tune(
-                &self.game.machine,
-                &config,
-                &Arc::new(learned.evaluation.clone()),
-                learned.mean_length,
+            let tuner = tuning::Tuner {
+                machine: &self.game.machine,
+                config: self.structure.apply(self.config.clone()),
+                evaluation: &Arc::new(learned.evaluation.clone()),
+                length: learned.mean_length,
                 may,
-                (until, plan.cancelled),
-                &mut parameters,
-            );
+                until: Instant::now() + plan.time.mul_f64(TUNING_ROUNDS),
+                cancelled: plan.cancelled,
+            };
+            tuner.run(&mut parameters);
             self.best = Some(Player {
                 known: known(&learned),
                 parameters,
@@ -549,12 +548,14 @@ impl<'a> Training<'a> {
     }
 }
 
-/// The games of an evaluation against the best one, or against the search without one.
+/// The games of an evaluation with its parameters against the best one, or against the search
+/// without one.
 pub(super) fn test_contest<'a>(
     game: &'a BuiltGame,
     config: SearchConfig,
-    (tested, parameters): (&Evaluation, Parameters),
+    tested: &Evaluation,
     best: Option<&Evaluation>,
+    parameters: Parameters,
     until: Instant,
     cancelled: &'a AtomicBool,
 ) -> Contest<'a> {

@@ -86,57 +86,64 @@ const MAX_BYTES: usize = 64 << 20;
 /// Playouts per request in a trial.
 const SAMPLES_PER_REQUEST: u32 = 16;
 
-/// Tries other settings against `current`, replaces them by better ones, and returns the trials.
-/// `config` are the settings without an evaluation, `length` is the mean number of joint moves of a
-/// game, `may` says what the evaluation is good enough for. Without time for a single trial nothing
-/// is tried.
-pub(super) fn tune(
-    machine: &Arc<dyn Machine>,
-    config: &SearchConfig,
-    evaluation: &Arc<Evaluation>,
-    length: f64,
-    may: MayTry,
-    (until, cancelled): (Instant, &AtomicBool),
-    current: &mut Parameters,
-) -> Vec<Trial> {
-    let moves = length.max(1.0) * choosers(machine, config.seed);
-    let mut trials = Vec::new();
-    let mut to_try = changes(*current, may);
-    while !to_try.is_empty() {
-        let left = until.saturating_duration_since(Instant::now());
-        // As many trials as there is time for, the first ones first.
-        let affordable =
-            left.as_secs_f64() / (f64::from(GAMES) * moves * MIN_MOVE_TIME.as_secs_f64());
-        let n_trials = f64::min(to_try.len() as f64, affordable.floor());
-        if n_trials < 1.0 || cancelled.load(Ordering::Relaxed) {
-            break;
+/// Trials of search settings.
+pub(super) struct Tuner<'a> {
+    pub machine: &'a Arc<dyn Machine>,
+    /// The settings without an evaluation.
+    pub config: SearchConfig,
+    pub evaluation: &'a Arc<Evaluation>,
+    /// The mean number of joint moves of a game.
+    pub length: f64,
+    /// What the evaluation is good enough for.
+    pub may: MayTry,
+    pub until: Instant,
+    pub cancelled: &'a AtomicBool,
+}
+
+impl Tuner<'_> {
+    /// Tries other settings against `current`, replaces them by better ones, and returns the trials.
+    /// Without time for a single trial nothing is tried.
+    pub fn run(&self, current: &mut Parameters) -> Vec<Trial> {
+        let moves = self.length.max(1.0) * choosers(self.machine, self.config.seed);
+        let mut trials = Vec::new();
+        let mut to_try = changes(*current, self.may);
+        while !to_try.is_empty() {
+            let left = self.until.saturating_duration_since(Instant::now());
+            // As many trials as there is time for, the first ones first.
+            let affordable =
+                left.as_secs_f64() / (f64::from(GAMES) * moves * MIN_MOVE_TIME.as_secs_f64());
+            let n_trials = f64::min(to_try.len() as f64, affordable.floor());
+            if n_trials < 1.0 || self.cancelled.load(Ordering::Relaxed) {
+                break;
+            }
+            let change = to_try.remove(0);
+            let (tried, against) = ((change.of)(*current), *current);
+            let time = left.div_f64(n_trials);
+            let longest = time.mul_f64(MOST_OF_PLAN).min(left);
+            let move_time = time.div_f64(f64::from(change.games) * moves);
+            let contest = Contest {
+                machine: self.machine,
+                configs: [tried, against].map(|parameters| {
+                    trial_config(parameters.apply(&self.config, Some(self.evaluation)))
+                }),
+                move_budget: MoveBudget::Time(move_time.min(MAX_MOVE_TIME)),
+                until: Instant::now() + longest,
+                cancelled: self.cancelled,
+            };
+            let (games, points) = run(&contest, change.games);
+            let trial = Trial {
+                tried,
+                against,
+                games,
+                points,
+            };
+            trials.push(trial);
+            if trial.is_won(&change) {
+                *current = tried;
+            }
         }
-        let change = to_try.remove(0);
-        let (tried, against) = ((change.of)(*current), *current);
-        let time = left.div_f64(n_trials);
-        let longest = time.mul_f64(MOST_OF_PLAN).min(left);
-        let move_time = time.div_f64(f64::from(change.games) * moves);
-        let contest = Contest {
-            machine,
-            configs: [tried, against]
-                .map(|parameters| trial_config(parameters.apply(config, Some(evaluation)))),
-            move_budget: MoveBudget::Time(move_time.min(MAX_MOVE_TIME)),
-            until: Instant::now() + longest,
-            cancelled,
-        };
-        let (games, points) = run(&contest, change.games);
-        let trial = Trial {
-            tried,
-            against,
-            games,
-            points,
-        };
-        trials.push(trial);
-        if trial.is_won(&change) {
-            *current = tried;
-        }
+        trials
     }
-    trials
 }
 
 /// Plays at most `most` games from the initial position. The games played, and the points of the

@@ -1,34 +1,40 @@
-//! The builds of a match: the machine, and beside it the fallback.
+//! The builds of a match: the game to play, and beside it the fallback.
 //!
-//! Both start with the match, so that a legal move is known soon whatever becomes of the machine.
+//! Both start with the match, so that a legal move is known soon even if the main build is late.
 //! The stages of the main build count the memory they hold, but the process holds more. So the
 //! resident memory of the process is compared with that at the start of the match, and a main build
 //! under which it has grown too much is stopped. The fallback has limits of its own.
 //!
 //! Invariant: the result of a build that is no longer wanted is dropped.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use super::engines::{Build, Engines};
-use super::record::Record;
-use super::tasks::Tasks;
-use panza_game::GameBuilders;
-use panza_telemetry::resident_bytes;
+use super::follower::Follower;
+use super::link::WorkerLink;
+use super::match_setup::MatchSetup;
+use super::record::{Record, build_name};
+use super::role::OurRole;
+use super::tasks::{TaskResult, Tasks};
+use panza_game::{BuildBudget, BuildKind, GameBuilders};
+use panza_gdl::Rules;
+use panza_telemetry::{panic_text, resident_bytes};
 
-/// Time between looks at the memory of the process.
-const WATCH_EVERY: Duration = Duration::from_millis(20);
+/// Time between checks of the memory of the process.
+const CHECK_MEMORY_EVERY: Duration = Duration::from_millis(20);
 
 /// The builds of a match.
 pub(super) struct Builds {
     builders: GameBuilders,
-    /// Deadline of builds.
+    rules: Arc<Rules>,
+    /// Deadline of all builds.
     until: Instant,
     /// The most bytes by which the process may grow while the main build runs.
     memory: usize,
-    /// Our role's name and its place in the rulesheet.
-    role: (String, usize),
+    role: OurRole,
     record: Record,
     /// The flags that stop the main build and the fallback.
     stops: [Arc<AtomicBool>; 2],
@@ -36,68 +42,104 @@ pub(super) struct Builds {
     failures: Vec<String>,
     /// Memory of the process when the match began, in bytes.
     resident_at_start: u64,
-    next_watch: Instant,
+    next_memory_check: Instant,
 }
 
 impl Builds {
-    /// Nothing is built yet. All builds end at `until`; the main one is stopped when the process
-    /// has grown by more than `memory` bytes.
-    pub fn new(
-        builders: GameBuilders,
-        (until, memory): (Instant, usize),
-        role: (String, usize),
-        record: Record,
-    ) -> Self {
+    /// Nothing is built yet.
+    pub fn new(builders: GameBuilders, setup: &MatchSetup) -> Self {
+        let memory = setup
+            .settings
+            .player
+            .build_memory_mib
+            .saturating_mul(1 << 20);
         Self {
             builders,
-            until,
-            memory,
-            role,
-            record,
+            rules: Arc::clone(&setup.rules.rules),
+            until: setup.build_until,
+            memory: usize::try_from(memory).unwrap_or(usize::MAX),
+            role: setup.role.clone(),
+            record: setup.record.clone(),
             stops: Default::default(),
             failures: Vec::new(),
             resident_at_start: resident_bytes().unwrap_or(0),
-            next_watch: Instant::now(),
+            next_memory_check: Instant::now(),
         }
     }
 
-    /// Starts the main build.
-    pub fn start(&mut self, engines: &mut Engines, tasks: &Tasks) {
-        engines.main = self.build(false, tasks);
-    }
-
-    fn build(&mut self, is_fallback: bool, tasks: &Tasks) -> Build {
-        let builder = match is_fallback {
-            true => self.builders.fallback.clone(),
-            false => Some(Arc::clone(&self.builders.main)),
+    /// Builds a game on a thread, which then follows the match with it.
+    pub fn start(
+        &mut self,
+        kind: BuildKind,
+        engines: &mut Engines,
+        tasks: &Tasks,
+        link: &WorkerLink,
+    ) {
+        let build = engines.build_mut(kind);
+        let Some(builder) = self.builders.of(kind).map(Arc::clone) else {
+            *build = Build::Failed;
+            return;
         };
-        let limits = (self.until, self.memory);
-        let build = |builder| tasks.build(is_fallback, builder, limits, self.role.clone());
-        match builder.and_then(build) {
-            Some(stop) => {
-                self.stops[usize::from(is_fallback)] = stop;
-                Build::Running
+        let stop = link.stops.issue();
+        let budget = BuildBudget {
+            until: self.until,
+            memory: self.memory,
+            cancelled: Arc::clone(&stop),
+        };
+        let (rules, role, record) = (
+            Arc::clone(&self.rules),
+            self.role.clone(),
+            self.record.clone(),
+        );
+        let follower_link = link.follower(kind);
+        let is_started = tasks.spawn("build", move |results| {
+            let begin = Instant::now();
+            let outcome = catch_unwind(AssertUnwindSafe(|| builder.build(&rules, &budget)))
+                .unwrap_or_else(|panic| Err(format!("building panicked: {}", panic_text(&*panic))));
+            drop(rules);
+            // The follower comes first, since it only needs one legal move; the match thread asks
+            // the machine for much more.
+            let stop = Arc::clone(&budget.cancelled);
+            let game = outcome.as_ref().ok();
+            let follower = game.map(|game| Follower::new(game, &role, follower_link, &stop));
+            // The match may be over.
+            let _ = results.send(TaskResult::Built {
+                kind,
+                outcome,
+                took: begin.elapsed(),
+                stop: budget.cancelled,
+            });
+            if let Some(follower) = follower
+                && let Err(text) = follower.and_then(Follower::run)
+            {
+                record.error(&format!("following the match panicked: {text}"));
             }
-            None => Build::Failed,
+        });
+        *build = match is_started {
+            true => Build::Running,
+            false => Build::Failed,
+        };
+        if is_started {
+            self.stops[kind as usize] = stop;
         }
     }
 
-    /// Starts the fallback where there is no machine, puts it in use where the machine is late, and
+    /// Starts the fallback where there is no game, puts it in use where the main build is late, and
     /// stops a main build that takes too much memory.
-    pub fn look_after(&mut self, engines: &mut Engines, tasks: &Tasks) {
+    pub fn update(&mut self, engines: &mut Engines, tasks: &Tasks, link: &WorkerLink) {
         if engines.needs_fallback() {
-            engines.fallback = self.build(true, tasks);
+            self.start(BuildKind::Fallback, engines, tasks, link);
         }
         engines.fall_back(self.until);
-        self.watch_memory(engines);
+        self.check_memory(engines);
     }
 
-    fn watch_memory(&mut self, engines: &Engines) {
+    fn check_memory(&mut self, engines: &mut Engines) {
         let now = Instant::now();
-        if now < self.next_watch || !is_running(&engines.main) {
+        if now < self.next_memory_check || !engines.is_main_running() {
             return;
         }
-        self.next_watch = now + WATCH_EVERY;
+        self.next_memory_check = now + CHECK_MEMORY_EVERY;
         let resident = resident_bytes().unwrap_or(0);
         let taken = resident.saturating_sub(self.resident_at_start);
         let [main, _] = &self.stops;
@@ -107,32 +149,28 @@ impl Builds {
         }
     }
 
-    /// When to look after the builds again, at the latest.
-    pub fn next_look(&self, engines: &Engines) -> Option<Instant> {
+    /// When to [`update`](Self::update) again, at the latest.
+    pub fn next_update(&self, engines: &Engines) -> Option<Instant> {
         let now = Instant::now();
-        let watch = is_running(&engines.main).then(|| now + WATCH_EVERY);
+        let check = engines.is_main_running().then(|| now + CHECK_MEMORY_EVERY);
         let awaited = engines.current().is_none() && now < self.until;
-        watch.into_iter().chain(awaited.then_some(self.until)).min()
+        check.into_iter().chain(awaited.then_some(self.until)).min()
     }
 
     /// Whether a build that `stop` would have stopped is still wanted.
-    pub fn is_wanted(&self, is_fallback: bool, stop: &Arc<AtomicBool>) -> bool {
-        Arc::ptr_eq(stop, &self.stops[usize::from(is_fallback)])
+    pub fn is_wanted(&self, kind: BuildKind, stop: &Arc<AtomicBool>) -> bool {
+        Arc::ptr_eq(stop, &self.stops[kind as usize])
     }
 
     /// Notes that a build failed.
-    pub fn failed(&mut self, is_fallback: bool, why: &str, engines: &mut Engines) {
-        let (build, name) = match is_fallback {
-            true => (&mut engines.fallback, "fallback machine"),
-            false => (&mut engines.main, "machine"),
-        };
-        *build = Build::Failed;
-        let text = format!("no {name}: {why}");
+    pub fn failed(&mut self, kind: BuildKind, why: &str, engines: &mut Engines) {
+        *engines.build_mut(kind) = Build::Failed;
+        let text = format!("no {}: {why}", build_name(kind));
         self.record.error(&text);
         self.failures.push(text);
     }
 
-    /// Why the game cannot be played, once no build is left that could become one.
+    /// Why the game cannot be played, once every build has failed.
     pub fn refusal(&self, engines: &Engines) -> Option<String> {
         engines.are_all_failed().then(|| self.failures.join("; "))
     }
@@ -140,13 +178,9 @@ impl Builds {
     /// Stops the fallback, which is not needed beside the machine. The follower of an idle one goes
     /// on, since it holds little memory.
     pub fn stop_fallback(&mut self, is_idle: bool) {
-        let stop = std::mem::take(&mut self.stops[1]);
+        let stop = std::mem::take(&mut self.stops[BuildKind::Fallback as usize]);
         if !is_idle {
             stop.store(true, Ordering::Relaxed);
         }
     }
-}
-
-fn is_running(build: &Build) -> bool {
-    matches!(build, Build::Running)
 }

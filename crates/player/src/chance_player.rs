@@ -4,9 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
-use super::searcher::{BestMove, Searcher};
+use super::searcher::Searcher;
 use panza_gdl::ids::{MoveId, RoleId};
 use panza_machine::{Machine, Reasoner};
+use panza_search::MoveStats;
 use panza_sync::random::Random;
 use panza_telemetry::SearchSample;
 
@@ -59,12 +60,10 @@ impl Searcher for ChancePlayer {
         };
     }
 
-    fn best_move(&mut self) -> Option<BestMove> {
-        self.drawn.map(|mv| BestMove {
-            mv,
-            value: None,
-            visits: 0,
-            is_proven: true,
+    fn best_move(&mut self) -> Option<MoveStats> {
+        self.drawn.map(|mv| MoveStats {
+            is_proven_best: true,
+            ..MoveStats::new(mv)
         })
     }
 

@@ -1,4 +1,5 @@
-//! The clock arithmetic of a match, as pure functions of instants.
+//! The deadlines of a match, as pure functions of instants; the margin before the end of a clock is
+//! that of `margin`.
 //!
 //! An answer has two deadlines. At the first it leaves with the best move so far. Without a legal
 //! move it waits until the second. The first lies before the end of the clock by a margin, which
@@ -78,11 +79,14 @@ mod tests {
 
     #[test]
     fn silence_counts_from_the_end_of_the_running_clock() {
-        let heard = Instant::now();
+        let last_message = Instant::now();
         assert_eq!(
-            give_up_at(heard, heard + SECOND * 30, SECOND * 60) - heard,
+            give_up_at(last_message, last_message + SECOND * 30, SECOND * 60) - last_message,
             SECOND * 90
         );
-        assert_eq!(give_up_at(heard, heard, SECOND * 60) - heard, SECOND * 60);
+        assert_eq!(
+            give_up_at(last_message, last_message, SECOND * 60) - last_message,
+            SECOND * 60
+        );
     }
 }

@@ -12,9 +12,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use super::companions::{SharedGame, SharedMove, SharedRoot};
+use super::companions::{SharedGame, SharedRoot};
 use super::engines::preferred_search;
-use super::position::role_of;
 use super::searcher::Searcher;
 use panza_game::{BuildBudget, BuiltGame};
 use panza_metagame::{Structure, facts_hash, find_prospects, read_evaluation};
@@ -108,8 +107,7 @@ impl Companion {
                 Some(Arc::new(known.evaluation))
             }
         };
-        let (name, place) = &shared.role;
-        let role = role_of(info, (name, *place));
+        let role = shared.role.id(info);
         let state = game.machine.initial_state();
         self.search = Some(preferred_search(game, role, &state, &config, false));
         Ok(())
@@ -152,16 +150,11 @@ impl Companion {
             let until = Instant::now() + time.min(MAX_SLICE);
             search.search(until, &AtomicBool::new(false));
         }
-        let is_proven = search.best_move().is_none_or(|best| best.is_proven);
+        let is_proven = search.best_move().is_none_or(|best| best.is_proven_best);
         let estimates = search.estimates().unwrap_or_default();
         let info = game.machine.info();
         let moves = estimates.moves.iter().take(MAX_MOVES);
-        let moves = moves.map(|it| SharedMove {
-            text: info.move_text(it.mv),
-            visits: it.visits,
-            value: it.value,
-            bounds: it.bounds,
-        });
+        let moves = moves.map(|stats| stats.named(info.move_text(stats.mv)));
         Ok(SharedRoot {
             moves: moves.collect(),
             is_proven,

@@ -18,12 +18,13 @@ use std::time::Instant;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::searcher::{BestMove, PlanStatus, Searcher};
+use super::role::OurRole;
+use super::searcher::{PlanStatus, Searcher};
 use panza_gdl::ids::MoveId;
-use panza_machine::Machine;
+use panza_machine::{GameInfo, Machine};
 use panza_metagame::{evaluation_note, facts_hash};
 use panza_planner::Plan;
-use panza_search::{MoveEstimate, RootEstimates, SearchConfig};
+use panza_search::{MoveStats, RootEstimates, SearchConfig};
 use panza_telemetry::SearchSample;
 
 /// What is searched: the rules, our role, the settings of the search.
@@ -31,27 +32,18 @@ use panza_telemetry::SearchSample;
 pub struct SharedGame {
     /// The rulesheet.
     pub rules: String,
-    /// Our role's name, and its place in the rulesheet.
-    pub role: (String, usize),
+    /// Our role.
+    pub role: OurRole,
     /// The hash of the facts and their order.
     pub(super) facts: u64,
     pub(super) settings: Value,
-}
-
-/// What is known of a move, by its text.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct SharedMove {
-    pub(super) text: String,
-    pub(super) visits: f32,
-    pub(super) value: Option<f32>,
-    pub(super) bounds: (u8, u8),
 }
 
 /// What is known of the moves at a root.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SharedRoot {
     /// The moves.
-    pub moves: Vec<SharedMove>,
+    pub moves: Vec<MoveStats<String>>,
     /// Whether further search cannot change the move.
     pub is_proven: bool,
 }
@@ -79,20 +71,16 @@ pub(super) struct SharedSearch {
     number: u64,
 }
 
-impl SharedSearch {
-    pub fn new(
-        inner: Box<dyn Searcher>,
-        machine: &Arc<dyn Machine>,
-        state: &[u64],
-        (rules, role): (&str, &(String, usize)),
+impl SharedGame {
+    /// What companions need to search the game of `info` with these settings.
+    pub(super) fn new(
+        rules: &str,
+        role: &OurRole,
+        info: &dyn GameInfo,
         config: &SearchConfig,
-        companions: &Arc<dyn Companions>,
     ) -> Self {
-        static SEARCHES: AtomicU64 = AtomicU64::new(1);
-        let number = SEARCHES.fetch_add(1, Ordering::Relaxed);
-        let info = machine.info();
         let evaluation = config.evaluation.as_deref();
-        let game = SharedGame {
+        Self {
             rules: rules.to_string(),
             role: role.clone(),
             facts: facts_hash(info),
@@ -104,7 +92,21 @@ impl SharedSearch {
                 "minimax_share": config.minimax_share,
                 "has_structure": config.placements.is_some() || config.symmetries.is_some(),
             }),
-        };
+        }
+    }
+}
+
+impl SharedSearch {
+    /// Begins the search of `inner` by companions too; `game` is the one that it searches.
+    pub fn new(
+        inner: Box<dyn Searcher>,
+        machine: &Arc<dyn Machine>,
+        state: &[u64],
+        game: SharedGame,
+        companions: &Arc<dyn Companions>,
+    ) -> Self {
+        static SEARCHES: AtomicU64 = AtomicU64::new(1);
+        let number = SEARCHES.fetch_add(1, Ordering::Relaxed);
         companions.begin(number, Arc::new(game));
         companions.go_to(number, state);
         Self {
@@ -145,9 +147,9 @@ impl Searcher for SharedSearch {
         self.companions.go_to(self.number, state);
     }
 
-    fn best_move(&mut self) -> Option<BestMove> {
+    fn best_move(&mut self) -> Option<MoveStats> {
         let own = self.inner.best_move()?;
-        let found = match own.is_proven {
+        let found = match own.is_proven_best {
             true => Vec::new(),
             false => self.companions.found(self.number),
         };
@@ -185,30 +187,27 @@ fn united(
     machine: &dyn Machine,
     mut own: RootEstimates,
     found: &[Arc<SharedRoot>],
-) -> Option<BestMove> {
+) -> Option<MoveStats> {
     let info = machine.info();
     let texts = own.moves.iter().map(|it| info.move_text(it.mv));
     let places: HashMap<String, usize> = texts.zip(0..).collect();
     for root in found {
         for it in &root.moves {
-            if let Some(&place) = places.get(&it.text) {
-                own.moves[place].add(it.visits, it.value, it.bounds);
+            if let Some(&place) = places.get(&it.mv) {
+                own.moves[place].add(it);
             }
         }
     }
     let deviation = own.deviation;
-    let score = |it: &MoveEstimate| it.lower_confidence_bound(deviation);
+    let score = |it: &MoveStats| it.lower_confidence_bound(deviation);
     let best = own.moves.iter().reduce(|best, next| {
         let is_better = (score(next), next.visits) > (score(best), best.visits);
         if is_better { next } else { best }
     })?;
     let others = own.moves.iter().filter(|it| it.mv != best.mv);
     let mut others = others.map(|it| it.bounds.1);
-    let is_proven = others.all(|upper| upper <= best.bounds.0);
-    Some(BestMove {
-        mv: best.mv,
-        value: best.value.map(f64::from),
-        visits: best.visits as u64,
-        is_proven,
+    Some(MoveStats {
+        is_proven_best: others.all(|upper| upper <= best.bounds.0),
+        ..*best
     })
 }

@@ -22,27 +22,24 @@
 //! then; in a game of one player they mostly are. NIL after other moves is always a repeat, since
 //! there is nothing to follow.
 
-use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::assignment::NewMatch;
 use super::clock::{Deadlines, build_until, deadlines, give_up_at};
 use super::link::{Link, Order};
 use super::margin::Margin;
+use super::match_setup::{MatchSetup, StartMatch};
 use super::pending::PendingAnswer;
-use super::record::{Basis, Record};
+use super::record::Record;
+use super::role::OurRole;
 use super::running::RunningMatch;
 use super::sent_moves::SentMoves;
-use super::start_rules::place_of;
 use super::{Answer, Message, PlayRequest, Reply, StartRequest, Status};
 use panza_config::Settings;
+use panza_search::MoveStats;
 
 /// The answer when no legal move was ever known: legal in many games.
 const DEFAULT_MOVE: &str = "noop";
-
-/// Starts a match thread.
-pub(super) type Launch = Box<dyn FnMut(NewMatch) -> io::Result<Link> + Send>;
 
 /// The match that runs.
 struct Match {
@@ -51,7 +48,7 @@ struct Match {
     role: String,
     rules_text: Arc<str>,
     play_clock: Duration,
-    our_place: usize,
+    our_index: usize,
     // Dropped before the link: the match thread waits for the end of the link, and is then the last
     // to hold the record, which waits for the disk.
     record: Record,
@@ -63,25 +60,25 @@ struct Match {
     /// Joint moves made, and the last one.
     position: usize,
     last_moves: Option<SentMoves>,
-    turn: Turn,
+    phase: Phase,
 }
 
-/// What was asked for last in a match.
-enum Turn {
-    /// START, which is not answered.
+/// The phase of a match, by the last request.
+enum Phase {
+    /// START is not answered.
     Starting(PendingAnswer),
-    /// Nothing at this position.
-    Awaited,
-    /// PLAY, which is not answered.
-    Open(PendingAnswer),
-    /// PLAY, which was answered with this move; whether a legal move was known.
+    /// No PLAY has come for this position.
+    Waiting,
+    /// PLAY is not answered.
+    Playing(PendingAnswer),
+    /// PLAY was answered with this move, and whether a legal move was known.
     Answered { text: String, was_known: bool },
 }
 
 /// Keeps the phases and the clocks of one player.
 pub(super) struct Conductor {
     settings: Arc<Settings>,
-    launch: Launch,
+    factory: Box<dyn StartMatch>,
     margin: Margin,
     game: Option<Match>,
     /// The match that runs; updated before any answer is given.
@@ -90,11 +87,15 @@ pub(super) struct Conductor {
 
 impl Conductor {
     /// An idle conductor, which publishes in `running` which match runs.
-    pub fn new(settings: Arc<Settings>, running: Arc<RunningMatch>, launch: Launch) -> Self {
+    pub fn new(
+        settings: Arc<Settings>,
+        running: Arc<RunningMatch>,
+        factory: Box<dyn StartMatch>,
+    ) -> Self {
         Self {
             margin: Margin::new(settings.player.margin),
             settings,
-            launch,
+            factory,
             game: None,
             running,
         }
@@ -151,22 +152,26 @@ impl Conductor {
             return;
         };
         let advice = game.link.advice(game.position);
-        if let (None, Turn::Starting(pending) | Turn::Open(pending)) = (&advice, &mut game.turn) {
+        if let (None, Phase::Starting(pending) | Phase::Playing(pending)) =
+            (&advice, &mut game.phase)
+        {
             pending.note_without_move(now);
         }
         let Some(game) = &self.game else {
             return;
         };
-        let is_due = match &game.turn {
-            Turn::Starting(pending) => {
-                let is_proven = advice.as_ref().is_some_and(|advice| advice.basis.is_proven);
+        let is_due = match &game.phase {
+            Phase::Starting(pending) => {
+                let is_proven = advice
+                    .as_ref()
+                    .is_some_and(|advice| advice.best.is_proven_best);
                 is_proven || pending.is_due(advice.is_some(), now)
             }
-            Turn::Open(pending) => match advice {
+            Phase::Playing(pending) => match advice {
                 Some(advice) => advice.is_settled() || pending.is_due(true, now),
                 None => pending.is_due(false, now),
             },
-            Turn::Awaited | Turn::Answered { .. } => {
+            Phase::Waiting | Phase::Answered { .. } => {
                 if now >= self.give_up_at(game) {
                     let match_id = &*game.match_id;
                     tracing::warn!(match_id, "given up after long silence");
@@ -191,14 +196,14 @@ impl Conductor {
         let Some(why) = game.link.refusal().map(str::to_string) else {
             return;
         };
-        if !matches!(game.turn, Turn::Starting(_)) {
+        if !matches!(game.phase, Phase::Starting(_)) {
             return;
         }
-        let turn = std::mem::replace(&mut game.turn, Turn::Awaited);
+        let phase = std::mem::replace(&mut game.phase, Phase::Waiting);
         tracing::error!(match_id = &*game.match_id, "START refused: {why}");
         game.link.order(Order::Abandon("refused"));
         self.set_game(None);
-        if let Turn::Starting(pending) = turn {
+        if let Phase::Starting(pending) = phase {
             pending.answer(&Answer::Refused(why));
         }
     }
@@ -206,9 +211,9 @@ impl Conductor {
     /// When to [`tick`](Self::tick) next, if no advice comes before.
     pub fn next_tick(&self, now: Instant) -> Option<Instant> {
         let game = self.game.as_ref()?;
-        Some(match &game.turn {
-            Turn::Starting(pending) | Turn::Open(pending) => pending.next_deadline(now),
-            Turn::Awaited | Turn::Answered { .. } => self.give_up_at(game),
+        Some(match &game.phase {
+            Phase::Starting(pending) | Phase::Playing(pending) => pending.next_deadline(now),
+            Phase::Waiting | Phase::Answered { .. } => self.give_up_at(game),
         })
     }
 
@@ -243,34 +248,17 @@ impl Conductor {
         deadlines(received, clock, self.margin.get())
     }
 
-    fn start(&mut self, start: StartRequest, reply: Reply, now: Instant) {
-        match &mut self.game {
-            None => self.begin(start, reply, now),
-            Some(game) if game.is_same_start(&start) => {
-                game.last_message = now;
-                match &mut game.turn {
-                    Turn::Starting(pending) => pending.add(reply),
-                    _ => reply(Answer::Ready),
-                }
-                start.rules.discard();
-            }
-            Some(game) => {
-                game.record
-                    .note(&format!("busy: START of {} turned away", start.match_id));
-                reply(Answer::Busy);
-                start.rules.discard();
-            }
+    /// Begins a match, unless one runs.
+    fn start(&mut self, mut start: StartRequest, reply: Reply, now: Instant) {
+        if let Some(game) = &mut self.game {
+            game.start_again(start, reply, now);
+            return;
         }
-    }
-
-    /// Begins a match.
-    fn begin(&mut self, mut start: StartRequest, reply: Reply, now: Instant) {
         let longest = self.settings.server.max_clock;
         let asked = (start.start_clock, start.play_clock);
         start.start_clock = start.start_clock.min(longest);
         start.play_clock = start.play_clock.min(longest);
-        let StartRequest { role, rules, .. } = &start;
-        let roles = rules.rules.role_names();
+        let roles = start.rules.rules.role_names();
         let record = Record::new(&self.settings, &start, &roles);
         if asked != (start.start_clock, start.play_clock) {
             let (start_clock, play_clock) = asked;
@@ -280,31 +268,20 @@ impl Conductor {
             ));
         }
         self.margin.begin_match(start.manager.address);
-        let our_place = match place_of(role, &roles) {
-            Some(place) => place,
-            None => {
-                record.warning(&format!(
-                    "the rules have no role {role}, but {}; the first is played",
-                    roles.join(" ")
-                ));
-                0
-            }
-        };
+        let role = our_role(&start.role, &roles, &record);
+        let our_index = role.index;
         let deadlines = self.deadlines(start.received, start.start_clock);
-        let new_match = NewMatch {
+        let share = self.settings.player.build_seconds_share;
+        let setup = MatchSetup {
             match_id: start.match_id.clone(),
-            rules: Arc::clone(&rules.rules),
-            text: Arc::clone(&rules.text),
-            role: (roles.get(our_place).unwrap_or(role).clone(), our_place),
-            build_until: build_until(
-                start.received,
-                deadlines.answer_by,
-                self.settings.player.build_seconds_share,
-            ),
+            rules: start.rules.clone(),
+            role,
+            build_until: build_until(start.received, deadlines.answer_by, share),
             ready_by: deadlines.answer_by,
+            settings: Arc::clone(&self.settings),
             record: record.clone(),
         };
-        let link = match (self.launch)(new_match) {
+        let link = match self.factory.start(setup) {
             Ok(link) => link,
             Err(error) => {
                 record.error(&format!("no thread for the match: {error}"));
@@ -313,22 +290,20 @@ impl Conductor {
                 return;
             }
         };
-        let turn = Turn::Starting(PendingAnswer::new(reply, start.received, deadlines));
-        let game = Match {
+        self.set_game(Some(Match {
             match_id: start.match_id.into(),
             role: start.role,
             rules_text: start.rules.text,
             play_clock: start.play_clock,
-            our_place,
+            our_index,
             link,
             record,
             last_message: now,
             clock_end: start.received + start.start_clock,
             position: 0,
             last_moves: None,
-            turn,
-        };
-        self.set_game(Some(game));
+            phase: Phase::Starting(PendingAnswer::new(reply, start.received, deadlines)),
+        }));
     }
 
     fn play(&mut self, play: PlayRequest, reply: Reply, now: Instant) {
@@ -341,7 +316,7 @@ impl Conductor {
             return;
         }
         if let Some(game) = &self.game
-            && let Turn::Starting(_) = game.turn
+            && let Phase::Starting(_) = game.phase
         {
             // The manager has gone on: a START that is still unanswered is answered now.
             self.settle(now);
@@ -360,19 +335,19 @@ impl Conductor {
         game.last_message = now;
         let pending = |reply| PendingAnswer::new(reply, play.received, deadlines);
         if is_repeat {
-            match &mut game.turn {
-                Turn::Open(pending) => pending.add(reply),
-                Turn::Answered { text, .. } => {
+            match &mut game.phase {
+                Phase::Playing(pending) => pending.add(reply),
+                Phase::Answered { text, .. } => {
                     game.record.note("PLAY repeated, and its answer");
                     reply(Answer::Move(text.clone()));
                 }
-                Turn::Starting(_) | Turn::Awaited => game.turn = Turn::Open(pending(reply)),
+                Phase::Starting(_) | Phase::Waiting => game.phase = Phase::Playing(pending(reply)),
             }
         } else {
             // The manager has gone on without our answer; the caller may still be there.
-            if let Turn::Open(pending) = std::mem::replace(&mut game.turn, Turn::Awaited) {
+            if let Phase::Playing(pending) = std::mem::replace(&mut game.phase, Phase::Waiting) {
                 let advice = game.link.advice(game.position);
-                let move_text = advice.map_or_else(|| game.guess(), |advice| advice.text);
+                let move_text = advice.map_or_else(|| game.guess(), |advice| advice.best.mv);
                 game.record
                     .warning("the next PLAY came before the last one was answered");
                 pending.answer(&Answer::Move(move_text));
@@ -382,9 +357,9 @@ impl Conductor {
                 game.link.order(Order::Advance(moves.clone()));
                 game.last_moves = Some(moves);
             }
-            game.turn = Turn::Open(pending(reply));
+            game.phase = Phase::Playing(pending(reply));
         }
-        if matches!(game.turn, Turn::Open(_)) {
+        if matches!(game.phase, Phase::Playing(_)) {
             game.clock_end = game.clock_end.max(play.received + game.play_clock);
         }
     }
@@ -394,9 +369,9 @@ impl Conductor {
         let Some(game) = &mut self.game else {
             return;
         };
-        match std::mem::replace(&mut game.turn, Turn::Awaited) {
+        match std::mem::replace(&mut game.phase, Phase::Waiting) {
             // Answers leave before anything is logged.
-            Turn::Starting(pending) => {
+            Phase::Starting(pending) => {
                 let received = pending.received;
                 if let Some(delay) = pending.delay(now) {
                     self.margin.delayed(delay);
@@ -404,31 +379,34 @@ impl Conductor {
                 pending.answer(&Answer::Ready);
                 game.record.ready(received, now);
             }
-            Turn::Open(pending) => {
+            Phase::Playing(pending) => {
                 let advice = game.link.advice(game.position);
-                let move_text = match &advice {
-                    Some(advice) => advice.text.clone(),
-                    None => game.guess(),
+                let (was_known, is_only) = (
+                    advice.is_some(),
+                    advice.as_ref().is_some_and(|advice| advice.is_only),
+                );
+                let best = match advice {
+                    Some(advice) => advice.best,
+                    None => MoveStats::new(game.guess()),
                 };
                 let took = now.saturating_duration_since(pending.received);
                 let due = pending.due_after();
                 self.margin.answered(pending.delay(now));
-                game.turn = Turn::Answered {
-                    text: move_text.clone(),
-                    was_known: advice.is_some(),
+                game.phase = Phase::Answered {
+                    text: best.mv.clone(),
+                    was_known,
                 };
-                pending.answer(&Answer::Move(move_text.clone()));
-                if advice.is_none() {
+                pending.answer(&Answer::Move(best.mv.clone()));
+                if !was_known {
                     let text =
-                        format!("no legal move is known, {move_text} is answered as a guess");
+                        format!("no legal move is known, {} is answered as a guess", best.mv);
                     game.record.error(&text);
                 }
-                let basis = advice.map_or(Basis::default(), |advice| advice.basis);
                 game.record
-                    .answered(game.position, &move_text, basis, (took, due));
+                    .answered(game.position, &best, is_only, took, due);
                 game.link.order(Order::Answered(game.position));
             }
-            turn => game.turn = turn,
+            phase => game.phase = phase,
         }
     }
 
@@ -438,7 +416,7 @@ impl Conductor {
         let (Some(moves), Some(game)) = (moves, &self.game) else {
             return;
         };
-        let (Some(played), Turn::Answered { text, .. }) = (moves.get(game.our_place), &game.turn)
+        let (Some(played), Phase::Answered { text, .. }) = (moves.get(game.our_index), &game.phase)
         else {
             return;
         };
@@ -462,7 +440,37 @@ impl Conductor {
     }
 }
 
+/// The role of this name; the first one where the rules have none of this name.
+fn our_role(name: &str, roles: &[String], record: &Record) -> OurRole {
+    OurRole::find(name, roles).unwrap_or_else(|| {
+        record.warning(&format!(
+            "the rules have no role {name}, but {}; the first is played",
+            roles.join(" ")
+        ));
+        OurRole {
+            name: roles.first().map_or(name, String::as_str).to_string(),
+            index: 0,
+        }
+    })
+}
+
 impl Match {
+    /// Handles a START while this match runs.
+    fn start_again(&mut self, start: StartRequest, reply: Reply, now: Instant) {
+        if self.is_same_start(&start) {
+            self.last_message = now;
+            match &mut self.phase {
+                Phase::Starting(pending) => pending.add(reply),
+                _ => reply(Answer::Ready),
+            }
+        } else {
+            let text = format!("busy: START of {} turned away", start.match_id);
+            self.record.note(&text);
+            reply(Answer::Busy);
+        }
+        start.rules.discard();
+    }
+
     /// Whether this START is the one that began the match, sent again.
     fn is_same_start(&self, start: &StartRequest) -> bool {
         *self.match_id == *start.match_id
@@ -484,13 +492,13 @@ impl Match {
         if self.last_moves.as_deref() != Some(moves) {
             return false;
         }
-        match &self.turn {
-            Turn::Starting(_) | Turn::Awaited => false,
-            Turn::Open(_) => true,
-            Turn::Answered { text, was_known } => {
+        match &self.phase {
+            Phase::Starting(_) | Phase::Waiting => false,
+            Phase::Playing(_) => true,
+            Phase::Answered { text, was_known } => {
                 let advice = self.link.advice(self.position);
                 let is_legal_again = advice.map(|advice| advice.repeat_is_legal);
-                if moves.get(self.our_place) == Some(text) {
+                if moves.get(self.our_index) == Some(text) {
                     is_legal_again == Some(false)
                 } else {
                     let may_be_replaced = !was_known || received > self.clock_end;

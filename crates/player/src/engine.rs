@@ -1,6 +1,7 @@
 //! The position of a match and a search of it for our role.
 
-use super::position::{Position, role_of};
+use super::position::Position;
+use super::role::OurRole;
 use super::searcher::Searcher;
 use super::sent_moves::SentMoves;
 use panza_game::BuiltGame;
@@ -14,14 +15,13 @@ pub(super) struct Engine {
 }
 
 impl Engine {
-    /// An engine in the initial position of a role, which is given by its name and its place in the
-    /// rulesheet. `searcher` makes the search of a role in a state.
+    /// An engine in the initial position. `searcher` makes the search of a role in a state.
     pub fn new(
         game: &BuiltGame,
-        role: (&str, usize),
+        role: &OurRole,
         searcher: impl FnOnce(RoleId, &[u64]) -> Box<dyn Searcher>,
     ) -> Self {
-        let role = role_of(game.machine.info(), role);
+        let role = role.id(game.machine.info());
         let position = Position::new(&game.machine);
         let searcher = searcher(role, position.state());
         Self {

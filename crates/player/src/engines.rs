@@ -1,8 +1,9 @@
 //! The engines of a match in order of preference, and the one in use.
 //!
 //! An engine is a build of the game with one of the searches. When its code panics, the next one
-//! takes over at the position of the match: all searches on the main build, then all on the
-//! fallback. When none is left, there is no engine.
+//! takes over at the position of the match. The order is: the preferred search on the main build
+//! (a planner, a search by parts or the tree search), the tree search on it, the flat search on it;
+//! then the same three on the fallback. When none is left, there is no engine.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -11,17 +12,19 @@ use std::time::Instant;
 use crossbeam::channel::Sender;
 
 use super::chance_player::ChancePlayer;
-use super::companions::{Companions, SharedSearch};
+use super::companions::{Companions, SharedGame, SharedSearch};
 use super::engine::Engine;
 use super::factored_search::FactoredSearch;
 use super::flat_search::FlatSearch;
+use super::match_setup::MatchSetup;
 use super::plan_search::PlanSearch;
 use super::record::Record;
+use super::role::OurRole;
 use super::searcher::Searcher;
 use super::sent_moves::SentMoves;
 use super::tasks::drop_elsewhere;
 use super::tree_search::TreeSearch;
-use panza_game::BuiltGame;
+use panza_game::{BuildKind, BuiltGame};
 use panza_gdl::ids::RoleId;
 use panza_search::SearchConfig;
 use panza_telemetry::panic_text;
@@ -96,22 +99,23 @@ pub fn preferred_search(
 /// A build and a search, by their places in order of preference.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct EngineRank {
-    is_fallback: bool,
+    build: BuildKind,
     search: usize,
 }
 
 /// The engines of a match.
 pub(super) struct Engines {
-    /// Our role's name and its place in the rulesheet.
-    role: (String, usize),
+    role: OurRole,
     record: Record,
-    pub main: Build,
-    pub fallback: Build,
+    main: Build,
+    fallback: Build,
     /// The searches in order of preference.
     searches: &'static [SearchKind],
     config: SearchConfig,
-    /// Other processes that search too, with the rulesheet for them.
-    companions: Option<(Arc<dyn Companions>, Arc<str>)>,
+    /// The rulesheet, for companions.
+    rules: Arc<str>,
+    /// Other processes that search too.
+    companions: Option<Arc<dyn Companions>>,
     /// All joint moves that were played.
     moves: Vec<SentMoves>,
     current: Option<(EngineRank, Engine)>,
@@ -124,22 +128,22 @@ pub(super) struct Engines {
 impl Engines {
     /// No engine yet.
     pub fn new(
-        role: (String, usize),
-        record: Record,
-        (config, is_factored): (SearchConfig, bool),
-        companions: Option<(Arc<dyn Companions>, Arc<str>)>,
+        setup: &MatchSetup,
+        config: SearchConfig,
+        companions: Option<Arc<dyn Companions>>,
         alive: Sender<()>,
     ) -> Self {
         Self {
-            role,
-            record,
+            role: setup.role.clone(),
+            record: setup.record.clone(),
             main: Build::NotStarted,
             fallback: Build::NotStarted,
-            searches: match is_factored {
+            searches: match setup.settings.search.factored {
                 true => &[SearchKind::Best, SearchKind::Tree, SearchKind::Flat],
                 false => &[SearchKind::Whole, SearchKind::Tree, SearchKind::Flat],
             },
             config,
+            rules: Arc::clone(&setup.rules.text),
             companions,
             moves: Vec::new(),
             current: None,
@@ -158,6 +162,19 @@ impl Engines {
         self.current.as_ref().map(|(_, engine)| engine)
     }
 
+    /// The state of a build.
+    pub fn build_mut(&mut self, kind: BuildKind) -> &mut Build {
+        match kind {
+            BuildKind::Main => &mut self.main,
+            BuildKind::Fallback => &mut self.fallback,
+        }
+    }
+
+    /// Whether the main build runs.
+    pub fn is_main_running(&self) -> bool {
+        matches!(self.main, Build::Running)
+    }
+
     /// Whether the fallback must be built: it is not, and there is no game yet.
     pub fn needs_fallback(&self) -> bool {
         matches!(self.fallback, Build::NotStarted) && !matches!(self.main, Build::Done(_))
@@ -170,9 +187,9 @@ impl Engines {
 
     /// Puts the fallback in use where it is there and the main build failed or is late.
     pub fn fall_back(&mut self, main_until: Instant) {
-        let is_awaited = matches!(self.main, Build::Running) && Instant::now() < main_until;
+        let is_awaited = self.is_main_running() && Instant::now() < main_until;
         if self.current.is_none() && !is_awaited && matches!(self.fallback, Build::Done(_)) {
-            self.install_first(true);
+            self.install_first(BuildKind::Fallback);
         }
     }
 
@@ -208,13 +225,12 @@ impl Engines {
     /// Adds a build. The main build is put in use and replaces the fallback, however late it comes;
     /// the fallback is kept for [`fall_back`](Self::fall_back). Returns whether the fallback is not
     /// needed any more; it is built again should the machine fail.
-    pub fn add(&mut self, is_fallback: bool, game: BuiltGame) -> bool {
-        if is_fallback {
-            self.fallback = Build::Done(game);
+    pub fn add(&mut self, kind: BuildKind, game: BuiltGame) -> bool {
+        *self.build_mut(kind) = Build::Done(game);
+        if kind == BuildKind::Fallback {
             return false;
         }
-        self.main = Build::Done(game);
-        self.install_first(false);
+        self.install_first(BuildKind::Main);
         let is_main_in_use = matches!(self.main, Build::Done(_));
         if is_main_in_use {
             let fallback = std::mem::replace(&mut self.fallback, Build::NotStarted);
@@ -226,7 +242,7 @@ impl Engines {
     /// Whether the fallback is there and no search has used it.
     pub fn has_idle_fallback(&self) -> bool {
         let current = self.current.as_ref();
-        let is_in_use = current.is_some_and(|(rank, _)| rank.is_fallback);
+        let is_in_use = current.is_some_and(|(rank, _)| rank.build == BuildKind::Fallback);
         matches!(self.fallback, Build::Done(_)) && !is_in_use
     }
 
@@ -240,14 +256,14 @@ impl Engines {
     /// Whether the preferred engine is in use.
     pub fn is_first(&self) -> bool {
         let current = self.current.as_ref();
-        current.is_some_and(|(rank, _)| !rank.is_fallback && rank.search == 0)
+        current.is_some_and(|(rank, _)| rank.build == BuildKind::Main && rank.search == 0)
     }
 
     /// Changes the settings of the searches, and restarts the engine in use if `restart` is set.
     pub fn set_config(&mut self, config: SearchConfig, restart: bool) {
         self.config = config;
         if restart {
-            self.install_first(false);
+            self.install_first(BuildKind::Main);
         }
     }
 
@@ -258,11 +274,8 @@ impl Engines {
         }
     }
 
-    fn install_first(&mut self, is_fallback: bool) {
-        self.install(EngineRank {
-            is_fallback,
-            search: 0,
-        });
+    fn install_first(&mut self, build: BuildKind) {
+        self.install(EngineRank { build, search: 0 });
     }
 
     /// Replaces a failed engine by the next one.
@@ -273,12 +286,12 @@ impl Engines {
         };
         if next.search < self.searches.len() {
             self.install(next);
-        } else if failed.is_fallback {
-            self.discard();
-            self.fallback = Build::Failed;
-        } else {
-            self.main = Build::Failed;
-            self.install_first(true);
+            return;
+        }
+        *self.build_mut(failed.build) = Build::Failed;
+        match failed.build {
+            BuildKind::Main => self.install_first(BuildKind::Fallback),
+            BuildKind::Fallback => self.discard(),
         }
     }
 
@@ -286,30 +299,28 @@ impl Engines {
     /// the next, one level of recursion each.
     fn install(&mut self, rank: EngineRank) {
         self.discard();
-        let build = match rank.is_fallback {
-            true => &self.fallback,
-            false => &self.main,
+        // What a study has found holds for the main build.
+        let (build, config) = match rank.build {
+            BuildKind::Main => (&self.main, self.config.clone()),
+            BuildKind::Fallback => (&self.fallback, self.config.for_other_machine()),
         };
         let (Build::Done(game), Some(search)) = (build, self.searches.get(rank.search)) else {
             return;
         };
-        // A study is one of the main build.
-        let config = match rank.is_fallback {
-            true => self.config.for_other_machine(),
-            false => self.config.clone(),
-        };
         let made = catch_unwind(AssertUnwindSafe(|| {
-            let mut engine = Engine::new(game, (&self.role.0, self.role.1), |role, state| {
+            let mut engine = Engine::new(game, &self.role, |role, state| {
                 let inner = search.start(game, role, state, &config);
                 match &self.companions {
-                    Some((companions, rules)) if inner.uses_study() => Box::new(SharedSearch::new(
-                        inner,
-                        &game.machine,
-                        state,
-                        (rules, &self.role),
-                        &config,
-                        companions,
-                    )),
+                    Some(companions) if inner.uses_study() => {
+                        let shared = SharedGame::new(&self.rules, &self.role, game.info(), &config);
+                        Box::new(SharedSearch::new(
+                            inner,
+                            &game.machine,
+                            state,
+                            shared,
+                            companions,
+                        ))
+                    }
                     _ => inner,
                 }
             });

@@ -20,13 +20,13 @@ use std::time::{Duration, Instant};
 
 use self::lookahead::{Lookahead, MoveOutcome, our_goal};
 use self::part_search::{MoveValues, PartSearch};
-use super::searcher::{BestMove, Searcher};
+use super::searcher::Searcher;
 use super::tree_search::{MAX_SAMPLED_MOVES, TreeSearch, root_moves, stage_times};
 use panza_game::BuiltGame;
 use panza_gdl::ids::{Id, MoveId, RoleId};
 use panza_machine::Machine;
 use panza_machine::parts::GamePart;
-use panza_search::{Limit, SearchConfig};
+use panza_search::{Limit, MoveStats, SearchConfig};
 use panza_telemetry::SearchSample;
 
 /// Search time of one part before the next one's turn.
@@ -141,7 +141,7 @@ impl FactoredSearch {
 
     /// The best move of a single player: proven gains first, in the part of the last move if there
     /// is one.
-    fn best_alone(&mut self, candidates: &[MoveId]) -> Option<BestMove> {
+    fn best_alone(&mut self, candidates: &[MoveId]) -> Option<MoveStats> {
         let n_roles = self.machine.info().n_roles();
         let mut best: Option<(bool, bool, f64, usize, MoveId)> = None;
         for (index, part) in self.parts.iter_mut().enumerate() {
@@ -182,11 +182,10 @@ impl FactoredSearch {
         let mv = *candidates.min_by_key(n_parts)?;
         let are_proven = self.parts.iter().all(|part| part.is_over || part.is_proven);
         let value = self.parts[index].search.root().value;
-        Some(BestMove {
-            mv,
-            value: Some(value.map_or(50.0, f64::from)),
-            visits: 0,
-            is_proven: is_sure && are_proven,
+        Some(MoveStats {
+            value: value.or(Some(50.0)),
+            is_proven_best: is_sure && are_proven,
+            ..MoveStats::new(mv)
         })
     }
 }
@@ -275,7 +274,7 @@ impl Searcher for FactoredSearch {
         self.begin();
     }
 
-    fn best_move(&mut self) -> Option<BestMove> {
+    fn best_move(&mut self) -> Option<MoveStats> {
         if let Some(whole) = &mut self.whole {
             return whole.best_move();
         }
@@ -284,16 +283,14 @@ impl Searcher for FactoredSearch {
         if legal.len() > 1 {
             self.look_ahead();
         }
-        let with_value = |mv: MoveId, value: f64| BestMove {
-            mv,
+        let with_value = |mv: MoveId, value: f32| MoveStats {
             value: Some(value),
-            visits: 0,
-            is_proven: false,
+            ..MoveStats::new(mv)
         };
         let mut outcomes = self.outcomes.iter();
         if let Some(&(mv, _)) = outcomes.find(|(_, outcome)| *outcome == MoveOutcome::Ends(100)) {
-            return Some(BestMove {
-                is_proven: true,
+            return Some(MoveStats {
+                is_proven_best: true,
                 ..with_value(mv, 100.0)
             });
         }
@@ -308,13 +305,13 @@ impl Searcher for FactoredSearch {
             true => self.best_alone(&candidates),
             false => {
                 let best = self.best_by_odds(&candidates);
-                best.map(|(mv, odds)| with_value(mv, 100.0 / (1.0 + (-odds).exp())))
+                best.map(|(mv, odds)| with_value(mv, (100.0 / (1.0 + (-odds).exp())) as f32))
             }
         };
         let iterations = self.parts.iter_mut();
         let iterations = iterations.map(|part| part.search.root().iterations);
-        Some(BestMove {
-            visits: iterations.sum(),
+        Some(MoveStats {
+            visits: iterations.sum::<u64>() as f64,
             ..best.unwrap_or(with_value(first, 50.0))
         })
     }
@@ -338,14 +335,14 @@ impl Searcher for FactoredSearch {
         }
         sample
             .root_moves
-            .sort_by_key(|shown| std::cmp::Reverse(shown.visits));
+            .sort_by(|a, b| b.visits.total_cmp(&a.visits));
         sample.root_moves.truncate(MAX_SAMPLED_MOVES);
         if sample.iterations > 0 {
             sample.samples_per_request = sample.playouts as f64 / sample.iterations as f64;
         }
         if let Some(best) = self.best_move() {
             sample.best_move = self.machine.info().move_text(best.mv);
-            sample.best_value = best.value.unwrap_or(f64::NAN);
+            sample.best_value = best.value.map_or(f64::NAN, f64::from);
         }
         sample
     }

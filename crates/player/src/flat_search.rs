@@ -8,11 +8,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use super::searcher::{BestMove, Searcher};
+use super::searcher::Searcher;
 use panza_gdl::ids::{Id, MoveId, RoleId};
 use panza_machine::{Machine, PlayoutEnd, Reasoner};
+use panza_search::MoveStats;
 use panza_sync::random::Random;
-use panza_telemetry::{RootMove, SearchSample};
+use panza_telemetry::SearchSample;
 
 /// Joint moves after which a playout counts as a draw.
 const MAX_STEPS: u32 = 1_000;
@@ -22,6 +23,17 @@ struct Arm {
     mv: MoveId,
     visits: u64,
     total: f64,
+}
+
+impl Arm {
+    fn stats(&self) -> MoveStats {
+        let mean = self.total / self.visits as f64;
+        MoveStats {
+            visits: self.visits as f64,
+            value: (self.visits > 0).then_some(mean as f32),
+            ..MoveStats::new(self.mv)
+        }
+    }
 }
 
 /// UCB1 over one role's moves.
@@ -144,38 +156,30 @@ impl Searcher for FlatSearch {
         self.visits = 0;
     }
 
-    fn best_move(&mut self) -> Option<BestMove> {
-        let best = self.arms.iter().max_by_key(|arm| arm.visits)?;
-        Some(BestMove {
-            mv: best.mv,
-            value: (best.visits > 0).then(|| best.total / best.visits as f64),
-            visits: best.visits,
-            is_proven: false,
-        })
+    fn best_move(&mut self) -> Option<MoveStats> {
+        self.arms
+            .iter()
+            .max_by_key(|arm| arm.visits)
+            .map(Arm::stats)
     }
 
     fn sample(&mut self) -> SearchSample {
-        let root_moves: Vec<RootMove> = self
-            .arms
-            .iter()
-            .map(|arm| RootMove {
-                name: self.machine.info().move_text(arm.mv),
-                visits: arm.visits,
-                value: if arm.visits == 0 {
-                    0.0
-                } else {
-                    arm.total / arm.visits as f64
-                },
-            })
-            .collect();
-        let best = root_moves.iter().max_by_key(|root| root.visits);
+        let best = self.best_move();
+        let info = self.machine.info();
+        let root_moves = self.arms.iter().map(|arm| {
+            let stats = arm.stats();
+            MoveStats {
+                value: stats.value.or(Some(0.0)),
+                ..stats.named(info.move_text(arm.mv))
+            }
+        });
         SearchSample {
             iterations: self.playouts,
             playouts: self.playouts,
             samples_per_request: 1.0,
-            best_move: best.map(|best| best.name.clone()).unwrap_or_default(),
-            best_value: best.map_or(f64::NAN, |best| best.value),
-            root_moves,
+            best_move: best.map_or(String::new(), |best| info.move_text(best.mv)),
+            best_value: best.map_or(f64::NAN, |best| best.value.map_or(0.0, f64::from)),
+            root_moves: root_moves.collect(),
             ..SearchSample::default()
         }
     }

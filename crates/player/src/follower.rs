@@ -1,4 +1,4 @@
-//! A follower: a thread that knows a legal move of the position, whatever the match thread does.
+//! A follower: a thread that finds a legal move of each position, independently of the match thread.
 //!
 //! The match thread may be held up for longer than a clock, by a slow search, by one that hangs, or
 //! by a panic. A follower makes the same moves on a position of its own and publishes the first
@@ -14,13 +14,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use super::link::{Advice, FollowerLink};
-use super::position::{Position, role_of};
+use super::position::Position;
+use super::role::OurRole;
 use panza_game::BuiltGame;
 use panza_gdl::ids::{MoveId, RoleId};
 use panza_telemetry::panic_text;
 
-/// The time that the follower of the fallback gives that of the machine.
-const PATIENCE: Duration = Duration::from_millis(50);
+/// The time for which the follower of the fallback waits for that of the machine.
+const FALLBACK_DELAY: Duration = Duration::from_millis(50);
 
 /// The follower of a build.
 pub(super) struct Follower<'a> {
@@ -29,27 +30,23 @@ pub(super) struct Follower<'a> {
     /// A move that is legal in every position.
     unconditional: Option<MoveId>,
     link: FollowerLink,
-    /// Ends the follower.
+    /// Set to end the follower.
     stop: &'a AtomicBool,
-    /// Called whenever a legal move was published.
-    wake: &'a dyn Fn(),
 }
 
 impl<'a> Follower<'a> {
-    /// A follower of a role, which is given by its name and its place in the rulesheet. A legal
-    /// move of the initial position is published.
+    /// A follower of a role. A legal move of the initial position is published.
     ///
     /// # Errors
     /// The text of a panic.
     pub fn new(
         game: &BuiltGame,
-        (name, place): &(String, usize),
+        role: &OurRole,
         link: FollowerLink,
         stop: &'a AtomicBool,
-        wake: &'a dyn Fn(),
     ) -> Result<Self, String> {
         catching(|| {
-            let role = role_of(game.machine.info(), (name, *place));
+            let role = role.id(game.machine.info());
             let mut position = Position::new(&game.machine);
             position.set_urgent();
             let unconditional = position.unconditional_move(role);
@@ -59,7 +56,6 @@ impl<'a> Follower<'a> {
                 unconditional,
                 link,
                 stop,
-                wake,
             };
             follower.publish(0);
             // Takes longer than what START needs, and would delay the first PLAY.
@@ -75,7 +71,7 @@ impl<'a> Follower<'a> {
     pub fn run(mut self) -> Result<(), String> {
         catching(|| {
             let mut n_made = 0;
-            while let Some(moves) = self.link.next_moves(n_made, PATIENCE) {
+            while let Some(moves) = self.link.next_moves(n_made, FALLBACK_DELAY) {
                 // It is known before the position is, which may be beyond the limits.
                 n_made += moves.len();
                 let unconditional = self.unconditional;
@@ -118,7 +114,7 @@ impl<'a> Follower<'a> {
             return None;
         }
         self.link.publish(advice.clone());
-        (self.wake)();
+        self.link.wake();
         advice
     }
 }

@@ -3,23 +3,20 @@
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 use crossbeam::channel::{
     Receiver, RecvTimeoutError, Sender, at, bounded, never, select, unbounded,
 };
 
-use super::assignment::{Assignment, NewMatch};
 use super::companions::Companions;
-use super::conductor::{Conductor, Launch};
-use super::link::Link;
-use super::match_thread::spawn;
+use super::conductor::Conductor;
+use super::match_thread::MatchFactory;
 use super::running::RunningMatch;
-use super::tree_search::search_config;
 use super::{Answer, Message, Reply, Status};
 use panza_config::Settings;
 use panza_game::GameBuilders;
-use panza_memory::{MatchMemory, MemoryService, RememberedMatch};
+use panza_memory::MemoryService;
 use panza_telemetry::{Archive, panic_text};
 
 /// An event for the conductor's thread.
@@ -70,14 +67,18 @@ impl Player {
         let running = Arc::new(RunningMatch::default());
         let settings = Arc::new(settings.clone());
         let archive = Arc::new(Archive::new(&settings.logs.folder));
-        let launch = launch(
-            Arc::clone(&settings),
-            (builders, companions),
-            Arc::clone(&archive),
+        let memory = &settings.memory;
+        let factory = MatchFactory {
+            builders,
+            companions,
+            memory: memory
+                .enabled
+                .then(|| MemoryService::new(&memory.path, memory.max_games)),
+            archive: Arc::clone(&archive),
             wake,
-            alive.clone(),
-        );
-        let conductor = Conductor::new(settings, Arc::clone(&running), launch);
+            alive: alive.clone(),
+        };
+        let conductor = Conductor::new(settings, Arc::clone(&running), Box::new(factory));
         std::thread::Builder::new()
             .name("player".into())
             .spawn(move || {
@@ -127,10 +128,10 @@ impl Player {
     }
 
     /// Ends the running match, and the player; pending answers are given. Waits for all threads to
-    /// end, for `patience` at most, and returns whether they did.
-    pub fn shut_down(&self, patience: Duration) -> bool {
+    /// end, for `timeout` at most, and returns whether they did.
+    pub fn shut_down(&self, timeout: Duration) -> bool {
         let _ = self.events.send(Event::ShutDown);
-        self.gone.recv_timeout(patience) == Err(RecvTimeoutError::Disconnected)
+        self.gone.recv_timeout(timeout) == Err(RecvTimeoutError::Disconnected)
     }
 }
 
@@ -167,72 +168,4 @@ fn run(mut conductor: Conductor, inbox: &Receiver<Event>, woken: &Receiver<()>) 
             reply(Answer::Busy);
         }
     }
-}
-
-/// How the conductor starts match threads.
-fn launch(
-    settings: Arc<Settings>,
-    (builders, companions): (GameBuilders, Option<Arc<dyn Companions>>),
-    archive: Arc<Archive>,
-    wake: Sender<()>,
-    alive: Sender<()>,
-) -> Launch {
-    let memory = &settings.memory;
-    let memory = memory
-        .enabled
-        .then(|| MemoryService::new(&memory.path, memory.max_games));
-    Box::new(move |new_match: NewMatch| {
-        let (link, worker_link) = Link::new();
-        let wake = wake.clone();
-        let seed = seed(&settings);
-        new_match.record.note(&format!("seed {seed}"));
-        let match_memory = match &memory {
-            Some(memory) => {
-                let record = new_match.record.clone();
-                let remembered = RememberedMatch {
-                    match_id: new_match.match_id.clone(),
-                    rules: Arc::clone(&new_match.rules),
-                    role: new_match.role.0.clone(),
-                    log: Box::new(move |level, text| record.line(level, text)),
-                };
-                memory.start(remembered, alive.clone())
-            }
-            None => MatchMemory::default(),
-        };
-        let assignment = Assignment {
-            start: new_match,
-            metagame: settings.metagame.clone(),
-            build_memory: mebibytes(settings.player.build_memory_mib),
-            builders: builders.clone(),
-            search: search_config(&settings.search, seed),
-            is_factored: settings.search.factored,
-            memory: match_memory,
-            companions: companions.clone(),
-            archive: settings
-                .logs
-                .match_logs
-                .then(|| (Arc::clone(&archive), settings.logs.max_mib << 20)),
-            // A full channel holds a wake-up call already.
-            wake: Arc::new(move || {
-                let _ = wake.try_send(());
-            }),
-            alive: alive.clone(),
-        };
-        spawn(assignment, worker_link)?;
-        Ok(link)
-    })
-}
-
-/// The seed of a match.
-fn seed(settings: &Settings) -> u64 {
-    match settings.search.seed {
-        0 => SystemTime::now()
-            .duration_since(UNIX_EPOCH)
-            .map_or(1, |time| time.as_nanos() as u64),
-        seed => seed,
-    }
-}
-
-fn mebibytes(count: u64) -> usize {
-    usize::try_from(count.saturating_mul(1 << 20)).unwrap_or(usize::MAX)
 }

@@ -8,14 +8,18 @@
 //! ```
 //!
 //! The conductor runs no game code, so nothing in a game can delay or lose an answer. It decides
-//! what each message means in the current phase, keeps the clocks, and answers with the latest
-//! advice. The match thread alone owns the search: it searches without pause, publishes its advice
-//! every few milliseconds, and takes an order at once. It catches panics of game code and goes on
-//! with the next engine: UCB1 without a tree, then both on the prover.
+//! what each message means in the current phase, keeps the clocks (`clock`, `margin`), and answers
+//! with the latest advice. The match thread alone owns the search: it searches without pause,
+//! publishes its advice every few milliseconds, and takes an order at once. It catches panics of
+//! game code and goes on with the next engine (`engines`): on the main build the preferred search,
+//! the tree search, the flat search, then the same three on the fallback, which is the prover.
 //!
 //! A thread cannot be stopped while it hangs, so the match goes on without it. Followers make the
 //! moves of the match on positions of their own and publish a legal move of each. The conductor
 //! answers with that while the match thread is held up.
+//!
+//! START takes three forms on its way in: [`StartRequest`], `MatchSetup`, `BuiltGame`; and two on
+//! its way out: `Advice`, [`Answer`].
 //!
 //! Invariants: at most one match at a time; every request is answered exactly once, PLAY never with
 //! an empty move.
@@ -27,8 +31,8 @@
 mod clock;
 mod margin;
 mod link;
+mod role;
 mod record;
-mod time_shares;
 
 mod searcher;
 mod tree_search;
@@ -40,13 +44,14 @@ mod plan_search;
 mod position;
 mod follower;
 mod engine;
+mod sampling;
 mod companions;
+mod match_setup;
 mod tasks;
 mod engines;
 mod companion;
 mod builds;
 mod plan_memory;
-mod assignment;
 mod match_thread;
 
 mod pending;
@@ -61,13 +66,14 @@ use std::net::IpAddr;
 use std::time::{Duration, Instant};
 
 pub use companion::Companion;
-pub use companions::{Companions, SharedGame, SharedMove, SharedRoot};
+pub use companions::{Companions, SharedGame, SharedRoot};
 pub use engines::preferred_search;
 pub use handle::Player;
-pub use panza_game::GameBuilders;
+pub use panza_game::{BuildKind, GameBuilders};
 pub use position::Position;
-pub use record::{Basis, Record};
-pub use searcher::{BestMove, PlanStatus, Searcher};
+pub use record::Record;
+pub use role::OurRole;
+pub use searcher::{PlanStatus, Searcher};
 pub use sent_moves::SentMoves;
 pub use start_rules::StartRules;
 pub use tree_search::{search_config, whole_search};

@@ -1,8 +1,8 @@
 //! The link between the conductor and the threads of a match: orders and moves one way, advice the
 //! other, and the flags that stop the work of the match.
 //!
-//! Advice has three sources: the search, and a follower of each build, which knows a legal move.
-//! The conductor takes the first that knows the position. No source can hold up another, since each
+//! Advice has three sources: the search, and a follower of each build, which publishes a legal move.
+//! The conductor takes the first that has a move for the position. No source can hold up another, since each
 //! has a slot of its own, which is locked only to copy or replace a move.
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,8 +10,9 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use crossbeam::channel::{Receiver, Sender, unbounded};
+use panza_game::BuildKind;
+use panza_search::MoveStats;
 
-use super::record::Basis;
 use super::sent_moves::SentMoves;
 
 /// An order for the match thread.
@@ -29,13 +30,13 @@ pub(super) enum Order {
 
 /// The best move so far.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Advice {
+pub(super) struct Advice {
     /// Joint moves before this position.
     pub position: usize,
-    /// The move as canonical text; never empty.
-    pub text: String,
-    /// What it rests on.
-    pub basis: Basis,
+    /// The move as canonical text, never empty, and its statistics.
+    pub best: MoveStats<String>,
+    /// Whether it is the only legal move.
+    pub is_only: bool,
     /// Whether the joint move that led here could be played again here.
     pub repeat_is_legal: bool,
 }
@@ -45,15 +46,15 @@ impl Advice {
     pub fn of_legal(position: usize, text: String) -> Self {
         Self {
             position,
-            text,
-            basis: Basis::default(),
+            best: MoveStats::new(text),
+            is_only: false,
             repeat_is_legal: true,
         }
     }
 
     /// Whether further search cannot improve it.
     pub fn is_settled(&self) -> bool {
-        self.basis.is_proven || self.basis.is_only
+        self.best.is_proven_best || self.is_only
     }
 }
 
@@ -96,23 +97,30 @@ enum Source {
     Fallback,
 }
 
-/// The moves of a match.
+/// The moves that were played in a match.
 #[derive(Default)]
-struct Course {
+struct PlayedMoves {
     moves: Vec<SentMoves>,
     is_over: bool,
 }
 
 /// What the threads of a match share.
-#[derive(Default)]
 struct Shared {
+    /// Wakes the conductor.
+    wake: Sender<()>,
     advice: [Mutex<Option<Advice>>; 3],
-    course: Mutex<Course>,
-    /// Notified when the course changes.
+    played: Mutex<PlayedMoves>,
+    /// Notified when `played` changes.
     changed: Condvar,
 }
 
 impl Shared {
+    /// Wakes the conductor.
+    fn wake(&self) {
+        // A full channel holds a wake-up call already.
+        let _ = self.wake.try_send(());
+    }
+
     fn slot(&self, source: Source) -> MutexGuard<'_, Option<Advice>> {
         lock(&self.advice[source as usize])
     }
@@ -132,13 +140,19 @@ pub(super) struct Link {
 }
 
 impl Link {
-    /// Both ends.
-    pub fn new() -> (Link, WorkerLink) {
+    /// Both ends. The conductor reads the advice when it receives from the channel of `wake`, which
+    /// holds one message.
+    pub fn new(wake: Sender<()>) -> (Link, WorkerLink) {
         let (orders, taken) = unbounded();
         let link = Link {
             orders,
             interrupt: Arc::new(AtomicBool::new(false)),
-            shared: Arc::default(),
+            shared: Arc::new(Shared {
+                wake,
+                advice: Default::default(),
+                played: Mutex::default(),
+                changed: Condvar::new(),
+            }),
             refusal: Arc::default(),
             stops: StopFlags::default(),
         };
@@ -157,7 +171,7 @@ impl Link {
         match &order {
             Order::Abandon(_) => self.stops.stop(),
             Order::Advance(moves) => {
-                lock(&self.shared.course).moves.push(moves.clone());
+                lock(&self.shared.played).moves.push(moves.clone());
                 self.shared.changed.notify_all();
             }
             Order::Answered(_) | Order::Finish(_) => {}
@@ -187,13 +201,13 @@ impl Link {
             .into_iter()
             .filter_map(|source| self.shared.slot(source).clone());
         let latest = known.max_by_key(|advice| advice.position);
-        latest.map(|advice| advice.text)
+        latest.map(|advice| advice.best.mv)
     }
 }
 
 impl Drop for Link {
     fn drop(&mut self) {
-        lock(&self.shared.course).is_over = true;
+        lock(&self.shared.played).is_over = true;
         self.shared.changed.notify_all();
     }
 }
@@ -221,23 +235,18 @@ impl WorkerLink {
         let _ = self.refusal.set(why);
     }
 
-    /// The end of the followers.
-    pub fn followers(&self) -> FollowerLinks {
-        FollowerLinks(Arc::clone(&self.shared))
+    /// Wakes the conductor to read what was published.
+    pub fn wake(&self) {
+        self.shared.wake();
     }
-}
 
-/// Makes the ends of followers.
-pub(super) struct FollowerLinks(Arc<Shared>);
-
-impl FollowerLinks {
     /// The end of the follower of a build.
-    pub fn of(&self, is_fallback: bool) -> FollowerLink {
+    pub fn follower(&self, kind: BuildKind) -> FollowerLink {
         FollowerLink {
-            shared: Arc::clone(&self.0),
-            source: match is_fallback {
-                true => Source::Fallback,
-                false => Source::Machine,
+            shared: Arc::clone(&self.shared),
+            source: match kind {
+                BuildKind::Main => Source::Machine,
+                BuildKind::Fallback => Source::Fallback,
             },
         }
     }
@@ -251,41 +260,46 @@ pub(super) struct FollowerLink {
 
 impl FollowerLink {
     /// Waits until the position is another than the one after `n_made` moves, and returns the moves
-    /// to it; `None` once the match is over. The fallback's follower skips positions that the
-    /// machine's knows within its `patience`.
-    pub fn next_moves(&self, n_made: usize, patience: Duration) -> Option<Vec<SentMoves>> {
+    /// to it; `None` once the match is over. The fallback's follower waits for `delay` and skips
+    /// positions for which the machine's follower has published a move by then.
+    pub fn next_moves(&self, n_made: usize, delay: Duration) -> Option<Vec<SentMoves>> {
         let Shared {
-            course, changed, ..
+            played, changed, ..
         } = &*self.shared;
         let mut seen = n_made;
         loop {
-            let is_seen = |course: &mut Course| !course.is_over && course.moves.len() == seen;
-            let course = changed.wait_while(lock(course), is_seen);
-            let mut course = course.unwrap_or_else(PoisonError::into_inner);
-            let position = course.moves.len();
+            let is_seen = |played: &mut PlayedMoves| !played.is_over && played.moves.len() == seen;
+            let played = changed.wait_while(lock(played), is_seen);
+            let mut played = played.unwrap_or_else(PoisonError::into_inner);
+            let position = played.moves.len();
             if self.source == Source::Fallback && self.shared.slot(Source::Machine).is_some() {
                 let is_same =
-                    |course: &mut Course| !course.is_over && course.moves.len() == position;
-                let waited = changed.wait_timeout_while(course, patience, is_same);
-                course = waited.unwrap_or_else(PoisonError::into_inner).0;
+                    |played: &mut PlayedMoves| !played.is_over && played.moves.len() == position;
+                let waited = changed.wait_timeout_while(played, delay, is_same);
+                played = waited.unwrap_or_else(PoisonError::into_inner).0;
                 let known = self.shared.slot(Source::Machine);
                 if known
                     .as_ref()
                     .is_some_and(|known| known.position == position)
                 {
                     seen = position;
-                    if !course.is_over {
+                    if !played.is_over {
                         continue;
                     }
                 }
             }
-            return (!course.is_over)
-                .then(|| course.moves.get(n_made..).unwrap_or_default().to_vec());
+            return (!played.is_over)
+                .then(|| played.moves.get(n_made..).unwrap_or_default().to_vec());
         }
     }
 
     /// Publishes advice for the conductor.
     pub fn publish(&self, advice: Option<Advice>) {
         *self.shared.slot(self.source) = advice;
+    }
+
+    /// Wakes the conductor to read what was published.
+    pub fn wake(&self) {
+        self.shared.wake();
     }
 }

@@ -10,21 +10,22 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
-/// Confirmed answers after which the allowance shrinks by a step, while no answer is delayed and at
+/// Confirmed answers after which the allowance shrinks by a step: while no answer is delayed, and at
 /// most.
 const ANSWERS_PER_STEP: u32 = 2;
-const MOST_ANSWERS_PER_STEP: u32 = 64;
-/// The smallest allowance: a part of the setting and at least a time, which covers a local network.
-const LEAST_PART: u32 = 5;
-const LEAST: Duration = Duration::from_millis(50);
-/// The greatest margin, in settings and at least a time.
-const MOST_PARTS: u32 = 4;
-const MOST: Duration = Duration::from_secs(2);
+const MAX_ANSWERS_PER_STEP: u32 = 64;
+/// The smallest allowance: the setting divided by this, and at least a time that covers a local
+/// network.
+const MIN_DIVISOR: u32 = 5;
+const MIN_MARGIN: Duration = Duration::from_millis(50);
+/// The greatest margin: the setting times this, and at least a time.
+const MAX_FACTOR: u32 = 4;
+const MAX_MARGIN: Duration = Duration::from_secs(2);
 
 /// The margin of a player, as it follows from what became of its answers.
 ///
-/// Invariants: at the start it is the setting; between [`least`](Self::least) and
-/// [`most`](Self::most) ever after; it shrinks only with a confirmed answer.
+/// Invariants: at the start it is the setting; between [`min`](Self::min) and
+/// [`max`](Self::max) ever after; it shrinks only with a confirmed answer.
 #[derive(Clone, Debug)]
 pub(super) struct Margin {
     setting: Duration,
@@ -37,8 +38,8 @@ pub(super) struct Margin {
     /// at the smallest allowance halves it.
     answers_per_step: u32,
     /// Whether the allowance must not shrink below the setting any more.
-    is_kept: bool,
-    /// The game manager whose matches have shown this.
+    keeps_setting: bool,
+    /// The address of the game manager from whose matches this was learned.
     manager: Option<IpAddr>,
     /// The delay so far of the last answer that waited for its deadline, until the game manager
     /// shows whether it came in time.
@@ -54,14 +55,14 @@ impl Margin {
             delay: Duration::ZERO,
             n_confirmed: 0,
             answers_per_step: ANSWERS_PER_STEP,
-            is_kept: false,
+            keeps_setting: false,
             manager: None,
             unconfirmed: None,
         }
     }
 
-    /// A match begins, of the game manager at this address. What another one has shown is
-    /// forgotten, except for the delays, which are this machine's.
+    /// A match begins, of the game manager at this address. What was learned from another one is
+    /// dropped, except for the delays, which are those of this machine.
     pub fn begin_match(&mut self, manager: Option<IpAddr>) {
         self.unconfirmed = None;
         if manager.is_none() || manager != self.manager {
@@ -76,7 +77,7 @@ impl Margin {
 
     /// The time before the end of a clock at which an answer leaves.
     pub fn get(&self) -> Duration {
-        (self.allowance + self.delay).clamp(self.least(), self.most())
+        (self.allowance + self.delay).clamp(self.min(), self.max())
     }
 
     /// An answer left `delay` after its deadline. A delay of more than half of the
@@ -85,7 +86,7 @@ impl Margin {
         self.delay = self.delay.max(delay);
         if delay > self.allowance / 2 {
             if self.allowance < self.setting {
-                self.answers_per_step = (2 * self.answers_per_step).min(MOST_ANSWERS_PER_STEP);
+                self.answers_per_step = (2 * self.answers_per_step).min(MAX_ANSWERS_PER_STEP);
                 self.allowance = self.setting;
             }
             self.n_confirmed = 0;
@@ -134,10 +135,10 @@ impl Margin {
         }
         if self.n_confirmed >= self.answers_per_step {
             self.n_confirmed = 0;
-            let least = if self.is_kept {
+            let least = if self.keeps_setting {
                 self.setting
             } else {
-                self.least()
+                self.min()
             };
             if self.allowance <= least {
                 self.answers_per_step = (self.answers_per_step / 2).max(ANSWERS_PER_STEP);
@@ -149,19 +150,21 @@ impl Margin {
     /// An answer that waited for its deadline was late on the way. The allowance is twice what it
     /// was, at least the setting, and never below that again.
     fn missed(&mut self) {
-        self.allowance = (self.allowance * 2).clamp(self.setting, self.most());
+        self.allowance = (self.allowance * 2).clamp(self.setting, self.max());
         self.n_confirmed = 0;
-        self.is_kept = true;
+        self.keeps_setting = true;
     }
 
     /// The smallest margin.
-    fn least(&self) -> Duration {
-        (self.setting / LEAST_PART).max(LEAST).min(self.setting)
+    fn min(&self) -> Duration {
+        (self.setting / MIN_DIVISOR)
+            .max(MIN_MARGIN)
+            .min(self.setting)
     }
 
     /// The greatest margin.
-    fn most(&self) -> Duration {
-        (self.setting * MOST_PARTS).max(MOST)
+    fn max(&self) -> Duration {
+        (self.setting * MAX_FACTOR).max(MAX_MARGIN)
     }
 }
 
@@ -184,12 +187,12 @@ mod tests {
 
     #[test]
     fn a_margin_shrinks_by_steps_to_a_fifth_of_the_setting() {
-        let shown: Vec<u128> = (0..=18).map(|n| after(n).get().as_millis()).collect();
+        let margins: Vec<u128> = (0..=18).map(|n| after(n).get().as_millis()).collect();
         let steps = [
             500, 500, 400, 400, 320, 320, 256, 256, 204, 204, 163, 163, 131, 131, 104, 104, 100,
             100, 100,
         ];
-        assert_eq!(shown, steps);
+        assert_eq!(margins, steps);
     }
 
     #[test]
@@ -306,7 +309,7 @@ mod tests {
                 let is_wider = margin.get() >= before.get();
                 prop_assert!(kind == 1 || is_wider, "{before:?} {margin:?}");
                 prop_assert!(kind != 2 || margin.get() >= MILLI * setting);
-                prop_assert!((margin.least()..=margin.most()).contains(&margin.get()));
+                prop_assert!((margin.min()..=margin.max()).contains(&margin.get()));
             }
         }
     }

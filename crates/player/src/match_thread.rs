@@ -7,57 +7,69 @@
 //! A panic of game code costs the engine, which is replaced. So does any other panic here; after
 //! [`MAX_PANICS`] of those the search ends, and the followers go on.
 
+use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use crossbeam::channel::{TryRecvError, after, bounded, select};
+use crossbeam::channel::{Sender, TryRecvError, after, bounded, select};
 
-use super::assignment::Assignment;
 use super::builds::Builds;
+use super::companions::Companions;
 use super::engines::Engines;
-use super::link::{Advice, Order, WorkerLink};
+use super::link::{Advice, Link, Order, WorkerLink};
+use super::match_setup::{MatchSetup, StartMatch};
 use super::plan_memory::PlanMemory;
-use super::record::Basis;
+use super::sampling::Sampling;
 use super::searcher::PlanStatus;
 use super::sent_moves::SentMoves;
 use super::tasks::{STACK_BYTES, TaskResult, Tasks};
-use super::time_shares::TimeShares;
-use panza_game::BuiltGame;
+use super::tree_search::search_config;
+use panza_game::{BuildKind, BuiltGame, GameBuilders};
+use panza_memory::{MatchMemory, MemoryService, RememberedMatch};
 use panza_metagame::Study;
+use panza_search::{MoveStats, SearchConfig};
 use panza_sync::allocator;
-use panza_telemetry::{StageTimes, panic_text};
+use panza_telemetry::{Archive, panic_text};
 
 /// Longest slice of search.
 const SLICE: Duration = Duration::from_millis(5);
 /// Pause between slices while the game is studied.
 const PAUSE_WHILE_STUDYING: Duration = Duration::from_millis(45);
-/// Time between samples of the search.
-const SAMPLE_EVERY: Duration = Duration::from_secs(1);
 
 /// Panics beside game code after which a match is not searched any more: more than there are
 /// engines.
 const MAX_PANICS: u32 = 8;
 
-/// Starts a match thread.
-///
-/// # Errors
-/// The system gives no thread.
-pub(super) fn spawn(mut assignment: Assignment, link: WorkerLink) -> std::io::Result<()> {
-    let record = assignment.start.record.clone();
-    // Nothing is ever sent: the channel is disconnected when the other threads of the match are
-    // gone.
-    let (match_alive, others_gone) = bounded::<()>(0);
-    let alive = std::mem::replace(&mut assignment.alive, match_alive);
-    let archive = assignment.archive.clone();
-    let orders = link.orders.clone();
-    let thread = MatchThread::new(assignment, link);
-    std::thread::Builder::new()
-        .name("match".into())
-        .stack_size(STACK_BYTES)
-        .spawn(move || {
-            // Panics are caught where they can be mended; this is for all others.
+/// Starts the threads of matches.
+pub(super) struct MatchFactory {
+    pub builders: GameBuilders,
+    pub companions: Option<Arc<dyn Companions>>,
+    /// `None` where nothing is remembered.
+    pub memory: Option<MemoryService>,
+    /// The logs of all matches.
+    pub archive: Arc<Archive>,
+    /// Wakes the conductor.
+    pub wake: Sender<()>,
+    /// Dropped when the last thread of the player is gone.
+    pub alive: Sender<()>,
+}
+
+impl StartMatch for MatchFactory {
+    fn start(&mut self, setup: MatchSetup) -> io::Result<Link> {
+        let (link, worker_link) = Link::new(self.wake.clone());
+        let record = setup.record.clone();
+        let settings = Arc::clone(&setup.settings);
+        let archive = Arc::clone(&self.archive);
+        let orders = worker_link.orders.clone();
+        let alive = self.alive.clone();
+        // Nothing is ever sent: the channel is disconnected when the other threads of the match are
+        // gone.
+        let (match_alive, others_gone) = bounded::<()>(0);
+        let thread = MatchThread::new(setup, worker_link, self, match_alive);
+        let run = move || {
+            // The engine is replaced after panics of its code; this is for all others.
             if let Err(panic) = catch_unwind(AssertUnwindSafe(|| thread.run())) {
                 let text = panic_text(&*panic);
                 record.error(&format!("the match thread panicked: {text}"));
@@ -68,13 +80,43 @@ pub(super) fn spawn(mut assignment: Assignment, link: WorkerLink) -> std::io::Re
             let _ = others_gone.recv();
             allocator::give_back();
             drop(alive);
-            if let Some((archive, max_bytes)) = archive
-                && let Err(error) = archive.prune(max_bytes)
+            if settings.logs.match_logs
+                && let Err(error) = archive.prune(settings.logs.max_mib << 20)
             {
                 tracing::warn!("old logs were not removed: {error}");
             }
-        })
-        .map(drop)
+        };
+        let thread = std::thread::Builder::new().name("match".into());
+        thread.stack_size(STACK_BYTES).spawn(run)?;
+        Ok(link)
+    }
+}
+
+impl MatchFactory {
+    /// What earlier matches of the game have left.
+    fn memory(&self, setup: &MatchSetup) -> MatchMemory {
+        let Some(memory) = &self.memory else {
+            return MatchMemory::default();
+        };
+        let record = setup.record.clone();
+        let remembered = RememberedMatch {
+            match_id: setup.match_id.clone(),
+            rules: Arc::clone(&setup.rules.rules),
+            role: setup.role.name.clone(),
+            log: Box::new(move |level, text| record.line(level, text)),
+        };
+        memory.start(remembered, self.alive.clone())
+    }
+}
+
+/// The seed of a match: that of the settings, else one from the time.
+fn seed(setting: u64) -> u64 {
+    match setting {
+        0 => SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .map_or(1, |time| time.as_nanos() as u64),
+        seed => seed,
+    }
 }
 
 /// What is known about the position before any search, and what the conductor was woken for.
@@ -92,19 +134,19 @@ struct PositionStatus {
 }
 
 struct MatchThread {
-    assignment: Assignment,
+    setup: MatchSetup,
     link: WorkerLink,
     tasks: Tasks,
     builds: Builds,
     engines: Engines,
+    memory: MatchMemory,
+    /// The search settings of an unstudied game.
+    search: SearchConfig,
     /// Deadline of the study that runs. A late study gets no more time.
     studying_until: Option<Instant>,
     plans: PlanMemory,
     status: PositionStatus,
-    next_sample: Instant,
-    /// Time of the last sample, with the iterations and playouts until then.
-    last_sample: (Instant, u64, u64),
-    time_shares: TimeShares,
+    sampling: Sampling,
     /// Number of positions logged.
     logged_positions: usize,
     /// What the planner had found when that was logged last.
@@ -112,59 +154,44 @@ struct MatchThread {
 }
 
 impl MatchThread {
-    fn new(assignment: Assignment, link: WorkerLink) -> Self {
-        let record = &assignment.start.record;
-        let rules = Arc::clone(&assignment.start.rules);
-        let search = (assignment.search.clone(), assignment.is_factored);
-        let companions = assignment.companions.as_ref();
-        let companions = companions.map(|it| (Arc::clone(it), Arc::clone(&assignment.start.text)));
+    fn new(setup: MatchSetup, link: WorkerLink, factory: &MatchFactory, alive: Sender<()>) -> Self {
+        let settings = &setup.settings.search;
+        let seed = seed(settings.seed);
+        setup.record.note(&format!("seed {seed}"));
+        let search = search_config(settings, seed);
+        let memory = factory.memory(&setup);
+        let companions = factory.companions.clone();
         Self {
-            tasks: Tasks::new(
-                rules,
-                record.clone(),
-                &link,
-                Arc::clone(&assignment.wake),
-                assignment.alive.clone(),
-            ),
-            builds: Builds::new(
-                assignment.builders.clone(),
-                (assignment.start.build_until, assignment.build_memory),
-                assignment.start.role.clone(),
-                record.clone(),
-            ),
-            engines: Engines::new(
-                assignment.start.role.clone(),
-                record.clone(),
-                search,
-                companions,
-                assignment.alive.clone(),
-            ),
+            tasks: Tasks::new(&setup, &link, alive.clone()),
+            builds: Builds::new(factory.builders.clone(), &setup),
+            engines: Engines::new(&setup, search.clone(), companions, alive),
             link,
+            plans: PlanMemory::new(memory.clone()),
+            memory,
+            search,
             studying_until: None,
-            plans: PlanMemory::new(assignment.memory.clone()),
             status: PositionStatus::default(),
-            next_sample: Instant::now() + SAMPLE_EVERY,
-            last_sample: (Instant::now(), 0, 0),
-            time_shares: TimeShares::default(),
+            sampling: Sampling::new(),
             logged_positions: 0,
             logged_plan: None,
-            assignment,
+            setup,
         }
     }
 
     fn run(mut self) {
-        self.builds.start(&mut self.engines, &self.tasks);
         // Times before this match do not count.
-        self.time_shares.since_last(&StageTimes::default(), 1.0);
+        self.sampling = Sampling::new();
+        self.builds
+            .start(BuildKind::Main, &mut self.engines, &self.tasks, &self.link);
         let mut n_panics = 0;
         loop {
-            match catch_unwind(AssertUnwindSafe(|| self.turn())) {
+            match catch_unwind(AssertUnwindSafe(|| self.iterate())) {
                 Ok(true) => {}
                 Ok(false) => return,
                 Err(panic) => {
                     n_panics += 1;
                     let text = panic_text(&*panic);
-                    let record = &self.assignment.start.record;
+                    let record = &self.setup.record;
                     record.error(&format!("the match thread panicked: {text}"));
                     if n_panics == MAX_PANICS {
                         return self.end("the match thread panicked", &[]);
@@ -175,8 +202,8 @@ impl MatchThread {
         }
     }
 
-    /// Takes what has come, and searches or waits for a while; false at the end of the match.
-    fn turn(&mut self) -> bool {
+    /// Takes orders and results, then searches for a slice or waits; false at the end of the match.
+    fn iterate(&mut self) -> bool {
         self.link.interrupt.store(false, Ordering::Release);
         loop {
             match self.link.orders.try_recv() {
@@ -193,7 +220,8 @@ impl MatchThread {
         while let Ok(result) = self.tasks.results.try_recv() {
             self.take(result);
         }
-        self.builds.look_after(&mut self.engines, &self.tasks);
+        self.builds
+            .update(&mut self.engines, &self.tasks, &self.link);
         self.check_position();
         if let Some(why) = self.builds.refusal(&self.engines) {
             self.refuse(why);
@@ -225,7 +253,7 @@ impl MatchThread {
                 if position == self.position() {
                     let sample = self.engines.attempt(|engine| engine.searcher.sample());
                     if let Some(sample) = sample {
-                        let record = &self.assignment.start.record;
+                        let record = &self.setup.record;
                         record.root_moves(position, &sample.root_moves);
                     }
                     self.log_plan(true);
@@ -255,17 +283,17 @@ impl MatchThread {
 
     /// Logs the end of the match.
     fn end(&mut self, how: &str, goals: &[(String, Option<u8>)]) {
-        self.assignment.start.record.ended(how, goals);
+        self.setup.record.ended(how, goals);
         self.plans.flush();
-        self.assignment.memory.end(how, goals, self.position());
+        self.memory.end(how, goals, self.position());
     }
 
     /// Waits for an order, a result or a deadline; false when the conductor is gone.
     fn wait(&mut self) -> bool {
         let now = Instant::now();
-        let mut until = self.next_sample;
-        if let Some(look) = self.builds.next_look(&self.engines) {
-            until = until.min(look);
+        let mut until = self.sampling.next;
+        if let Some(update) = self.builds.next_update(&self.engines) {
+            until = until.min(update);
         }
         if self.is_studying() {
             until = until.min(now + PAUSE_WHILE_STUDYING);
@@ -313,7 +341,7 @@ impl MatchThread {
         let logged = self.logged_plan.as_ref();
         let is_known = logged.is_some_and(|logged| plan.continues(logged));
         if !is_known || (is_answered && plan.goal.is_none()) {
-            let record = &self.assignment.start.record;
+            let record = &self.setup.record;
             record.plan(self.position(), &plan, |mv| {
                 engine.position.info().move_text(mv)
             });
@@ -323,7 +351,7 @@ impl MatchThread {
 
     /// Follows the moves that were played.
     fn advance(&mut self, moves: SentMoves) {
-        let record = self.assignment.start.record.clone();
+        let record = self.setup.record.clone();
         let (position, played) = (self.position(), moves.clone());
         let faults = self.engines.advance(moves);
         record.played(position, &played);
@@ -343,8 +371,13 @@ impl MatchThread {
 
     /// Reads the status of the position, gives first advice and logs the position.
     fn begin_position(&mut self) {
-        self.status = PositionStatus::default();
-        self.advise_first();
+        self.status = PositionStatus {
+            // Until it is known.
+            repeat_is_legal: true,
+            ..PositionStatus::default()
+        };
+        // A first move, since the questions below may take long.
+        self.advise();
         let last = self.engines.moves().last().cloned();
         let status = self.engines.attempt(|engine| {
             let is_terminal = engine.position.is_terminal();
@@ -361,7 +394,7 @@ impl MatchThread {
         if let Some(status) = status {
             self.status = status;
             if !status.is_terminal && status.is_stuck && self.position() == 0 {
-                let (role, _) = &self.assignment.start.role;
+                let role = &self.setup.role.name;
                 self.refuse(format!("no legal move of {role} is found at the start"));
             }
             self.advise();
@@ -374,7 +407,7 @@ impl MatchThread {
     /// Says that the game cannot be played, and why.
     fn refuse(&self, why: String) {
         self.link.refuse(why);
-        (self.assignment.wake)();
+        self.link.wake();
     }
 
     /// Logs the position, once.
@@ -385,24 +418,8 @@ impl MatchThread {
         }
         self.logged_positions = position + 1;
         if let Some(facts) = self.engines.attempt(|engine| engine.position.facts()) {
-            let record = &self.assignment.start.record;
+            let record = &self.setup.record;
             record.position(position, &facts, self.status.is_terminal);
-        }
-    }
-
-    /// Publishes a legal move of a new position, about which nothing else is known yet: the
-    /// questions about it may take long.
-    fn advise_first(&mut self) {
-        let position = self.position();
-        let advice = self.engines.attempt(|engine| {
-            let best = engine.searcher.best_move().map(|best| best.mv);
-            let mv = best.or_else(|| engine.first_legal())?;
-            let text = engine.position.info().move_text(mv);
-            (!text.is_empty()).then_some(Advice::of_legal(position, text))
-        });
-        if let Some(Some(advice)) = advice {
-            self.link.publish(Some(advice));
-            (self.assignment.wake)();
         }
     }
 
@@ -414,12 +431,12 @@ impl MatchThread {
         let advice = self.engines.attempt(|engine| {
             let best = engine.searcher.best_move();
             // In a broken game or a finished one, any legal move.
-            let mv = best.map(|best| best.mv).or_else(|| engine.first_legal())?;
-            let text = engine.position.info().move_text(mv);
+            let best = best.or_else(|| engine.first_legal().map(MoveStats::new))?;
+            let text = engine.position.info().move_text(best.mv);
             (!text.is_empty()).then(|| Advice {
                 position,
-                text,
-                basis: Basis::of(best, status.n_legal == 1),
+                best: best.named(text),
+                is_only: status.n_legal == 1,
                 repeat_is_legal: status.repeat_is_legal,
             })
         });
@@ -431,48 +448,41 @@ impl MatchThread {
         };
         let wakes = !status.was_advised
             || (advice.is_settled() && !status.was_settled)
-            || (advice.basis.is_proven && !status.was_proven);
+            || (advice.best.is_proven_best && !status.was_proven);
         self.status.was_advised = true;
         self.status.was_settled |= advice.is_settled();
-        self.status.was_proven = advice.basis.is_proven;
+        self.status.was_proven = advice.best.is_proven_best;
         self.link.publish(Some(advice));
         if wakes {
-            (self.assignment.wake)();
+            self.link.wake();
         }
     }
 
     /// Logs figures of the search about once a second.
     fn sample(&mut self) {
         let now = Instant::now();
-        if now < self.next_sample {
+        if !self.sampling.is_due(now) {
             return;
         }
-        self.next_sample = now + SAMPLE_EVERY;
         let sample = self.engines.attempt(|engine| engine.searcher.sample());
         let Some(mut sample) = sample else {
             return self.check_position();
         };
         sample.step = u32::try_from(self.position()).unwrap_or(u32::MAX);
-        let (then, iterations, playouts) = self.last_sample;
-        let seconds = now.saturating_duration_since(then).as_secs_f64();
-        let rate = |count: u64, before: u64| count.saturating_sub(before) as f64 / seconds;
-        sample.iterations_per_second = rate(sample.iterations, iterations);
-        sample.playouts_per_second = rate(sample.playouts, playouts);
-        self.last_sample = (now, sample.iterations, sample.playouts);
-        sample.times = self.time_shares.since_last(&sample.times, seconds);
-        self.assignment.start.record.sample(&sample, seconds);
+        let seconds = self.sampling.complete(&mut sample, now);
+        self.setup.record.sample(&sample, seconds);
     }
 
     fn take(&mut self, result: TaskResult) {
         match result {
             TaskResult::Built {
-                is_fallback,
+                kind,
                 outcome,
                 took,
                 stop,
-            } if self.builds.is_wanted(is_fallback, &stop) => match outcome {
-                Ok(game) => self.take_game(is_fallback, game, took),
-                Err(why) => self.builds.failed(is_fallback, &why, &mut self.engines),
+            } if self.builds.is_wanted(kind, &stop) => match outcome {
+                Ok(game) => self.take_game(kind, game, took),
+                Err(why) => self.builds.failed(kind, &why, &mut self.engines),
             },
             TaskResult::Built { .. } => {}
             TaskResult::Studied(outcome) => {
@@ -481,38 +491,38 @@ impl MatchThread {
                     Ok(study) => self.apply(&study),
                     Err(text) => {
                         let text = format!("studying the game panicked: {text}");
-                        self.assignment.start.record.error(&text);
+                        self.setup.record.error(&text);
                     }
                 }
             }
             TaskResult::Recalled(outcome) => {
-                let record = &self.assignment.start.record;
+                let record = &self.setup.record;
                 self.plans.recalled(outcome, &mut self.engines, record);
                 self.check_position();
             }
         }
     }
 
-    fn take_game(&mut self, is_fallback: bool, game: BuiltGame, took: Duration) {
+    fn take_game(&mut self, kind: BuildKind, game: BuiltGame, took: Duration) {
         // First of all, so that no panic below costs the build.
         let is_fallback_idle = self.engines.has_idle_fallback();
-        if self.engines.add(is_fallback, game.clone()) {
+        if self.engines.add(kind, game.clone()) {
             self.builds.stop_fallback(is_fallback_idle);
         }
-        let record = &self.assignment.start.record;
-        record.built(game.machine.kind(), is_fallback, took);
+        let record = &self.setup.record;
+        record.built(game.machine.kind(), kind, took);
         if let Some(parts) = &game.parts {
             let parts = parts.parts.iter();
             let sizes = parts.map(|part| (part.bases.len(), part.is_pass.len()));
             record.parts(&sizes.collect::<Vec<_>>());
         }
-        if !is_fallback {
+        if kind == BuildKind::Main {
             // Its result is usually there before the first search.
-            self.tasks.recall_plan(&game, &self.assignment.memory);
+            self.tasks.recall_plan(&game, &self.memory);
         }
         self.check_position();
-        self.tasks.find_board(&game, self.assignment.search.seed);
-        if !is_fallback {
+        self.tasks.find_board(&game, self.search.seed);
+        if kind == BuildKind::Main {
             self.study(&game);
         }
     }
@@ -520,23 +530,16 @@ impl MatchThread {
     /// Starts a study until START must be answered, if the engine in use has use for it.
     fn study(&mut self, game: &BuiltGame) {
         let now = Instant::now();
-        let metagame = &self.assignment.metagame;
-        let left = self
-            .assignment
-            .start
-            .ready_by
-            .saturating_duration_since(now);
+        let metagame = &self.setup.settings.metagame;
+        let left = self.setup.ready_by.saturating_duration_since(now);
         let until = now + left.mul_f64(metagame.seconds_share);
         let engine = self.engines.current();
         let uses_study = engine.is_some_and(|engine| engine.searcher.uses_study());
         if !metagame.learning || !uses_study || until <= now || self.position() > 0 {
             return;
         }
-        let Assignment { memory, search, .. } = &self.assignment;
-        if self
-            .tasks
-            .study(game, memory, search, (until, metagame.tuning))
-        {
+        let (memory, search) = (&self.memory, &self.search);
+        if (self.tasks).study(game, memory, search, until, metagame.tuning) {
             self.studying_until = Some(until);
         }
     }
@@ -548,11 +551,11 @@ impl MatchThread {
 
     /// Restarts the search with what a study has found.
     fn apply(&mut self, study: &Study) {
-        self.assignment.start.record.studied(&study.to_json());
+        self.setup.record.studied(&study.to_json());
         if !study.is_useful() {
             return;
         }
-        let config = study.apply(&self.assignment.search);
+        let config = study.apply(&self.search);
         let restart = self.engines.is_first() && !self.status.was_proven;
         self.engines.set_config(config, restart);
         self.check_position();

@@ -13,14 +13,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use super::searcher::{BestMove, PlanStatus, Searcher};
+use super::searcher::{PlanStatus, Searcher};
 use panza_game::BuiltGame;
 use panza_gdl::ids::{MoveId, RoleId};
 use panza_machine::Machine;
 use panza_memory::Kind;
 use panza_memory::{GameHistory, PlanNote};
 use panza_planner::{Findings, Plan, Planner, PlannerConfig, PlanningGame};
-use panza_search::SearchConfig;
+use panza_search::{MoveStats, SearchConfig};
 use panza_telemetry::SearchSample;
 
 /// The planner publishes what it has found at least this often.
@@ -311,17 +311,18 @@ impl Searcher for PlanSearch {
         self.restart(state);
     }
 
-    fn best_move(&mut self) -> Option<BestMove> {
+    fn best_move(&mut self) -> Option<MoveStats> {
         let searched = self.fallback.best_move();
-        let goal = f64::from(self.goal);
-        let is_worse = searched
-            .is_some_and(|best| best.is_proven && best.value.is_some_and(|value| value > goal));
+        let goal = f32::from(self.goal);
+        let is_worse = searched.is_some_and(|best| {
+            best.is_proven_best && best.value.is_some_and(|value| value > goal)
+        });
         match self.plan.front() {
-            Some(&mv) if self.has_plan() && !is_worse => Some(BestMove {
-                mv,
+            Some(&mv) if self.has_plan() && !is_worse => Some(MoveStats {
+                visits: self.n_states() as f64,
                 value: Some(goal),
-                visits: self.n_states(),
-                is_proven: self.is_best,
+                is_proven_best: self.is_best,
+                ..MoveStats::new(mv)
             }),
             _ => searched,
         }

@@ -14,15 +14,6 @@ use panza_gdl::ids::{Id, MoveId, RoleId};
 use panza_machine::{GameInfo, Machine, Reasoner};
 use panza_planner::Plan;
 
-/// The role of this name, or at this place in the rulesheet. Without either it is the first role,
-/// which is wrong but yields moves.
-pub(super) fn role_of(info: &dyn GameInfo, (name, place): (&str, usize)) -> RoleId {
-    let roles = info.roles();
-    let named = roles.iter().position(|role| role == name);
-    let place = named.or_else(|| (place < roles.len()).then_some(place));
-    RoleId::from_index(place.unwrap_or(0))
-}
-
 /// A position of a game that is played.
 pub struct Position {
     machine: Arc<dyn Machine>,
@@ -30,7 +21,7 @@ pub struct Position {
     state: Vec<u64>,
 }
 
-/// What became of moves that were followed.
+/// The result of following moves.
 pub(super) struct Step {
     /// What is wrong with the moves.
     pub faults: Vec<String>,

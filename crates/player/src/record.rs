@@ -8,41 +8,20 @@ use serde_json::json;
 use tracing::Level;
 
 use super::StartRequest;
-use super::searcher::{BestMove, PlanStatus};
+use super::searcher::PlanStatus;
 use panza_analysis::board::Layout;
 use panza_config::Settings;
+use panza_game::BuildKind;
 use panza_gdl::ids::MoveId;
-use panza_telemetry::{COMMIT, Count, MatchLog, RootMove, SearchSample, count, rounded, searched};
+use panza_search::MoveStats;
+use panza_telemetry::{
+    COMMIT, Count, MatchLog, SearchSample, count, move_cells, rounded, searched,
+};
 
 /// A move that is neither proven nor the only one gets a warning in the log with fewer visits.
 const FEW_VISITS: u64 = 500;
 /// An event names at most this many moves of a plan.
 const MAX_PLAN_MOVES: usize = 200;
-
-/// What an answer rests on; by default nothing is known.
-#[derive(Clone, Copy, PartialEq, Default, Debug)]
-pub struct Basis {
-    /// Our expected goal, 0 to 100, after some search.
-    pub value: Option<f64>,
-    /// The move's visits.
-    pub visits: u64,
-    /// Whether further search cannot change the move.
-    pub is_proven: bool,
-    /// Whether it is the only legal move.
-    pub is_only: bool,
-}
-
-impl Basis {
-    /// That of the best move of a search, if it has one.
-    pub fn of(best: Option<BestMove>, is_only: bool) -> Self {
-        Self {
-            value: best.and_then(|best| best.value),
-            visits: best.map_or(0, |best| best.visits),
-            is_proven: best.is_some_and(|best| best.is_proven),
-            is_only,
-        }
-    }
-}
 
 /// The record of one match; clones write to the same log.
 ///
@@ -153,17 +132,14 @@ impl Record {
     }
 
     /// A machine was built.
-    pub fn built(&self, kind: &str, is_fallback: bool, took: Duration) {
-        let what = if is_fallback {
-            "fallback machine"
-        } else {
-            "machine"
-        };
+    pub fn built(&self, machine: &str, kind: BuildKind, took: Duration) {
         let seconds = took.as_secs_f64();
-        self.announce(&format!("{kind} {what} built in {seconds:.3} s"));
+        let name = build_name(kind);
+        self.announce(&format!("{machine} {name} built in {seconds:.3} s"));
+        let is_fallback = kind == BuildKind::Fallback;
         self.log.event(
             "machine",
-            json!({ "kind": kind, "is_fallback": is_fallback, "seconds": seconds }),
+            json!({ "kind": machine, "is_fallback": is_fallback, "seconds": seconds }),
         );
     }
 
@@ -189,8 +165,8 @@ impl Record {
     }
 
     /// The root moves of this position when PLAY was answered.
-    pub fn root_moves(&self, position: usize, moves: &[RootMove]) {
-        let moves: Vec<(&str, u64, f64)> = moves.iter().map(RootMove::cells).collect();
+    pub fn root_moves(&self, position: usize, moves: &[MoveStats<String>]) {
+        let moves: Vec<(&str, u64, f64)> = moves.iter().map(move_cells).collect();
         self.log
             .event("root", json!({ "step": position, "moves": moves }));
     }
@@ -251,29 +227,29 @@ impl Record {
         self.log.summarise(|summary| summary.steps = position + 1);
     }
 
-    /// PLAY was answered, so long after it was received, and it was due so long after that.
+    /// PLAY was answered `took` after it was received; it was due `due` after that. `is_only` says
+    /// that there was no other legal move.
     pub fn answered(
         &self,
         position: usize,
-        answer: &str,
-        basis: Basis,
-        (took, due): (Duration, Duration),
+        answer: &MoveStats<String>,
+        is_only: bool,
+        took: Duration,
+        due: Duration,
     ) {
         let seconds = took.as_secs_f64();
-        let Basis {
-            value,
-            visits,
-            is_proven,
-            is_only,
-        } = basis;
-        let shown_value = value.map_or("unknown".to_string(), |value| format!("{value:.1}"));
+        let value = answer.value.map(f64::from);
+        let visits = answer.visits as u64;
+        let is_proven = answer.is_proven_best;
+        let answer = &answer.mv;
+        let value_text = value.map_or("unknown".to_string(), |value| format!("{value:.1}"));
         let reason = match (is_proven, is_only) {
             (true, _) => ", proven",
             (false, true) => ", the only move",
             (false, false) => "",
         };
         self.announce(&format!(
-            "step {position}: answers {answer}, value {shown_value}, visits {visits}{reason}, after {seconds:.3} s"
+            "step {position}: answers {answer}, value {value_text}, visits {visits}{reason}, after {seconds:.3} s"
         ));
         if visits < FEW_VISITS && !is_proven && !is_only {
             self.log.line(
@@ -309,14 +285,14 @@ impl Record {
 
     /// The end, with the goals when the game was over.
     pub fn ended(&self, how: &str, goals: &[(String, Option<u8>)]) {
-        let shown: Vec<String> = goals
+        let goal_texts: Vec<String> = goals
             .iter()
             .map(|(role, goal)| {
                 let goal = goal.map_or("undefined".to_string(), |goal| goal.to_string());
                 format!(", {role} {goal}")
             })
             .collect();
-        self.announce(&format!("{how}{}", shown.concat()));
+        self.announce(&format!("{how}{}", goal_texts.concat()));
         let goals: BTreeMap<String, Option<u8>> = goals.iter().cloned().collect();
         self.log.event("end", json!({ "how": how, "goals": goals }));
         // Last: readers take it for the end of the log.
@@ -328,22 +304,30 @@ impl Record {
     }
 }
 
+/// What the result of a build is called in logs.
+pub(super) fn build_name(kind: BuildKind) -> &'static str {
+    match kind {
+        BuildKind::Main => "machine",
+        BuildKind::Fallback => "fallback machine",
+    }
+}
+
 /// The scalars of an object on one line, numbers with at most three decimals, lists as their
 /// lengths.
 fn summary(value: &serde_json::Value) -> String {
     let Some(object) = value.as_object() else {
-        return shown(value);
+        return short(value);
     };
     let entries = object.iter().filter(|(_, value)| !value.is_null());
     let entries = entries.map(|(key, value)| match value {
         serde_json::Value::Object(_) => format!("{key} ({})", summary(value)),
         serde_json::Value::Array(items) => format!("{key} {}", items.len()),
-        _ => format!("{key} {}", shown(value)),
+        _ => format!("{key} {}", short(value)),
     });
     entries.collect::<Vec<_>>().join(", ").replace('_', " ")
 }
 
-fn shown(value: &serde_json::Value) -> String {
+fn short(value: &serde_json::Value) -> String {
     match value.as_f64() {
         Some(number) => ((number * 1000.0).round() / 1000.0).to_string(),
         None => value.to_string(),

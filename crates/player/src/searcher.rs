@@ -5,21 +5,8 @@ use std::time::Instant;
 
 use panza_gdl::ids::MoveId;
 use panza_planner::Plan;
-use panza_search::RootEstimates;
+use panza_search::{MoveStats, RootEstimates};
 use panza_telemetry::SearchSample;
-
-/// The best move of a position.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct BestMove {
-    /// Our move.
-    pub mv: MoveId,
-    /// Our expected goal, 0 to 100.
-    pub value: Option<f64>,
-    /// The move's visits; for the move of a plan the states made by the planner.
-    pub visits: u64,
-    /// Whether further search cannot change the move.
-    pub is_proven: bool,
-}
 
 /// What a planner has found.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -64,8 +51,9 @@ pub trait Searcher: Send {
     /// Goes to a state that no legal joint move leads to.
     fn set_state(&mut self, state: &[u64]);
 
-    /// The best move; `None` when our role has no legal move.
-    fn best_move(&mut self) -> Option<BestMove>;
+    /// The best move; `None` when our role has no legal move. The visits of the move of a plan are
+    /// the states made by the planner.
+    fn best_move(&mut self) -> Option<MoveStats>;
 
     /// What the choice of a move weighs; `None` where it is made otherwise.
     fn estimates(&mut self) -> Option<RootEstimates> {

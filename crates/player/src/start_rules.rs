@@ -1,4 +1,4 @@
-//! The rules of a START, read, and the place of our role in them.
+//! The rules of a START, once read.
 //!
 //! Reading takes time and memory in proportion to the message, so it is done before the conductor
 //! is handed a START.
@@ -84,11 +84,4 @@ impl StartRules {
                 });
         }
     }
-}
-
-/// The place of a role among the roles, in another letter case if need be.
-pub(super) fn place_of(role: &str, roles: &[String]) -> Option<usize> {
-    let exact = roles.iter().position(|name| name == role);
-    let similar = |name: &String| name.eq_ignore_ascii_case(role);
-    exact.or_else(|| roles.iter().position(similar))
 }

@@ -1,5 +1,5 @@
 //! Work that a match hands to threads of its own, so that orders are taken meanwhile: building
-//! games, studying them, recalling plans, finding boards.
+//! games, studying them, reading remembered plans, finding boards.
 //!
 //! Invariants: a panic in a task becomes an error of its result; no task outlives its budget by
 //! much.
@@ -11,13 +11,13 @@ use std::time::{Duration, Instant};
 
 use crossbeam::channel::{Receiver, Sender, unbounded};
 
-use super::follower::Follower;
-use super::link::{FollowerLinks, StopFlags, WorkerLink};
+use super::link::{StopFlags, WorkerLink};
+use super::match_setup::MatchSetup;
 use super::plan_search::{self, KnownPlan};
 use super::record::Record;
 use panza_analysis::board;
 use panza_analysis::board::BoardPainter;
-use panza_game::{BuildBudget, BuiltGame, GameBuilder};
+use panza_game::{BuildKind, BuiltGame};
 use panza_gdl::Rules;
 use panza_memory::MatchMemory;
 use panza_metagame::{Study, StudyBudget};
@@ -36,7 +36,7 @@ const MAX_BOARD_FACTS: usize = 20_000;
 /// The result of a task.
 pub(super) enum TaskResult {
     Built {
-        is_fallback: bool,
+        kind: BuildKind,
         outcome: Result<BuiltGame, String>,
         took: Duration,
         /// The flag that stops the build.
@@ -54,30 +54,19 @@ pub(super) struct Tasks {
     sender: Sender<TaskResult>,
     pub results: Receiver<TaskResult>,
     stops: StopFlags,
-    followers: FollowerLinks,
-    /// Called when a follower has published a legal move.
-    wake: Arc<dyn Fn() + Send + Sync>,
     /// Dropped with the last thread.
     alive: Sender<()>,
 }
 
 impl Tasks {
-    pub fn new(
-        rules: Arc<Rules>,
-        record: Record,
-        link: &WorkerLink,
-        wake: Arc<dyn Fn() + Send + Sync>,
-        alive: Sender<()>,
-    ) -> Self {
+    pub fn new(setup: &MatchSetup, link: &WorkerLink, alive: Sender<()>) -> Self {
         let (sender, results) = unbounded();
         Self {
-            rules,
-            record,
+            rules: Arc::clone(&setup.rules.rules),
+            record: setup.record.clone(),
             sender,
             results,
             stops: link.stops.clone(),
-            followers: link.followers(),
-            wake,
             alive,
         }
     }
@@ -88,7 +77,7 @@ impl Tasks {
     }
 
     /// Runs a task on a thread of this name; false when there is no thread.
-    fn spawn(
+    pub fn spawn(
         &self,
         name: &'static str,
         task: impl FnOnce(&Sender<TaskResult>) + Send + 'static,
@@ -108,58 +97,15 @@ impl Tasks {
         spawned.is_ok()
     }
 
-    /// Builds the game and then follows the match for a role. Gives the flag that stops both;
-    /// `None` when there is no thread.
-    pub fn build(
-        &self,
-        is_fallback: bool,
-        builder: Arc<dyn GameBuilder>,
-        (until, memory): (Instant, usize),
-        role: (String, usize),
-    ) -> Option<Arc<AtomicBool>> {
-        let rules = Arc::clone(&self.rules);
-        let budget = BuildBudget {
-            until,
-            memory,
-            cancelled: self.stops.issue(),
-        };
-        let stop = Arc::clone(&budget.cancelled);
-        let link = self.followers.of(is_fallback);
-        let (wake, record) = (Arc::clone(&self.wake), self.record.clone());
-        let spawned = self.spawn("build", move |results| {
-            let begin = Instant::now();
-            let outcome = catch_unwind(AssertUnwindSafe(|| builder.build(&rules, &budget)))
-                .unwrap_or_else(|panic| Err(format!("building panicked: {}", panic_text(&*panic))));
-            drop(rules);
-            let stop = Arc::clone(&budget.cancelled);
-            // First of all a legal move is looked for: what takes the game asks it much more.
-            let follower = outcome
-                .as_ref()
-                .ok()
-                .map(|game| Follower::new(game, &role, link, &stop, &*wake));
-            // The match may be over.
-            let _ = results.send(TaskResult::Built {
-                is_fallback,
-                outcome,
-                took: begin.elapsed(),
-                stop: budget.cancelled,
-            });
-            if let Some(follower) = follower
-                && let Err(text) = follower.and_then(Follower::run)
-            {
-                record.error(&format!("following the match panicked: {text}"));
-            }
-        });
-        spawned.then_some(stop)
-    }
-
-    /// Studies the game until then, with what is remembered of it; false when there is no thread.
+    /// Studies the game with what is remembered of it until then, and tries other search settings
+    /// if `tuning` is set; false when there is no thread.
     pub fn study(
         &self,
         game: &BuiltGame,
         memory: &MatchMemory,
         config: &SearchConfig,
-        (until, tuning): (Instant, bool),
+        until: Instant,
+        tuning: bool,
     ) -> bool {
         let budget = StudyBudget {
             until: Some(until),

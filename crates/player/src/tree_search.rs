@@ -5,14 +5,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::available_parallelism;
 use std::time::{Duration, Instant};
 
-use super::searcher::{BestMove, Searcher};
+use super::searcher::Searcher;
 use panza_config::SearchSettings;
 use panza_game::Stopwatch;
 use panza_gdl::ids::{MoveId, RoleId};
 use panza_machine::{GameInfo, Machine, PlayoutTotals};
-use panza_search::{Limit, RootEstimates, RootReport, Search, SearchConfig, StopReason};
+use panza_search::{Limit, MoveStats, RootEstimates, RootReport, Search, SearchConfig, StopReason};
 use panza_sync::random::Random;
-use panza_telemetry::{RootMove, SearchSample, StageTimes};
+use panza_telemetry::{SearchSample, StageTimes};
 
 /// Bytes of the game graph for each node that it may hold; a node with its moves and state takes
 /// about that much.
@@ -117,14 +117,10 @@ pub fn whole_search(
 }
 
 /// The root moves for a sample, in the order of the report.
-pub(super) fn root_moves(info: &dyn GameInfo, root: &RootReport) -> Vec<RootMove> {
+pub(super) fn root_moves(info: &dyn GameInfo, root: &RootReport) -> Vec<MoveStats<String>> {
     let moves = root.moves.iter().take(MAX_SAMPLED_MOVES);
-    let moves = moves.map(|report| RootMove {
-        name: info.move_text(report.mv),
-        visits: u64::from(report.visits),
-        value: report.value.map_or(f64::NAN, f64::from),
-    });
-    moves.collect()
+    let named = moves.map(|stats| stats.named(info.move_text(stats.mv)));
+    named.collect()
 }
 
 /// The tree search of a match.
@@ -190,16 +186,15 @@ impl Searcher for TreeSearch {
         self.search.set_state(state);
     }
 
-    fn best_move(&mut self) -> Option<BestMove> {
+    fn best_move(&mut self) -> Option<MoveStats> {
         let best = self.search.best_move()?;
         let root = self.search.root();
-        let report = root.moves.iter().find(|report| report.mv == best);
-        let value = report.and_then(|report| report.value).or(root.value);
-        Some(BestMove {
-            mv: best,
-            value: value.map(f64::from),
-            visits: report.map_or(0, |report| u64::from(report.visits)),
-            is_proven: self.is_proven,
+        let stats = root.moves.into_iter().find(|stats| stats.mv == best);
+        let stats = stats.unwrap_or(MoveStats::new(best));
+        Some(MoveStats {
+            value: stats.value.or(root.value),
+            is_proven_best: self.is_proven,
+            ..stats
         })
     }
 

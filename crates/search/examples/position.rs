@@ -94,7 +94,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             .value
             .map_or("-".to_string(), |value| format!("{value:.1}"));
         let proven = report
-            .proven
+            .proven()
             .map_or(String::new(), |goal| format!("  proven {goal}"));
         let name = info.move_text(report.mv);
         println!(

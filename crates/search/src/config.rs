@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
+use super::move_stats::MoveStats;
 use panza_analysis::placements::Placements;
 use panza_analysis::score_ranges::ScoreRange;
 use panza_analysis::symmetry::Symmetries;
-use panza_gdl::ids::MoveId;
 use panza_learning::evaluation::Evaluation;
 
 /// The settings of one search.
@@ -144,7 +144,7 @@ pub enum StopReason {
 #[derive(Clone, PartialEq, Debug)]
 pub struct RootReport {
     /// Our legal moves, most visited first.
-    pub moves: Vec<MoveReport>,
+    pub moves: Vec<MoveStats>,
     /// Our mean value, 0 to 100; `None` before the first result.
     pub value: Option<f32>,
     /// Our goal with best play by all roles, once proven.
@@ -159,62 +159,11 @@ pub struct RootReport {
     pub max_depth: u32,
 }
 
-/// The statistics of one of our moves.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct MoveReport {
-    /// The move.
-    pub mv: MoveId,
-    /// Finished iterations through it.
-    pub visits: u32,
-    /// Our mean value after it, 0 to 100; `None` before the first result.
-    pub value: Option<f32>,
-    /// Our goal after it with best play by all roles, once proven.
-    pub proven: Option<u8>,
-    /// Its probability in the mixed strategy where several roles choose at once; they sum to 1.
-    pub probability: Option<f32>,
-}
-
-/// What the choice of a move weighs of one of our moves at the root.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct MoveEstimate {
-    /// The move.
-    pub mv: MoveId,
-    /// What it rests on, in visits.
-    pub visits: f32,
-    /// Its value, 0 to 100; `None` before the first result.
-    pub value: Option<f32>,
-    /// The least and the greatest goal of ours after it.
-    pub bounds: (u8, u8),
-}
-
-impl MoveEstimate {
-    /// Adds what another search knows of the same move. Numbers that are none change nothing.
-    pub fn add(&mut self, visits: f32, value: Option<f32>, (lower, upper): (u8, u8)) {
-        let is_sound = visits > 0.0 && visits.is_finite();
-        if let Some(other) = value.filter(|value| is_sound && (0.0..=100.0).contains(value)) {
-            self.visits += visits;
-            let value = self.value.get_or_insert(other);
-            *value += (other - *value) * visits / self.visits;
-        }
-        let bounds = (self.bounds.0.max(lower), self.bounds.1.min(upper));
-        if bounds.0 <= bounds.1 {
-            self.bounds = bounds;
-        }
-    }
-
-    /// The value less a standard error, within the bounds.
-    pub fn lower_confidence_bound(&self, deviation: f32) -> f32 {
-        let bound = self.value.filter(|_| self.visits > 0.0);
-        let bound = bound.map_or(f32::NEG_INFINITY, |it| it - deviation / self.visits.sqrt());
-        bound.clamp(f32::from(self.bounds.0), f32::from(self.bounds.1))
-    }
-}
-
 /// What the choice of a move weighs at the root.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct RootEstimates {
     /// Our moves; of equivalent ones the first.
-    pub moves: Vec<MoveEstimate>,
+    pub moves: Vec<MoveStats>,
     /// The standard deviation of results, in points.
     pub deviation: f32,
 }
@@ -292,36 +241,5 @@ impl IterationTimes {
             mean(self.expand, self.timed_answers)?,
             mean(self.backpropagate, self.timed_answers)?,
         ])
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn estimates_of_two_searches_are_added() {
-        let mut estimate = MoveEstimate {
-            mv: MoveId(0),
-            visits: 0.0,
-            value: None,
-            bounds: (0, 100),
-        };
-        assert_eq!(estimate.lower_confidence_bound(30.0), 0.0);
-        estimate.add(100.0, Some(40.0), (0, 100));
-        estimate.add(300.0, Some(60.0), (10, 90));
-        assert_eq!((estimate.visits, estimate.value), (400.0, Some(55.0)));
-        assert_eq!(estimate.lower_confidence_bound(40.0), 53.0);
-        assert_eq!(estimate.bounds, (10, 90));
-        // Neither numbers that are none nor bounds that contradict count.
-        for visits in [f32::NAN, f32::INFINITY, -1.0, 0.0] {
-            estimate.add(visits, Some(0.0), (95, 100));
-        }
-        estimate.add(1.0, Some(f32::NAN), (0, 100));
-        estimate.add(1.0, Some(101.0), (0, 100));
-        assert_eq!((estimate.visits, estimate.value), (400.0, Some(55.0)));
-        assert_eq!(estimate.bounds, (10, 90));
-        estimate.add(1.0, None, (80, 100));
-        assert_eq!(estimate.lower_confidence_bound(40.0), 80.0);
     }
 }

@@ -40,6 +40,7 @@ mod graph;
 mod iteration;
 mod joint_family;
 mod matrix;
+mod move_stats;
 mod outlook;
 mod path;
 mod pipeline;
@@ -65,9 +66,9 @@ mod worker;
 mod tests;
 
 pub use config::{
-    IterationTimes, Limit, MoveEstimate, MoveReport, RootEstimates, RootReport, SearchConfig,
-    SearchStatistics, StopReason,
+    IterationTimes, Limit, RootEstimates, RootReport, SearchConfig, SearchStatistics, StopReason,
 };
+pub use move_stats::MoveStats;
 pub use outlook::RoleOutlook;
 
 use std::collections::VecDeque;

@@ -7,9 +7,8 @@
 //! Invariant: whenever our role has a legal move, one is returned.
 
 use super::Search;
-use super::config::{
-    IterationTimes, MoveEstimate, MoveReport, RootEstimates, RootReport, SearchStatistics,
-};
+use super::config::{IterationTimes, RootEstimates, RootReport, SearchStatistics};
+use super::move_stats::MoveStats;
 use super::outlook::ProofClass;
 use super::record::{EdgeBlock, EdgeId, Node, SIMULTANEOUS};
 use panza_gdl::ids::{Id, MoveId};
@@ -98,20 +97,15 @@ impl Search {
             let (block, slot) = (&self.graph.edge_blocks[edge.block()], edge.slot());
             let bounds = block.bounds(slot);
             let (value, visits) = self.estimate(block, slot);
-            MoveEstimate {
-                mv: block.moves[slot],
-                visits,
+            MoveStats {
+                visits: f64::from(visits),
                 value: (block.visits[slot] > 0).then(|| bounds.clamp(value)),
                 bounds: (bounds.lower, bounds.upper),
+                ..MoveStats::new(block.moves[slot])
             }
         };
         let tried = self.graph.edges(role_moves).map(of_edge);
-        let untried = self.graph.untried(role_moves).map(|mv| MoveEstimate {
-            mv,
-            visits: 0.0,
-            value: None,
-            bounds: (0, 100),
-        });
+        let untried = self.graph.untried(role_moves).map(MoveStats::new);
         Some(RootEstimates {
             moves: tried.chain(untried).collect(),
             deviation: self.spread.deviation(),
@@ -156,10 +150,10 @@ impl Search {
         (!role_moves.has_choice()).then_some(role_moves.only_move)
     }
 
-    fn move_reports(&self) -> Vec<MoveReport> {
+    fn move_reports(&self) -> Vec<MoveStats> {
         let role_moves = self.graph.role_moves(self.graph.root, self.role.index());
         let strategy = self.root_strategy();
-        let mut moves: Vec<MoveReport> = self
+        let mut moves: Vec<MoveStats> = self
             .graph
             .edges(role_moves)
             .map(|edge| {
@@ -168,29 +162,23 @@ impl Search {
                 let visits = block.visits[slot];
                 let has_value = visits > 0 || bounds.is_exact();
                 let of_strategy = strategy.iter().find(|&&(other, _)| other == edge);
-                MoveReport {
-                    mv: block.moves[slot],
-                    visits,
+                MoveStats {
+                    visits: f64::from(visits),
                     value: has_value.then(|| bounds.clamp(block.means[slot])),
-                    proven: bounds.is_exact().then_some(bounds.lower),
+                    bounds: (bounds.lower, bounds.upper),
                     probability: of_strategy.map(|&(_, probability)| probability),
+                    ..MoveStats::new(block.moves[slot])
                 }
             })
             .collect();
-        moves.extend(self.graph.untried(role_moves).map(|mv| MoveReport {
-            mv,
-            visits: 0,
-            value: None,
-            proven: None,
-            probability: None,
-        }));
-        moves.sort_by(|a, b| b.visits.cmp(&a.visits).then(a.mv.cmp(&b.mv)));
+        moves.extend(self.graph.untried(role_moves).map(MoveStats::new));
+        moves.sort_by(|a, b| b.visits.total_cmp(&a.visits).then(a.mv.cmp(&b.mv)));
         moves
     }
 
     /// Reports on the legal moves of a state in which our role has no choice. The only move, or the
     /// only one worth playing, comes first and has the statistics of the root.
-    fn forced_move_reports(&mut self, root: &Node, value: Option<f32>) -> Vec<MoveReport> {
+    fn forced_move_reports(&mut self, root: &Node, value: Option<f32>) -> Vec<MoveStats> {
         let bounds = self.graph.bounds[self.graph.root][self.role.index()];
         self.game.reasoner.set_state(&self.current);
         let mut only = self.only_move();
@@ -199,16 +187,17 @@ impl Search {
             only = Some(single);
         }
         let report = |&mv| {
-            let is_only = only == Some(mv);
-            MoveReport {
-                mv,
-                visits: if is_only { root.visits } else { 0 },
-                value: value.filter(|_| is_only),
-                proven: (is_only && bounds.is_exact()).then_some(bounds.lower),
-                probability: None,
+            if only != Some(mv) {
+                return MoveStats::new(mv);
+            }
+            MoveStats {
+                visits: f64::from(root.visits),
+                value,
+                bounds: (bounds.lower, bounds.upper),
+                ..MoveStats::new(mv)
             }
         };
-        let mut reports: Vec<MoveReport> = legal.iter().map(report).collect();
+        let mut reports: Vec<MoveStats> = legal.iter().map(report).collect();
         reports.sort_by_key(|report| only != Some(report.mv));
         reports
     }

@@ -33,6 +33,6 @@ pub use health::{Count, Health, Latest, count, health, searched};
 pub use match_log::{MatchLog, folder_name};
 pub use memory::{peak_resident_bytes, resident_bytes};
 pub use panics::panic_text;
-pub use sample::{RootMove, SearchSample, StageTimes, rounded};
+pub use sample::{SearchSample, StageTimes, move_cells, rounded};
 pub use summary::Summary;
 pub use threads::ThreadTimes;

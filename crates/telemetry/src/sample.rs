@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use panza_search::MoveStats;
+
 /// The state of a search at one moment. Rates are means since the previous sample; shares run from
 /// 0 to 1; values are goals from 0 to 100.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -31,7 +33,7 @@ pub struct SearchSample {
     /// Its value for our role.
     pub best_value: f64,
     /// The most visited moves of our role at the root.
-    pub root_moves: Vec<RootMove>,
+    pub root_moves: Vec<MoveStats<String>>,
     /// Thread seconds per second, by stage.
     pub times: StageTimes,
 }
@@ -102,36 +104,23 @@ impl StageTimes {
     }
 }
 
-/// A move at the root.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct RootMove {
-    /// The move as GDL text.
-    pub name: String,
-    /// Its visit count.
-    pub visits: u64,
-    /// Its value for our role, from 0 to 100.
-    pub value: f64,
-}
-
 /// The first line of `series.csv`. `root_moves` holds a JSON list of `[move, visits, value]`.
 pub(super) const HEADER: &str = "at_seconds,step,iterations,iterations_per_second,playouts,\
      playouts_per_second,nodes,pool_used,request_rings,result_rings,samples_per_request,\
      best_move,best_value,memory_bytes,time_select,time_send,time_grow,time_back_up,time_writer,\
      time_rollouts,time_study,time_other,root_moves\n";
 
-impl RootMove {
-    /// Name, visits and value, as in the logs.
-    pub fn cells(&self) -> (&str, u64, f64) {
-        (&self.name, self.visits, rounded(self.value))
-    }
+/// Text, visits and value of a root move, as in the logs. A missing value is not a number.
+pub fn move_cells(root_move: &MoveStats<String>) -> (&str, u64, f64) {
+    let value = root_move.value.map_or(f64::NAN, f64::from);
+    (&root_move.mv, root_move.visits as u64, rounded(value))
 }
 
 impl SearchSample {
     /// The sample as a line of `series.csv`, with what the log itself measures. A figure that is
     /// not known or not a number becomes an empty cell.
     pub(super) fn csv_line(&self, at_seconds: f64, memory_bytes: Option<u64>) -> String {
-        let root_moves: Vec<(&str, u64, f64)> =
-            self.root_moves.iter().map(RootMove::cells).collect();
+        let root_moves: Vec<(&str, u64, f64)> = self.root_moves.iter().map(move_cells).collect();
         // Numbers and texts can always be written as JSON; a value that is not a number becomes
         // null there.
         let root_moves = serde_json::to_string(&root_moves).unwrap_or_default();
@@ -201,10 +190,10 @@ mod tests {
             samples_per_request: 64.0,
             best_move: "(mark 2 2)".to_string(),
             best_value: 61.25,
-            root_moves: vec![RootMove {
-                name: "(mark 2 2)".to_string(),
-                visits: 500,
-                value: 61.25,
+            root_moves: vec![MoveStats {
+                visits: 500.0,
+                value: Some(61.25),
+                ..MoveStats::new("(mark 2 2)".to_string())
             }],
             times: StageTimes {
                 select: 0.5,

@@ -397,11 +397,11 @@ impl PlayedGame {
         let after = search.sample();
         let thought = Thought {
             mv: self.game.built.info().move_text(best.mv),
-            visits: best.visits,
+            visits: best.visits as u64,
             iterations: after.iterations.saturating_sub(before.iterations),
             playouts: after.playouts.saturating_sub(before.playouts),
-            value: best.value.filter(|value| value.is_finite()),
-            proven: best.is_proven,
+            value: best.value.map(f64::from).filter(|value| value.is_finite()),
+            proven: best.is_proven_best,
             seconds,
         };
         Ok(serde_json::to_value(thought)?)

@@ -37,10 +37,10 @@ fn begin(service: &MemoryService, game: &str, role: &str) -> (MatchMemory, Recei
 /// The history, however long reading takes on a busy machine.
 fn known(memory: &MatchMemory) -> Option<Arc<GameHistory>> {
     let (slot, _) = memory.thread.as_ref().unwrap();
-    let patience = Duration::from_secs(30);
+    let timeout = Duration::from_secs(30);
     let (reading, _) = slot
         .changed
-        .wait_timeout_while(slot.reading.lock().unwrap(), patience, |reading| {
+        .wait_timeout_while(slot.reading.lock().unwrap(), timeout, |reading| {
             matches!(reading, Reading::Running)
         })
         .unwrap();

@@ -1,6 +1,7 @@
 use std::sync::Mutex;
 
 use super::super::companions::{Companions, SharedSearch};
+use super::super::role::OurRole;
 use super::*;
 use panza_gdl::ids::RoleId;
 use panza_testing::game_of;
@@ -51,6 +52,10 @@ impl Companions for Beside {
     }
 }
 
+fn left() -> OurRole {
+    OurRole::from(("left".to_string(), 0))
+}
+
 fn shared(game: &BuiltGame, companions: &Arc<dyn Companions>) -> SharedSearch {
     let config = SearchConfig::deterministic(1);
     let state = game.machine.initial_state();
@@ -59,8 +64,7 @@ fn shared(game: &BuiltGame, companions: &Arc<dyn Companions>) -> SharedSearch {
         inner,
         &game.machine,
         &state,
-        (STONES, &("left".into(), 0)),
-        &config,
+        SharedGame::new(STONES, &left(), game.info(), &config),
         companions,
     )
 }
@@ -78,7 +82,7 @@ fn what_a_companion_proves_is_played() {
     search.search_iterations(3, &AtomicBool::new(false));
     let best = search.best_move().unwrap();
     assert_eq!(game.machine.info().move_text(best.mv), "(take 3)");
-    assert!(best.is_proven, "{best:?}");
+    assert!(best.is_proven_best, "{best:?}");
     assert_eq!(best.value, Some(100.0));
     drop(search);
     assert!(beside.state.lock().unwrap().is_none());
@@ -109,7 +113,7 @@ fn what_does_not_fit_is_refused() {
     drop(shared(&game, &companions));
     let mut other = SharedGame {
         rules: STONES.into(),
-        role: ("left".into(), 0),
+        role: left(),
         facts: facts_hash(game.machine.info()) ^ 1,
         settings: Value::Null,
     };

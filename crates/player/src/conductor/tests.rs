@@ -1,12 +1,14 @@
+use std::io;
 use std::sync::Mutex;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
 
 use super::super::link::{Advice, WorkerLink};
 use super::super::pending::MAX_WAITING;
-use super::super::record::Basis;
 use super::*;
 use crate::StartRules;
+use crossbeam::channel::bounded;
+use panza_game::BuildKind;
 use panza_gdl::sexpr;
 
 mod random_orders;
@@ -14,6 +16,12 @@ mod random_orders;
 const RULES: &str =
     "(role a) (role b) (<= (legal ?r go) (role ?r)) (<= terminal (true over)) (init off)
     (<= (next over) (does a go)) (<= (goal ?r 50) (role ?r))";
+
+impl<F: FnMut(MatchSetup) -> io::Result<Link> + Send> StartMatch for F {
+    fn start(&mut self, setup: MatchSetup) -> io::Result<Link> {
+        self(setup)
+    }
+}
 
 /// A conductor whose clock and match thread are the test.
 struct Stage {
@@ -36,14 +44,14 @@ impl Stage {
         let running = Arc::new(RunningMatch::default());
         let links = Arc::new(Mutex::new(Vec::new()));
         let made = Arc::clone(&links);
-        let launch: Launch = Box::new(move |_| {
-            let (link, worker_link) = Link::new();
+        let factory = move |_: MatchSetup| {
+            let (link, worker_link) = Link::new(bounded(1).0);
             made.lock().unwrap().push(Arc::new(worker_link));
             Ok(link)
-        });
+        };
         let begin = Instant::now();
         Self {
-            conductor: Conductor::new(Arc::new(settings), Arc::clone(&running), launch),
+            conductor: Conductor::new(Arc::new(settings), Arc::clone(&running), Box::new(factory)),
             running,
             links,
             begin,
@@ -111,12 +119,12 @@ impl Stage {
     fn publish(&self, position: usize, text: &str, change: impl FnOnce(&mut Advice)) {
         let mut advice = Advice {
             position,
-            text: text.into(),
-            basis: Basis {
+            best: MoveStats {
                 value: Some(50.0),
-                visits: 1,
-                ..Basis::default()
+                visits: 1.0,
+                ..MoveStats::new(text.into())
             },
+            is_only: false,
             repeat_is_legal: true,
         };
         change(&mut advice);
@@ -168,7 +176,7 @@ fn ready_is_answered_as_late_as_the_clock_allows() {
     let ready = stage.start();
     assert!(stage.is_busy());
     assert_eq!(stage.alarm(), Some(18.0));
-    stage.publish(0, "go", |advice| advice.basis.is_only = true);
+    stage.publish(0, "go", |advice| advice.is_only = true);
     stage.at(17.9);
     assert!(waits(&ready));
     stage.at(18.0);
@@ -180,7 +188,7 @@ fn ready_is_answered_as_late_as_the_clock_allows() {
 fn ready_is_answered_early_when_the_game_is_proven() {
     let mut stage = Stage::new();
     let ready = stage.start();
-    stage.publish(0, "go", |advice| advice.basis.is_proven = true);
+    stage.publish(0, "go", |advice| advice.best.is_proven_best = true);
     stage.at(0.5);
     assert_eq!(ready.try_recv(), Ok(Answer::Ready));
 }
@@ -203,8 +211,8 @@ fn a_move_leaves_with_the_latest_advice_before_the_clock_ends() {
 #[test]
 fn settled_moves_leave_at_once() {
     for settle in [
-        |advice: &mut Advice| advice.basis.is_only = true,
-        |advice: &mut Advice| advice.basis.is_proven = true,
+        |advice: &mut Advice| advice.is_only = true,
+        |advice: &mut Advice| advice.best.is_proven_best = true,
     ] {
         let mut stage = Stage::started();
         let answer = stage.play("x y");
@@ -242,7 +250,7 @@ fn without_a_legal_move_the_answer_waits_for_the_last_call() {
 fn without_a_legal_move_the_latest_one_that_was_known_is_guessed() {
     let mut stage = Stage::started();
     stage.publish(0, "go", |_| {});
-    let follower = stage.link().followers().of(true);
+    let follower = stage.link().follower(BuildKind::Fallback);
     follower.publish(Some(Advice::of_legal(0, "stay".into())));
     let answer = stage.play("x y");
     stage.at(27.0);
@@ -269,7 +277,7 @@ fn a_play_before_ready_answers_both() {
 #[test]
 fn the_moves_of_a_play_are_followed_whatever_we_answered() {
     let mut stage = Stage::started();
-    stage.publish(0, "go", |advice| advice.basis.is_only = true);
+    stage.publish(0, "go", |advice| advice.is_only = true);
     assert_eq!(stage.play("").try_recv(), moved("go"));
     let _answer = stage.play("other (move 1)");
     assert_eq!(stage.orders(), [advance(&["other", "(move 1)"])]);
@@ -300,7 +308,7 @@ fn an_answered_play_is_repeated_by_moves_that_cannot_follow_it() {
         let mut stage = Stage::started();
         let first = stage.play("x y");
         stage.publish(1, ours, |advice| {
-            advice.basis.is_proven = true;
+            advice.best.is_proven_best = true;
             advice.repeat_is_legal = repeat_is_legal;
         });
         stage.at(18.1);
@@ -355,7 +363,7 @@ fn a_replaced_answer_makes_the_same_moves_a_new_play() {
 fn nil_after_moves_follows_nothing() {
     let mut stage = Stage::started();
     let first = stage.play("x y");
-    stage.publish(1, "z", |advice| advice.basis.is_only = true);
+    stage.publish(1, "z", |advice| advice.is_only = true);
     stage.at(18.1);
     assert_eq!(first.try_recv(), moved("z"));
     assert_eq!(stage.play("").try_recv(), moved("z"));
@@ -411,7 +419,7 @@ fn settled_answers_say_nothing_about_the_margin() {
     let mut moves = String::new();
     for position in 0..10 {
         let answer = stage.play(&moves);
-        stage.publish(position, "go", |advice| advice.basis.is_only = true);
+        stage.publish(position, "go", |advice| advice.is_only = true);
         let begin = (stage.now - stage.begin).as_secs_f64();
         assert_eq!(
             stage.alarm(),
@@ -549,7 +557,7 @@ fn stop_and_abort_end_the_match_at_once() {
 }
 
 #[test]
-fn the_match_thread_sees_that_the_match_is_let_go() {
+fn the_match_thread_sees_that_the_match_is_over() {
     let mut stage = Stage::started();
     stage.ask(Message::Abort {
         match_id: "m".into(),
@@ -592,7 +600,7 @@ fn silence_beyond_the_clocks_ends_the_match() {
     assert_eq!(stage.alarm(), Some(80.0));
     stage.at(79.0);
     assert!(stage.is_busy());
-    stage.publish(0, "go", |advice| advice.basis.is_only = true);
+    stage.publish(0, "go", |advice| advice.is_only = true);
     let answer = stage.play("");
     assert_eq!(answer.try_recv(), moved("go"));
     // Since the play clock ended at 89.
@@ -636,7 +644,7 @@ fn longer_clocks_than_the_greatest_are_cut() {
 #[test]
 fn without_a_thread_there_is_no_match() {
     let mut stage = Stage::new();
-    stage.conductor.launch = Box::new(|_| Err(io::ErrorKind::WouldBlock.into()));
+    stage.conductor.factory = Box::new(|_: MatchSetup| Err(io::ErrorKind::WouldBlock.into()));
     assert_eq!(stage.start().try_recv(), Ok(Answer::Busy));
     assert!(!stage.is_busy());
 }

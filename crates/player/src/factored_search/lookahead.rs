@@ -26,8 +26,8 @@ pub(super) struct Lookahead {
     machine: Arc<dyn Machine>,
     role: RoleId,
     n_roles: usize,
-    /// In the state, after one joint move, and after two.
-    here: Box<dyn Reasoner>,
+    /// Reasoners in the state, after one joint move, and after two.
+    current: Box<dyn Reasoner>,
     next: Box<dyn Reasoner>,
     after: Option<Box<dyn Reasoner>>,
 }
@@ -36,7 +36,7 @@ impl Lookahead {
     pub fn new(machine: &Arc<dyn Machine>, role: RoleId) -> Self {
         Self {
             n_roles: machine.info().n_roles(),
-            here: Arc::clone(machine).reasoner(),
+            current: Arc::clone(machine).reasoner(),
             next: Arc::clone(machine).reasoner(),
             after: None,
             machine: Arc::clone(machine),
@@ -46,14 +46,14 @@ impl Lookahead {
 
     /// Whether the game is over in a state.
     pub fn is_terminal(&mut self, state: &[u64]) -> bool {
-        self.here.set_state(state);
-        self.here.is_terminal()
+        self.current.set_state(state);
+        self.current.is_terminal()
     }
 
     /// Our legal moves in a state.
     pub fn legal_moves(&mut self, state: &[u64]) -> &[MoveId] {
-        self.here.set_state(state);
-        self.here.legal_moves(self.role)
+        self.current.set_state(state);
+        self.current.legal_moves(self.role)
     }
 
     /// The outcome of each of our legal moves in a state.
@@ -68,7 +68,7 @@ impl Lookahead {
     }
 
     fn outcome(&mut self, mv: MoveId, steps_left: &mut usize) -> MoveOutcome {
-        let joint_moves = joint_moves(&mut *self.here, self.n_roles, self.role, Some(mv));
+        let joint_moves = joint_moves(&mut *self.current, self.n_roles, self.role, Some(mv));
         if joint_moves.is_empty() || *steps_left < joint_moves.len() {
             return MoveOutcome::Open;
         }
@@ -77,7 +77,7 @@ impl Lookahead {
         let (mut always_ends, mut allows_loss) = (true, false);
         let mut state = Vec::new();
         for joint_move in &joint_moves {
-            self.here.next_state(joint_move, &mut state);
+            self.current.next_state(joint_move, &mut state);
             self.next.set_state(&state);
             if self.next.is_terminal() {
                 let goal = our_goal(&mut *self.next, self.n_roles, self.role);
@@ -144,7 +144,7 @@ fn joint_moves(
     found
 }
 
-/// The role's goal where a reasoner stands; 0 where it is undefined.
+/// The role's goal in the state of a reasoner; 0 where it is undefined.
 pub(super) fn our_goal(reasoner: &mut dyn Reasoner, n_roles: usize, role: RoleId) -> u8 {
     let mut goals = vec![None; n_roles];
     reasoner.goals(&mut goals);

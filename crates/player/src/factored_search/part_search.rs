@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use panza_gdl::ids::{Id, MoveId, RoleId};
 use panza_machine::Reasoner;
 use panza_machine::parts::GamePart;
-use panza_search::{Limit, MoveReport, Search, SearchConfig, StopReason};
+use panza_search::{Limit, MoveStats, Search, SearchConfig, StopReason};
 
 /// Distance of values from 0 and 1, at least, where they are not proven.
 const MIN_DOUBT: f64 = 0.01;
@@ -124,7 +124,7 @@ impl PartSearch {
 
 /// The values of a part's moves.
 pub(super) struct MoveValues {
-    moves: Vec<MoveReport>,
+    moves: Vec<MoveStats>,
     /// The move to play where a win is proven.
     winning: Option<MoveId>,
 }
@@ -135,7 +135,7 @@ impl MoveValues {
         let Some(report) = self.moves.iter().find(|report| report.mv == mv) else {
             return log_odds(MIN_DOUBT);
         };
-        if let Some(proven) = report.proven {
+        if let Some(proven) = report.proven() {
             let goal = f64::from(proven) / 100.0;
             let bonus = match self.winning == Some(mv) {
                 true => WINNING_BONUS,
@@ -150,7 +150,7 @@ impl MoveValues {
         // leave another part.
         let doubt = match is_pass {
             true => 0.0,
-            false => PLAYOUT_DEVIATION / f64::from(report.visits.max(1)).sqrt(),
+            false => PLAYOUT_DEVIATION / report.visits.max(1.0).sqrt(),
         };
         let value = (f64::from(value) - doubt) / 100.0;
         log_odds(value.clamp(MIN_DOUBT, 1.0 - MIN_DOUBT))

@@ -75,7 +75,7 @@ fn a_plan_proven_best_needs_no_planner() {
     );
     assert!(plan.is_best);
     assert_eq!(search.plan().unwrap().moves, known.plan.moves);
-    assert!(search.best_move().is_some_and(|best| best.is_proven));
+    assert!(search.best_move().is_some_and(|best| best.is_proven_best));
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! A look back at a match: what each position was worth, and which moves lost value.
+//! The analysis of a finished match: the value of each position, and the moves that lost value.
 //!
 //! One search goes through the positions from the last to the first and keeps its graph. What is
 //! proven about late positions is so known where the ones before are searched. The value of a move
@@ -21,7 +21,7 @@ pub use stored::StoredMatch;
 use crate::whole_search;
 use panza_gdl::ids::{Id, MoveId, RoleId};
 use panza_machine::Machine;
-use panza_search::{Limit, MoveReport, Search, SearchConfig, StopReason};
+use panza_search::{Limit, MoveStats, Search, SearchConfig, StopReason};
 
 /// Where a loss of value is doubtful, the positions after and before the move are searched again,
 /// for the time of a position times this, or until it is proven on which side of the loss they are.
@@ -33,14 +33,14 @@ const DOUBTFUL: f64 = 0.4;
 const UNPROVEN: f64 = 45.0;
 /// Expansions of the proof-number search for each iteration: proofs say more here than in a match.
 const PROOF_EFFORT: f32 = 1.0;
-/// Iterations between two looks at the clock where iterations are counted.
+/// Iterations between two checks of the clock where iterations are counted.
 const SLICE_ITERATIONS: u64 = 500;
 /// Visits of a move for its value to count where several roles choose at once.
-const MIN_VISITS: u32 = 50;
+const MIN_VISITS: f64 = 50.0;
 /// Joint moves of the line that is better.
 const LINE: usize = 12;
 
-/// How a match is looked at.
+/// How a match is analysed.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct ReviewSettings {
     /// The time for each position.
@@ -62,7 +62,7 @@ impl Default for ReviewSettings {
     }
 }
 
-/// What a position is worth to each role, with best play from there on.
+/// The value of a position for each role, with best play from there on.
 #[derive(Clone, PartialEq, Default, Debug)]
 pub struct Worth {
     /// The values, 0 to 100; `None` where the search said nothing.
@@ -103,7 +103,7 @@ impl Worth {
 pub struct Blunder {
     /// The joint moves before it.
     pub turn: usize,
-    /// The place of the role that made it.
+    /// The index of the role that made it.
     pub role: usize,
     /// The move.
     pub played: MoveId,
@@ -166,15 +166,15 @@ impl Task {
     }
 }
 
-/// Goes through the positions of a match.
+/// Searches the positions of a match.
 pub struct Review {
     machine: Arc<dyn Machine>,
     config: SearchConfig,
-    /// None before the first position, and where it was released.
+    /// `None` before the first position, and after it was released.
     search: Option<Search>,
     settings: ReviewSettings,
     positions: Vec<Position>,
-    /// The last one is at work.
+    /// The last one is next.
     tasks: Vec<Task>,
     has_begun: bool,
     spent: Duration,
@@ -182,7 +182,7 @@ pub struct Review {
 }
 
 impl Review {
-    /// A look at these legal joint moves from a state on.
+    /// The analysis of these legal joint moves from a state on.
     pub fn new(
         machine: &Arc<dyn Machine>,
         start: &[u64],
@@ -372,7 +372,7 @@ impl Review {
         is_goal.then(|| (RoleId::from_index(loss.role), goal as u8))
     }
 
-    /// Keeps what was found in a position, and looks at a doubtful loss once more.
+    /// Stores what was found in a position, and adds tasks for a doubtful loss.
     fn assess(&mut self, task: Task) {
         let found = self.found(task.position);
         self.positions[task.position].found = Some(found);
@@ -446,7 +446,7 @@ impl Review {
         for role in choosers {
             search.set_role(RoleId::from_index(role));
             let moves = search.root().moves;
-            let value = |report: &MoveReport| match report.proven {
+            let value = |report: &MoveStats| match report.proven() {
                 Some(goal) => Some(f64::from(goal)),
                 None if report.visits >= MIN_VISITS => report.value.map(f64::from),
                 None => None,

@@ -1,4 +1,4 @@
-//! A match as its log tells it: the rules, and the moves that were made.
+//! A match as it is read from its log: the rules, and the moves that were made.
 //!
 //! Invariant: whatever a log holds, reading it ends with what can be used, or says why not.
 
@@ -75,7 +75,7 @@ impl StoredMatch {
                 self.role = text(&data["role"]);
                 self.players = texts(&data["players"]).unwrap_or_default();
             }
-            // A turn that is played again takes the place of all that came after it.
+            // A turn that is played again replaces all that came after it.
             Some("played") => {
                 if let Some(step) = step
                     && step <= self.moves.len()

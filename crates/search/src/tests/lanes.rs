@@ -397,8 +397,8 @@ fn a_search_with_lanes_counts_all_requests_and_playouts() {
         assert!(most_wanted < 2 * width as u64 + u64::from(samples));
         let root = search.root();
         assert_eq!(root.value, Some(30.0));
-        let visits: u32 = root.moves.iter().map(|report| report.visits).sum();
-        assert_eq!(visits, 3_000);
+        let visits: f64 = root.moves.iter().map(|report| report.visits).sum();
+        assert_eq!(visits, 3_000.0);
     }
 }
 

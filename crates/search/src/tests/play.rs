@@ -85,8 +85,8 @@ fn a_run_in_iterations_does_exactly_that_many() {
     assert_eq!(search.run(iterations(11)), StopReason::Iterations);
     let report = search.root();
     assert_eq!((report.iterations, report.playouts), (311, 311));
-    let visits: u32 = report.moves.iter().map(|report| report.visits).sum();
-    assert_eq!(visits, 311);
+    let visits: f64 = report.moves.iter().map(|report| report.visits).sum();
+    assert_eq!(visits, 311.0);
     search.check();
 }
 
@@ -241,7 +241,7 @@ fn a_role_without_legal_moves_ends_the_game() {
     assert_eq!(search.best_move(), Some(mv(0, 0)));
     let known = search.root().moves;
     let best = known.iter().find(|report| report.mv == mv(0, 0));
-    assert_eq!(best.and_then(|report| report.proven), Some(40));
+    assert_eq!(best.and_then(|report| report.proven()), Some(40));
     search.set_state(&[2]);
     assert_eq!(search.run(Limit::default()), StopReason::Proven);
     assert!(search.best_move().is_some());
@@ -313,7 +313,7 @@ fn first_play_urgency_follows_good_moves_before_all_are_tried() {
         let mut search = Search::new(game(), RoleId(0), config);
         search.run(iterations(1_000));
         let moves = search.root().moves;
-        moves.iter().filter(|report| report.visits > 0).count()
+        moves.iter().filter(|report| report.visits > 0.0).count()
     };
     assert_eq!(tried(0.0), 1_000);
     assert!(tried(16.0) < 500);
@@ -353,7 +353,7 @@ fn matching_pennies_and_rock_paper_scissors_have_even_values() {
         assert!((40.0..60.0).contains(&value), "{value}");
         // The equilibrium is proven, and played.
         assert_eq!(report.proven, Some(50));
-        assert!(report.moves.iter().all(|report| report.visits > 3_000));
+        assert!(report.moves.iter().all(|report| report.visits > 3_000.0));
     }
 }
 

@@ -47,7 +47,7 @@ fn the_proven_nim_move_is_the_winning_one() {
         report
             .moves
             .iter()
-            .find(|r| r.proven == Some(100))
+            .find(|r| r.proven() == Some(100))
             .map(|r| r.mv),
         search.best_move()
     );
@@ -84,7 +84,7 @@ fn shorter_wins_and_longer_losses_are_preferred() {
         let short = known
             .iter()
             .find(|report| report.mv == mv(0, 0))
-            .map(|report| report.proven);
+            .map(|report| report.proven());
         // The long win may be proven before the short one was tried.
         assert_eq!(
             best,

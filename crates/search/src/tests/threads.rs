@@ -59,8 +59,8 @@ fn every_request_is_answered_and_in_flight_returns_to_zero() {
         assert_eq!(statistics.iterations, 2_000);
         assert_eq!(statistics.playouts, 2_000 * u64::from(samples));
         assert_eq!(statistics.ring_slots, 8 * threads as u32);
-        let visits: u32 = search.root().moves.iter().map(|report| report.visits).sum();
-        assert_eq!(visits, 2_000);
+        let visits: f64 = search.root().moves.iter().map(|report| report.visits).sum();
+        assert_eq!(visits, 2_000.0);
     }
 }
 

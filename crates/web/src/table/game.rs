@@ -19,8 +19,8 @@ use panza_game::BuiltGame;
 use panza_gdl::CHANCE_ROLE;
 use panza_gdl::ids::{Id, MoveId, RoleId};
 use panza_metagame::{StudyBudget, study};
-use panza_player::{Basis, Manager, Record, Searcher, StartRequest, preferred_search};
-use panza_search::SearchConfig;
+use panza_player::{Manager, Record, Searcher, StartRequest, preferred_search};
+use panza_search::{MoveStats, SearchConfig};
 use panza_sync::random::Random;
 
 /// A hint is thought about for at most this long.
@@ -68,7 +68,7 @@ impl Host {
     fn begin(&mut self, built: Built) -> Game {
         let record = self.record();
         let game = built.game;
-        record.built(game.machine.kind(), built.is_fallback, built.took);
+        record.built(game.machine.kind(), built.kind, built.took);
         record.board(&self.view.shapes);
         self.view.log = record.folder();
         let n_roles = self.opened.roles.len();
@@ -261,7 +261,7 @@ impl Host {
         }
         spent.time += begin.elapsed();
         let best = searcher.best_move();
-        let is_proven = best.is_some_and(|best| best.is_proven);
+        let is_proven = best.is_some_and(|best| best.is_proven_best);
         if !is_proven && !spent.is_enough(effort) {
             return;
         }
@@ -270,7 +270,10 @@ impl Host {
         let took = std::mem::take(spent).time;
         let sample = searcher.sample();
         let moves = sample.root_moves.iter().take(MAX_CANDIDATES);
-        let candidates = moves.map(|found| (found.name.clone(), found.visits, found.value));
+        let candidates = moves.map(|found| {
+            let value = found.value.map_or(f64::NAN, f64::from);
+            (found.mv.clone(), found.visits as u64, value)
+        });
         let candidates = candidates.collect();
         let legal = game.course.legal(role);
         // A search that has found nothing, or something illegal, does not end the game.
@@ -283,8 +286,8 @@ impl Host {
             turn: game.course.turn(),
             role: self.opened.roles[role].clone(),
             text: info.move_text(mv),
-            value: best.and_then(|best| best.value),
-            visits: best.map_or(0, |best| best.visits),
+            value: best.and_then(|best| best.value).map(f64::from),
+            visits: best.map_or(0, |best| best.visits as u64),
             is_proven,
             plan: plan.iter().map(|&mv| info.move_text(mv)).collect(),
             candidates,
@@ -298,8 +301,8 @@ impl Host {
             return;
         }
         if let Some(record) = &game.record {
-            let basis = Basis::of(best, false);
-            record.answered(found.turn, &found.text, basis, (took, took));
+            let answer = best.unwrap_or(MoveStats::new(mv)).named(found.text.clone());
+            record.answered(found.turn, &answer, false, took, took);
             record.root_moves(found.turn, &sample.root_moves);
         }
         game.found = Some(found);

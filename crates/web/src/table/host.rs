@@ -16,7 +16,7 @@ use super::{Effort, Setting, Shown, locked};
 use panza_analysis::board;
 use panza_analysis::board::{BoardPainter, Layout};
 use panza_config::Settings;
-use panza_game::{BuildBudget, BuiltGame, GameBuilders};
+use panza_game::{BuildBudget, BuildKind, BuiltGame, GameBuilders};
 use panza_player::{StartRules, search_config};
 use panza_search::SearchConfig;
 use panza_sync::random::Random;
@@ -98,7 +98,7 @@ impl Together {
 /// A game that was built, and how.
 pub(super) struct Built {
     pub game: BuiltGame,
-    pub is_fallback: bool,
+    pub kind: BuildKind,
     pub took: Duration,
 }
 
@@ -251,10 +251,10 @@ impl Host {
             memory: memory.min(self.together.share(BUILD_BYTES)),
             cancelled: Arc::clone(cancelled),
         };
-        let mut is_fallback = false;
+        let mut kind = BuildKind::Main;
         let rules = &*self.opened.rules.rules;
         let game = builders.main.build(rules, &budget).or_else(|why| {
-            is_fallback = true;
+            kind = BuildKind::Fallback;
             match &builders.fallback {
                 Some(fallback) => fallback.build(rules, &budget),
                 None => Err(why),
@@ -262,7 +262,7 @@ impl Host {
         })?;
         Ok(Built {
             game,
-            is_fallback,
+            kind,
             took: begin.elapsed(),
         })
     }

@@ -295,9 +295,9 @@ impl Host {
                 let moves = moves.into_iter().take(MAX_CANDIDATES);
                 let shown = moves.map(|found| Candidate {
                     text: info.move_text(found.mv),
-                    visits: found.visits,
+                    visits: found.visits as u32,
                     value: found.value.map(round),
-                    proven: found.proven,
+                    proven: found.proven(),
                     share: found.probability.map(f64::from),
                 });
                 report.moves = shown.collect();

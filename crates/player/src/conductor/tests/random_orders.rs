@@ -183,7 +183,7 @@ impl Simulation {
                     self.known = [None; 2];
                     self.answered.clear();
                     self.last_moves.clear();
-                    self.follower = Some(self.stage.link().followers().of(false));
+                    self.follower = Some(self.stage.link().follower(BuildKind::Main));
                 }
             }
             Action::Play { is_m, moves } => {
@@ -347,12 +347,11 @@ fn legal(position: usize) -> String {
 fn advice(position: usize, is_only: bool, is_proven: bool) -> Advice {
     Advice {
         position,
-        text: legal(position),
-        basis: Basis {
-            is_proven,
-            is_only,
-            ..Basis::default()
+        best: MoveStats {
+            is_proven_best: is_proven,
+            ..MoveStats::new(legal(position))
         },
+        is_only,
         repeat_is_legal: position.is_multiple_of(2),
     }
 }

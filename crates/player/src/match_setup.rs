@@ -1,0 +1,33 @@
+//! What a match is started with.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Instant;
+
+use super::link::Link;
+use super::record::Record;
+use super::role::OurRole;
+use super::start_rules::StartRules;
+use panza_config::Settings;
+
+/// A match that begins.
+pub(super) struct MatchSetup {
+    pub match_id: String,
+    pub rules: StartRules,
+    pub role: OurRole,
+    /// Deadline of builds; the fallback is played from then on while there is no other game.
+    pub build_until: Instant,
+    /// When START is answered.
+    pub ready_by: Instant,
+    pub settings: Arc<Settings>,
+    pub record: Record,
+}
+
+/// Starts the threads of matches; tests have an implementation of their own.
+pub(super) trait StartMatch: Send {
+    /// Starts the thread of a match.
+    ///
+    /// # Errors
+    /// The system gives no thread.
+    fn start(&mut self, setup: MatchSetup) -> io::Result<Link>;
+}
