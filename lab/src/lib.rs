@@ -108,23 +108,7 @@ enum Command {
     )]
     Duel(duel::DuelArguments),
     /// Play as an engine of a duel: commands on standard input, replies on standard output.
-    #[command(
-        after_help = "Commands, one a line; replies are JSON objects, or `error` and a reason:\n  \
-            version                 name and commit\n  \
-            game PATH               build a game\n  \
-            study SECONDS SEED      study it as a match does; 0 plays unstudied\n  \
-            set KEY VALUE           exploration, first_play_visits, minimax_share, prior_temperature, amaf_playouts,\n                          \
-            max_nodes, max_bytes, max_playout_steps, samples_per_request, ring_capacity,\n                          \
-            rollout_threads, evaluation_share, factored, memory (a file for studies to begin with),\n                          \
-            width (lanes of the next game; 0 measures)\n  \
-            new ROLE SEED           search for a role, from 0, at the initial state\n  \
-            advance MOVE | MOVE     play a joint move\n  \
-            think ROLE MS           search for milliseconds of processor time, or on the clock\n                          \
-            with rollout threads, and name the move\n  \
-            iterate ROLE N          search for iterations, and name the move\n  \
-            quit\n\n\
-            Example:\n  printf 'game ticTacToe\\nnew 0 1\\niterate 0 1000\\n' | cargo lab engine"
-    )]
+    #[command(after_help = duel::protocol::help())]
     Engine,
     /// Fire fuzzed messages at a server while a match is played on it.
     #[command(
