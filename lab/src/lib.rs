@@ -27,7 +27,6 @@ mod strength;
 mod trained;
 
 use clap::{Parser, Subcommand};
-use panza_cli::child;
 use panza_cli::interrupt;
 use panza_cli::outcome::Outcome;
 use panza_cli::output::Output;
@@ -169,10 +168,7 @@ enum Command {
 pub fn run(arguments: &Arguments) -> anyhow::Result<Outcome> {
     let output = Output::new(arguments.json);
     let _console = panza_telemetry::init(tracing::Level::WARN)?;
-    // The soak ends its matches first.
-    if !matches!(arguments.command, Command::Soak(_)) {
-        interrupt::exit_on_ctrl_c_after(child::end_all)?;
-    }
+    interrupt::listen()?;
     match &arguments.command {
         Command::Corpus(arguments) => corpus::run(arguments, output),
         Command::Gamemaster(arguments) => gamemaster::run(arguments, output),
