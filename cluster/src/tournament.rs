@@ -9,7 +9,6 @@
 use std::collections::HashMap;
 
 use anyhow::{Context, ensure};
-use panza_cli::child;
 use panza_cli::interrupt;
 use panza_cli::outcome::Outcome;
 use panza_cli::output::Output;
@@ -111,7 +110,7 @@ impl Worker {
                 same.push((number, fixture));
             }
         }
-        let (runtime, cancelled) = interrupt::runtime(child::end_all)?;
+        let (runtime, cancelled) = interrupt::runtime()?;
         Ok(Self {
             plans,
             fixtures,

@@ -52,6 +52,7 @@ fn report(error: &anyhow::Error) {
 /// # Errors
 /// Arguments, settings or the game cannot be used.
 pub fn lead(arguments: &TrainArguments, output: Output, pool: &Pool) -> anyhow::Result<Outcome> {
+    panza_cli::interrupt::listen()?;
     train::run_with(arguments, output, Some(pool))
 }
 

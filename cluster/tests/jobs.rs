@@ -286,7 +286,7 @@ fn play(game: &str, address: &str, at_step: impl FnMut(u32)) -> MatchRecord {
         }
     }
     let game = Game::load(game).unwrap();
-    let (runtime, cancelled) = interrupt::runtime(|| {}).unwrap();
+    let (runtime, cancelled) = interrupt::runtime().unwrap();
     let settings = SettingsChoice {
         config: None,
         set: Vec::new(),

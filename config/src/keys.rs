@@ -1,10 +1,12 @@
-//! The table of keys: section, name, unit and range of each.
+//! Keys of settings: section, name, unit, type and range.
 //!
-//! The checks, their errors and the test of the comments in `config/default.toml` use this table.
+//! The checks, their errors and the test of the comments in `config/default.toml` use the table of
+//! them, [`KEYS`].
 
 use std::net::{SocketAddr, ToSocketAddrs};
 use toml::Value;
 
+use super::KEYS;
 use super::access::{HostNames, LONGEST_LIST, Networks, Origins, SECRET_BYTES, Secret};
 
 /// A setting: its place, unit and range.
@@ -65,61 +67,11 @@ pub enum Kind {
     Choice(&'static [&'static str]),
 }
 
-macro_rules! keys {
-    ($($section:ident . $name:ident, $unit:literal, $kind:expr;)*) => {
-        &[$(Key {
-            section: stringify!($section),
-            name: stringify!($name),
-            unit: $unit,
-            kind: $kind,
-        }),*]
-    };
-}
-
-/// Every key there is, in the order of `config/default.toml`.
-pub const KEYS: &[Key] = keys! {
-    server.name, "none", Kind::Word { longest: 40 };
-    server.listen, "none", Kind::Address;
-    server.log_listen, "none", Kind::AddressOrNone;
-    server.allow, "none", Kind::Networks;
-    server.game_port_pages, "none", Kind::Flag;
-    server.pages_for, "none", Kind::Choice(&["local", "secret", "all"]);
-    server.pages_secret, "none", Kind::Secret;
-    server.host_names, "none", Kind::HostNames;
-    server.origins, "none", Kind::Origins;
-    server.gamemaster_origins, "none", Kind::Origins;
-    server.max_message_bytes, "bytes", integer(65_536, 1_073_741_824);
-    server.read_timeout_seconds, "seconds", number(0.1, 600.0);
-    server.max_clock_seconds, "seconds", number(1.0, 604_800.0);
-    server.idle_abort_seconds, "seconds", number(1.0, 86_400.0);
-    player.margin_seconds, "seconds", number(0.0, 30.0);
-    player.build_memory_mib, "MiB", integer(16, 1_048_576);
-    player.build_seconds_share, "parts of the start clock", number(0.05, 0.95);
-    search.threads, "threads", integer(0, 1024);
-    search.exploration, "none", number(0.0, 10.0);
-    search.max_nodes, "nodes", integer(1_000, 1_000_000_000);
-    search.samples_per_request, "playouts", integer(0, 4096);
-    search.ring_capacity, "requests", integer(1, 65_536);
-    search.pin_threads, "none", Kind::Flag;
-    search.factored, "none", Kind::Flag;
-    search.seed, "none", integer(0, i64::MAX);
-    metagame.learning, "none", Kind::Flag;
-    metagame.tuning, "none", Kind::Flag;
-    metagame.seconds_share, "parts of the start clock left after building", number(0.0, 0.95);
-    logs.folder, "none", Kind::Text { longest: 1000 };
-    logs.level, "none", Kind::Choice(&["error", "warn", "info", "debug", "trace"]);
-    logs.match_logs, "none", Kind::Flag;
-    logs.max_mib, "MiB", integer(1, 1_048_576);
-    memory.enabled, "none", Kind::Flag;
-    memory.path, "none", Kind::Text { longest: 1000 };
-    memory.max_games, "games", integer(1, 1_000_000);
-};
-
-const fn integer(low: i64, high: i64) -> Kind {
+pub(super) const fn integer(low: i64, high: i64) -> Kind {
     Kind::Integer { low, high }
 }
 
-const fn number(low: f64, high: f64) -> Kind {
+pub(super) const fn number(low: f64, high: f64) -> Kind {
     Kind::Number { low, high }
 }
 

@@ -27,7 +27,6 @@ mod strength;
 mod trained;
 
 use clap::{Parser, Subcommand};
-use panza_cli::child;
 use panza_cli::interrupt;
 use panza_cli::outcome::Outcome;
 use panza_cli::output::Output;
@@ -108,23 +107,7 @@ enum Command {
     )]
     Duel(duel::DuelArguments),
     /// Play as an engine of a duel: commands on standard input, replies on standard output.
-    #[command(
-        after_help = "Commands, one a line; replies are JSON objects, or `error` and a reason:\n  \
-            version                 name and commit\n  \
-            game PATH               build a game\n  \
-            study SECONDS SEED      study it as a match does; 0 plays unstudied\n  \
-            set KEY VALUE           exploration, first_play_visits, minimax_share, prior_temperature, amaf_playouts,\n                          \
-            max_nodes, max_bytes, max_playout_steps, samples_per_request, ring_capacity,\n                          \
-            rollout_threads, evaluation_share, factored, memory (a file for studies to begin with),\n                          \
-            width (lanes of the next game; 0 measures)\n  \
-            new ROLE SEED           search for a role, from 0, at the initial state\n  \
-            advance MOVE | MOVE     play a joint move\n  \
-            think ROLE MS           search for milliseconds of processor time, or on the clock\n                          \
-            with rollout threads, and name the move\n  \
-            iterate ROLE N          search for iterations, and name the move\n  \
-            quit\n\n\
-            Example:\n  printf 'game ticTacToe\\nnew 0 1\\niterate 0 1000\\n' | cargo lab engine"
-    )]
+    #[command(after_help = duel::protocol::help())]
     Engine,
     /// Fire fuzzed messages at a server while a match is played on it.
     #[command(
@@ -185,10 +168,7 @@ enum Command {
 pub fn run(arguments: &Arguments) -> anyhow::Result<Outcome> {
     let output = Output::new(arguments.json);
     let _console = panza_telemetry::init(tracing::Level::WARN)?;
-    // The soak ends its matches first.
-    if !matches!(arguments.command, Command::Soak(_)) {
-        interrupt::exit_on_ctrl_c_after(child::end_all)?;
-    }
+    interrupt::listen()?;
     match &arguments.command {
         Command::Corpus(arguments) => corpus::run(arguments, output),
         Command::Gamemaster(arguments) => gamemaster::run(arguments, output),

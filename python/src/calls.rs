@@ -20,6 +20,7 @@ use crate::jobs::search::{Found, SearchOptions, search as jobs_search};
 use crate::states::States;
 use panza_game::BuiltGame;
 use panza_learning::Learned;
+use panza_search::Parameter;
 
 /// A learned evaluation of a game. Made by `Game.study`.
 #[pyclass(frozen, module = "panza_ggp")]
@@ -191,20 +192,14 @@ impl SearchArguments<'_, '_> {
     /// The options of a search for a role.
     pub fn options(&self, core: &Core, role: usize) -> PyResult<SearchOptions> {
         let threads = crate::game::threads(self.threads)?;
-        if !(self.exploration >= 0.0 && self.exploration <= 100.0) {
-            let text = format!("exploration: expected 0 to 100, found {}", self.exploration);
-            return Err(PyValueError::new_err(text));
-        }
+        in_range("exploration", self.exploration)?;
         let evaluation = match self.evaluation {
             None => None,
             Some(evaluation) => {
                 let evaluation = evaluation.get();
                 evaluation.fits(core)?;
                 let share = self.evaluation_share.unwrap_or(evaluation.share);
-                if !(0.0..=1.0).contains(&share) {
-                    let text = format!("evaluation_share: expected 0 to 1, found {share}");
-                    return Err(PyValueError::new_err(text));
-                }
+                in_range("evaluation_share", share)?;
                 Some((Arc::clone(&evaluation.network), share))
             }
         };
@@ -220,6 +215,17 @@ impl SearchArguments<'_, '_> {
             memory: self.memory,
             evaluation,
         })
+    }
+}
+
+/// Refuses a value that the parameter of the search of this name does not allow.
+fn in_range(name: &str, value: f32) -> PyResult<()> {
+    match Parameter::find(name).filter(|it| !it.allows(value.into())) {
+        None => Ok(()),
+        Some(it) => {
+            let text = format!("{name}: expected {}, found {value}", it.range());
+            Err(PyValueError::new_err(text))
+        }
     }
 }
 

@@ -37,13 +37,15 @@ pub(super) fn run(arguments: &AnalyseArguments, output: Output) -> anyhow::Resul
         study: Duration::from_secs_f64(arguments.seconds),
         seed: arguments.seed,
     };
-    let (has_begun, stop) = (Arc::default(), Arc::default());
-    interrupt::stop_what_has_begun(Arc::clone(&has_begun), Arc::clone(&stop))?;
+    let stop = Arc::default();
     for (index, name) in arguments.games.iter().enumerate() {
         let game = Game::load(name)?;
         let progress = spinner("");
         let report = examine::examine(&game, limits, &stop, |stage, limit| {
-            has_begun.fetch_or(stage == examine::STUDYING, Ordering::Relaxed);
+            if stage == examine::STUDYING {
+                // It fails only where no signals can be had, and then it has before.
+                let _ = interrupt::stop(&stop);
+            }
             show_seconds(
                 &progress,
                 format!("{}: {stage}", game.sheet.name),
@@ -58,7 +60,7 @@ pub(super) fn run(arguments: &AnalyseArguments, output: Output) -> anyhow::Resul
         if stop.load(Ordering::Relaxed) {
             return Ok(Outcome::Interrupted);
         }
-        has_begun.store(false, Ordering::Relaxed);
+        interrupt::listen()?;
     }
     Ok(Outcome::Holds)
 }

@@ -92,7 +92,7 @@ pub fn run(arguments: &MatchArguments, output: Output) -> anyhow::Result<Outcome
         spec.reach()?;
     }
     let seed = arguments.seed.unwrap_or_else(any_seed);
-    let (runtime, cancelled) = interrupt::runtime(|| {})?;
+    let (runtime, cancelled) = interrupt::runtime()?;
     let handle = runtime.handle();
     let mut players = Vec::new();
     for (number, spec) in (1..).zip(&specs) {

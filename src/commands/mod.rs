@@ -1,4 +1,5 @@
-//! The command line: a module per subcommand. What they share is in the crate `arena`.
+//! The command line: a module per subcommand. What they share is in the crate `cli`.
+//! A signal ends a command unless it says otherwise ([`interrupt`]).
 //!
 //! Invariants: with `--json` standard output has JSON objects only. A command that fails says why
 //! in one line on standard error.
@@ -230,20 +231,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<Outcome> {
         Command::Serve(_) => None,
         _ => Some(panza_telemetry::init(tracing::Level::WARN)?),
     };
-    // The other commands end their matches and connections first, or save what they found.
-    if !matches!(
-        command,
-        Command::Serve(_)
-            | Command::Study(_)
-            | Command::Match(_)
-            | Command::Tournament(_)
-            | Command::Sokoban(_)
-            | Command::Search(_)
-            | Command::Train(_)
-            | Command::Analyse(_)
-    ) {
-        interrupt::exit_on_ctrl_c_after(|| {})?;
-    }
+    interrupt::listen()?;
     match command {
         Command::Serve(arguments) => serve::run(arguments, output),
         Command::Match(arguments) => match_games::run(arguments, output),

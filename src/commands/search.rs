@@ -50,8 +50,6 @@ pub struct SearchArguments {
 }
 
 pub fn run(arguments: &SearchArguments, output: Output) -> anyhow::Result<Outcome> {
-    let (has_begun, stop) = (Arc::default(), Arc::default());
-    interrupt::stop_what_has_begun(Arc::clone(&has_begun), Arc::clone(&stop))?;
     let game = Game::load(&arguments.game)?;
     let facts = arguments.state.as_deref().map(read_position).transpose()?;
     let progress = spinner(format!("{}: compiling", game.sheet.name));
@@ -66,10 +64,11 @@ pub fn run(arguments: &SearchArguments, output: Output) -> anyhow::Result<Outcom
     let role = find_role(machine, &state, arguments.role.as_deref())?;
 
     let mut config = arguments.search.search_config()?;
+    let stop = Arc::default();
+    interrupt::stop(&stop)?;
     let study = arguments.study.map(|seconds| {
         let time = Duration::from_secs_f64(seconds);
         let progress = countdown(format!("{}: studying", game.sheet.name), Some(time));
-        has_begun.store(true, Ordering::Relaxed);
         let found = studied(arguments, &built, &config, time, &stop);
         progress.finish_and_clear();
         found
@@ -85,7 +84,6 @@ pub fn run(arguments: &SearchArguments, output: Output) -> anyhow::Result<Outcom
     let progress = countdown(message, time);
     let started = Instant::now();
     let cpu_started = thread_cpu_time();
-    has_begun.store(true, Ordering::Relaxed);
     search.run(Limit {
         until: time.map(|time| started + time),
         iterations: arguments.search.iterations,

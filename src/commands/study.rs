@@ -146,10 +146,13 @@ fn show(arguments: &StudyArguments, subject: &Subject, output: Output) -> anyhow
     let of_thread = Arc::clone(&failed);
     let opens = !arguments.no_open && !output.is_json();
     let secret = settings.server.pages_secret.word().map(str::to_string);
-    let shutdown = || async move {
-        tokio::select! {
-            () = interrupt::ended() => {}
-            () = of_thread.0.notified() => {}
+    let shutdown = || {
+        let ended = interrupt::ended();
+        async move {
+            tokio::select! {
+                () = ended => {}
+                () = of_thread.0.notified() => {}
+            }
         }
     };
     let of_callback = Arc::clone(&failed);
@@ -284,7 +287,7 @@ fn blunders(
     if let Some(reason) = reason {
         tracing::warn!("searching with the prover: {reason}");
     }
-    interrupt::stop_on_ctrl_c(Arc::clone(&stop))?;
+    interrupt::stop(&stop)?;
     let machine = &built.machine;
     let (moves, fault) = replay(machine, &log.moves);
     if let Some(fault) = fault {

@@ -87,8 +87,6 @@ pub fn run_with(
     output: Output,
     members: Option<&dyn Members>,
 ) -> anyhow::Result<Outcome> {
-    let (has_begun, stop) = (Arc::default(), Arc::<AtomicBool>::default());
-    interrupt::stop_what_has_begun(Arc::clone(&has_begun), Arc::clone(&stop))?;
     let settings = arguments.settings.load([])?;
     ensure!(
         settings.memory.enabled,
@@ -120,6 +118,7 @@ pub fn run_with(
     if before.games > 0 {
         output.line(format_args!("{name}: going on with {}", describe(before)))?;
     }
+    let stop = Arc::default();
     let processors = available_parallelism().map_or(1, usize::from);
     let longest = members.map_or(Duration::MAX, |_| MAX_SHARED_ROUND);
     let plan = RoundPlan {
@@ -134,7 +133,7 @@ pub fn run_with(
         .hours
         .map(|hours| Duration::from_secs_f64(3600.0 * hours));
     let begin = Instant::now();
-    has_begun.store(true, Ordering::Relaxed);
+    interrupt::stop(&stop)?;
     show_seconds(&progress, format!("{name}: training"), limit);
     while !is_over(arguments, training.progress(), limit, begin) {
         let left = limit.map(|limit| limit.saturating_sub(begin.elapsed()));

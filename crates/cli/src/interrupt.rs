@@ -1,16 +1,18 @@
 //! Ctrl-C and SIGTERM.
 //!
-//! Commands that only compute exit at once. Commands that talk to players ([`runtime`]) end their
-//! matches first, those with results to save ([`stop_on_ctrl_c`]) save them, those that search
-//! ([`stop_what_has_begun`]) print what they found, and a second signal ends them at once. The exit
-//! status is [`EXIT_STATUS`].
+//! A signal ends the program, and the processes that it started. A command that has something to end
+//! or to save first says so once it has: [`stop`] sets a flag instead, [`runtime`] tells the tasks of
+//! a runtime, and [`ended`] leaves signals to a server. After the first two the next signal ends the
+//! program. The exit status is [`EXIT_STATUS`].
 
 use std::io;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::watch;
+
+use super::child;
 
 /// The exit status of an interrupted command: 128 plus the number of SIGINT, as in shells.
 pub const EXIT_STATUS: u8 = 130;
@@ -50,57 +52,86 @@ impl Signals {
     }
 }
 
-/// Ends the program at the next signal, after a call of `clean_up`.
-pub fn exit_on_ctrl_c_after(clean_up: impl Fn() + Send + 'static) -> io::Result<()> {
-    after_signal(move |_, _| exit(&clean_up))
+/// What the next signal does.
+enum AtSignal {
+    /// It ends the program. So does a signal before anything is said here, once [`listen`] was
+    /// called.
+    Exit,
+    /// It calls this, and the signal after it ends the program.
+    Call(Box<dyn FnOnce() + Send>),
+    /// Nothing: [`ended`] waits for it.
+    Nothing,
 }
 
-/// Until `has_begun`, the next signal ends the program. After that it sets `stop`, and the signal
-/// after it ends the program.
-pub fn stop_what_has_begun(has_begun: Arc<AtomicBool>, stop: Arc<AtomicBool>) -> io::Result<()> {
-    after_signal(move |runtime, signals| {
-        if has_begun.load(Ordering::Relaxed) {
-            stop.store(true, Ordering::Relaxed);
-            runtime.block_on(signals.next());
-        }
-        exit(&|| {})
-    })
+struct Listener {
+    is_listening: bool,
+    next: AtSignal,
 }
 
-/// Sets a flag at the next signal. The signal after it ends the program.
-pub fn stop_on_ctrl_c(stop: Arc<AtomicBool>) -> io::Result<()> {
-    after_signal(move |runtime, signals| {
-        stop.store(true, Ordering::Relaxed);
-        runtime.block_on(signals.next());
-        exit(&|| {})
-    })
+static LISTENER: Mutex<Listener> = Mutex::new(Listener {
+    is_listening: false,
+    next: AtSignal::Exit,
+});
+
+/// From now on a signal ends the program.
+pub fn listen() -> io::Result<()> {
+    at_signal(AtSignal::Exit)
 }
 
-/// Calls `act` on a thread of its own after the next signal.
-fn after_signal(act: impl FnOnce(&Runtime, &mut Signals) + Send + 'static) -> io::Result<()> {
-    let runtime = Builder::new_current_thread().enable_all().build()?;
-    let mut signals = {
-        let _on_runtime = runtime.enter();
-        Signals::listen()?
-    };
-    let thread = std::thread::Builder::new().name("ctrl-c".to_string());
-    thread.spawn(move || {
-        runtime.block_on(signals.next());
-        eprintln!("interrupted");
-        act(&runtime, &mut signals);
-    })?;
+/// The next signal sets `flag` instead of ending the program.
+pub fn stop(flag: &Arc<AtomicBool>) -> io::Result<()> {
+    let flag = Arc::clone(flag);
+    let set = move || flag.store(true, Ordering::Relaxed);
+    at_signal(AtSignal::Call(Box::new(set)))
+}
+
+/// Says what the next signal does. The thread that waits for signals starts with the first call.
+fn at_signal(next: AtSignal) -> io::Result<()> {
+    let mut listener = LISTENER.lock().unwrap_or_else(PoisonError::into_inner);
+    if !listener.is_listening {
+        let runtime = Builder::new_current_thread().enable_all().build()?;
+        let signals = {
+            let _on_runtime = runtime.enter();
+            Signals::listen()?
+        };
+        let thread = std::thread::Builder::new().name("ctrl-c".to_string());
+        thread.spawn(move || runtime.block_on(obey(signals)))?;
+        listener.is_listening = true;
+    }
+    listener.next = next;
     Ok(())
 }
 
-fn exit(clean_up: &impl Fn()) -> ! {
-    clean_up();
-    std::process::exit(i32::from(EXIT_STATUS))
+/// Does what each signal shall do.
+async fn obey(mut signals: Signals) {
+    let mut is_first = true;
+    loop {
+        signals.next().await;
+        let mut listener = LISTENER.lock().unwrap_or_else(PoisonError::into_inner);
+        let next = match listener.next {
+            AtSignal::Nothing => continue,
+            AtSignal::Exit | AtSignal::Call(_) => {
+                std::mem::replace(&mut listener.next, AtSignal::Exit)
+            }
+        };
+        drop(listener);
+        if std::mem::take(&mut is_first) {
+            eprintln!("interrupted");
+        }
+        match next {
+            AtSignal::Call(call) => call(),
+            AtSignal::Exit | AtSignal::Nothing => {
+                child::end_all();
+                std::process::exit(i32::from(EXIT_STATUS))
+            }
+        }
+    }
 }
 
-/// Ends at the next signal from now on; never where the system delivers none. Must be called on a
-/// runtime.
+/// Ends at the next signal from now on; never where the system delivers none. Later signals do
+/// nothing. Must be called on a runtime.
 pub fn ended() -> impl Future<Output = ()> {
-    let signals = Signals::listen();
+    let signals = at_signal(AtSignal::Nothing).and_then(|()| Signals::listen());
     async {
         match signals {
             Ok(mut signals) => signals.next().await,
@@ -109,27 +140,18 @@ pub fn ended() -> impl Future<Output = ()> {
     }
 }
 
-/// A runtime with two threads, and a flag that becomes true at the next signal. The signal after it
-/// ends the program after a call of `clean_up`.
-pub fn runtime(
-    clean_up: impl Fn() + Send + 'static,
-) -> io::Result<(Runtime, watch::Receiver<bool>)> {
+/// A runtime with two threads, and a flag that becomes true at the next signal instead of the end
+/// of the program.
+pub fn runtime() -> io::Result<(Runtime, watch::Receiver<bool>)> {
     let runtime = Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
         .build()?;
-    let on_runtime = runtime.enter();
     let (sender, receiver) = watch::channel(false);
+    let tell = move || {
+        sender.send_replace(true);
+    };
     // Without signals the system ends the program.
-    if let Ok(mut signals) = Signals::listen() {
-        tokio::spawn(async move {
-            signals.next().await;
-            eprintln!("interrupted");
-            sender.send_replace(true);
-            signals.next().await;
-            exit(&clean_up)
-        });
-    }
-    drop(on_runtime);
+    let _ = at_signal(AtSignal::Call(Box::new(tell)));
     Ok((runtime, receiver))
 }

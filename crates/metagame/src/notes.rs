@@ -14,7 +14,7 @@ use std::sync::Arc;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::parameters::Parameters;
+use super::parameters::{EXPLORATION_FACTORS, Parameters};
 use super::study::{PriorStudy, Study, Trained};
 use panza_analysis::prospects::{Prospects, WORD_BITS};
 use panza_analysis::tuples::{Tuples, Variable};
@@ -133,7 +133,8 @@ pub fn prior_study(
         .map(|note| &note["parameters"]);
     let exploration = parameters
         .and_then(|note| note["exploration"].as_f64())
-        .filter(|exploration| (0.1..=10.0).contains(exploration));
+        .map(|factor| factor as f32)
+        .filter(|factor| EXPLORATION_FACTORS.contains(factor));
     let generation = history
         .note(Kind::Training)
         .and_then(|note| note["progress"]["generation"].as_u64())
@@ -144,7 +145,7 @@ pub fn prior_study(
         .zip(parameters.filter(Parameters::are_sound));
     Some(PriorStudy {
         known,
-        exploration: exploration.unwrap_or(1.0) as f32,
+        exploration: exploration.unwrap_or(1.0),
         trained: trained.map(|(generation, parameters)| Trained {
             generation,
             parameters,

@@ -1,5 +1,6 @@
 //! Search settings that are chosen for a game.
 
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -7,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::move_order::MoveOrder;
 use panza_learning::evaluation::Evaluation;
 use panza_learning::validation::Validation;
-use panza_search::SearchConfig;
+use panza_search::{MINIMAX_SHARE, Parameter, SearchConfig};
 
 /// Search settings that are chosen for a game.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
@@ -35,13 +36,13 @@ impl Default for Parameters {
     }
 }
 
+/// Factors on the exploration that studies may choose.
+pub(super) const EXPLORATION_FACTORS: RangeInclusive<f32> = 0.1..=10.0;
 /// The reduction of exploration at a full evaluation share: evaluations have no sampling noise.
 const EXPLORATION_REDUCTION: f32 = 0.4;
 
 /// The temperature of the softmax that makes priors of evaluations, in points.
 const PRIOR_TEMPERATURE: f32 = 6.0;
-/// The usual weight of minimax values of evaluations against means.
-const MINIMAX_SHARE: f32 = 0.3;
 
 impl Parameters {
     /// The settings of a search with these parameters, and with the evaluation if it has weight or
@@ -119,9 +120,12 @@ impl Parameters {
 
     /// Whether the numbers are such as studies choose.
     pub fn are_sound(&self) -> bool {
-        let shares = [self.evaluation_share, self.minimax_share];
-        shares.iter().all(|share| (0.0..=1.0).contains(share))
-            && (0.1..=10.0).contains(&self.exploration)
+        let is_share = |name: &str, value: f32| {
+            Parameter::find(name).is_some_and(|it| it.allows(value.into()))
+        };
+        is_share("evaluation_share", self.evaluation_share)
+            && is_share("minimax_share", self.minimax_share)
+            && EXPLORATION_FACTORS.contains(&self.exploration)
     }
 
     /// Best-first minimax on the evaluation alone, without playouts (Korf and Chickering 1996;

@@ -5,7 +5,6 @@
 //!
 //! Never uses: how it is reached, clocks of the match.
 
-use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
@@ -18,7 +17,7 @@ use super::searcher::Searcher;
 use panza_game::{BuildBudget, BuiltGame};
 use panza_metagame::{Structure, facts_hash, find_prospects, read_evaluation};
 
-use panza_search::SearchConfig;
+use panza_search::{Parameter, SearchConfig};
 use panza_sync::budget::Budget;
 
 /// Time to build the game of a match.
@@ -81,11 +80,6 @@ impl Companion {
             return Err("the match plays on another machine".into());
         }
         let settings = &shared.settings;
-        let number = |key: &str, range: RangeInclusive<f64>| {
-            let number = settings[key].as_f64().filter(|it| range.contains(it));
-            let number = number.ok_or_else(|| format!("`{key}` is no number in {range:?}"));
-            number.map(|number| number as f32)
-        };
         let mut config = self.config.clone();
         if settings["has_structure"] == true {
             let budget = || Budget {
@@ -95,10 +89,13 @@ impl Companion {
             let find = || Structure::find(game, budget());
             config = self.structure.get_or_insert_with(find).apply(config);
         }
-        config.exploration = number("exploration", 0.0..=1e3)?;
-        config.evaluation_share = number("evaluation_share", 0.0..=1.0)?;
-        config.prior_temperature = number("prior_temperature", 0.0..=1e3)?;
-        config.minimax_share = number("minimax_share", 0.0..=1.0)?;
+        for parameter in Parameter::studied() {
+            let name = parameter.name;
+            let value = settings[name].as_f64();
+            let value = value.filter(|&value| parameter.allows(value));
+            let range = || format!("`{name}` is no number from {}", parameter.range());
+            parameter.set(&mut config, value.ok_or_else(range)?);
+        }
         config.evaluation = match &settings["evaluation"] {
             Value::Null => None,
             note => {

@@ -24,7 +24,7 @@ use panza_gdl::ids::MoveId;
 use panza_machine::{GameInfo, Machine};
 use panza_metagame::{evaluation_note, facts_hash};
 use panza_planner::Plan;
-use panza_search::{MoveStats, RootEstimates, SearchConfig};
+use panza_search::{MoveStats, Parameter, RootEstimates, SearchConfig};
 use panza_telemetry::SearchSample;
 
 /// What is searched: the rules, our role, the settings of the search.
@@ -80,18 +80,18 @@ impl SharedGame {
         config: &SearchConfig,
     ) -> Self {
         let evaluation = config.evaluation.as_deref();
+        let mut settings = json!({
+            "evaluation": evaluation.map(|it| evaluation_note(info, it, 0, None)),
+            "has_structure": config.placements.is_some() || config.symmetries.is_some(),
+        });
+        for parameter in Parameter::studied() {
+            settings[parameter.name] = json!(parameter.get(config));
+        }
         Self {
             rules: rules.to_string(),
             role: role.clone(),
             facts: facts_hash(info),
-            settings: json!({
-                "exploration": config.exploration,
-                "evaluation": evaluation.map(|it| evaluation_note(info, it, 0, None)),
-                "evaluation_share": config.evaluation_share,
-                "prior_temperature": config.prior_temperature,
-                "minimax_share": config.minimax_share,
-                "has_structure": config.placements.is_some() || config.symmetries.is_some(),
-            }),
+            settings,
         }
     }
 }

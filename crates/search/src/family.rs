@@ -14,9 +14,9 @@
 use std::sync::Arc;
 
 use super::chance::MAX_OUTCOMES;
-use super::config::SearchConfig;
 use super::expand::MAX_FORCED_MOVES;
 use super::joint_family::{JointFamily, n_joint_moves, push_joint_moves};
+use super::parameters::SearchConfig;
 use super::record::{Prior, UntriedMove};
 use super::request::{BoxedRequest, RequestKind, RolloutRequest};
 use panza_gdl::ids::{Id, MoveId, RoleId};

@@ -28,8 +28,8 @@
 
 use std::sync::Arc;
 
-use super::config::SearchConfig;
 use super::matrix::{Matrix, MatrixSolver};
+use super::parameters::SearchConfig;
 use super::pool::{ByteCount, Linked, MIN_RECORDS, Pool, PoolId, Strided};
 use super::record::{
     Bounds, EdgeBlock, EdgeBlockId, EdgeId, JointChild, JointChildId, LinkOnly, MoveBlock,

@@ -5,8 +5,9 @@
 //! playouts for many descents at once. Proven bounds are kept apart from mean values.
 //!
 //! Modules, in reading order:
-//! * `config`: the plain types of the interface; `report`: the move to play, and statistics;
-//!   `outlook`: the values of all roles, and the principal line;
+//! * `parameters`: the settings, each declared once; `config`: limits, reports and counters;
+//!   `report`: the move to play, and statistics; `outlook`: the values of all roles, and the
+//!   principal line;
 //! * `pool`, `slots`, `record`, `graph`, `transpositions`, `edges`, `eviction`: the graph and its
 //!   memory;
 //! * `iteration`: the loop; `path`, `select`, `amaf`, `spread`, `regret_matching`: the descent;
@@ -19,7 +20,7 @@
 //! The *current* state is that of the match. The *root* is the node searched from. They differ in a
 //! line of forced moves: the root is then at the end of the line.
 //!
-//! Invariants: only methods of [`Search`] access the graph, and they take `&mut self`; the writer
+//! Invariants: only methods of [`Search`] access the graph, on the writer's thread; the writer
 //! allocates nothing per iteration once its buffers have grown; without rollout threads, a seed and
 //! limits in iterations reproduce a search exactly; only `timing` reads the clock.
 //!
@@ -42,6 +43,7 @@ mod joint_family;
 mod matrix;
 mod move_stats;
 mod outlook;
+mod parameters;
 mod path;
 mod pipeline;
 mod playout_queue;
@@ -66,10 +68,11 @@ mod worker;
 mod tests;
 
 pub use config::{
-    IterationTimes, Limit, RootEstimates, RootReport, SearchConfig, SearchStatistics, StopReason,
+    IterationTimes, Limit, RootEstimates, RootReport, SearchStatistics, StopReason,
 };
 pub use move_stats::MoveStats;
 pub use outlook::RoleOutlook;
+pub use parameters::{MINIMAX_SHARE, PARAMETERS, Parameter, SearchConfig, StudyEffect};
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -151,6 +154,7 @@ impl Search {
         if config.evaluation.is_none() {
             // Edges have variances then, and no minimax values.
             config.minimax_share = 0.0;
+            config.evaluation_share = 0.0;
         } else if config.prior_temperature > 0.0 {
             // Priors take the place of AMAF values, and counting facts has its cost.
             config.placements = None;

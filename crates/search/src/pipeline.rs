@@ -7,8 +7,8 @@
 //! ```
 //!
 //! The writer, the thread that calls the search, alone accesses the graph. A request is a box that
-//! returns as the answer and is reused, so that nothing is allocated per request. Pinning leaves a
-//! core for the writer, which its owner pins.
+//! returns as the answer and is reused, so that nothing is allocated per request. Rollout threads
+//! are pinned where that leaves a core for the writer, which is not pinned.
 //!
 //! **Lanes.** A thread may have twice as many requests in flight as lanes: with one playout each, a
 //! free lane takes the next at once. More would make the answers older. Requests for several
@@ -44,7 +44,7 @@
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
-use super::config::SearchConfig;
+use super::parameters::SearchConfig;
 use super::request::BoxedRequest;
 use super::rollout::RolloutThread;
 use super::worker::{MAX_QUEUED_WIDTHS, Worker};

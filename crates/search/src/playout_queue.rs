@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use super::config::SearchConfig;
+use super::parameters::SearchConfig;
 use panza_machine::{BatchPlayouts, Machine, PlayoutEnd, PlayoutTotals, Reasoner};
 use panza_sync::random::Random;
 

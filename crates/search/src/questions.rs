@@ -16,8 +16,8 @@ use std::sync::Arc;
 use rustc_hash::{FxHashMap, FxHasher};
 
 use super::Search;
-use super::config::SearchConfig;
 use super::iteration::MIN_SUMS;
+use super::parameters::SearchConfig;
 use super::pool::PoolId;
 use super::proof_numbers::{Answer, ProofNumberSearch, Question};
 use super::record::{Bounds, EdgeId, SIMULTANEOUS};

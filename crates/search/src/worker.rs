@@ -11,8 +11,8 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use super::config::SearchConfig;
 use super::family::FamilyGenerator;
+use super::parameters::SearchConfig;
 use super::playout_queue::PlayoutQueue;
 use super::request::BoxedRequest;
 use panza_machine::{Machine, PlayoutTotals};

@@ -22,19 +22,16 @@ use panza_gdl::ids::{Id, MoveId, RoleId};
 use panza_machine::Reasoner;
 use panza_metagame::{Study, StudyBudget, study};
 use panza_player::{Searcher, preferred_search, search_config};
-use panza_search::SearchConfig;
+use panza_search::{PARAMETERS, Parameter, SearchConfig, StudyEffect};
 use panza_sync::clock::thread_cpu_time;
 use panza_telemetry::COMMIT;
 use serde_json::{Value, json};
 
-use super::protocol::{Command, Engine, Thought, number};
+use super::protocol::{Command, Engine, Thought};
 use crate::trained::prior_study;
 
 /// Time to build a game; after that it is played with the prover.
 const BUILD_TIME: Duration = Duration::from_secs(120);
-
-/// Greatest number of rollout threads of an engine.
-const MAX_ROLLOUT_THREADS: usize = 256;
 
 /// A build of a game.
 #[derive(Clone)]
@@ -63,10 +60,8 @@ pub struct LocalEngine {
 struct Overrides {
     /// The settings of an unstudied game.
     search: SearchConfig,
-    /// What a study would set, instead of what it sets.
-    evaluation_share: Option<f32>,
-    minimax_share: Option<f32>,
-    prior_temperature: Option<f32>,
+    /// Parameters that a study chooses, and their values instead of its own.
+    chosen: Vec<(&'static Parameter, f64)>,
     is_factored: bool,
     /// The memory file that studies begin with.
     memory: Option<PathBuf>,
@@ -151,9 +146,7 @@ impl LocalEngine {
                     rollout_threads: 0,
                     ..search_config(&settings.search, 0)
                 },
-                evaluation_share: None,
-                minimax_share: None,
-                prior_temperature: None,
+                chosen: Vec::new(),
                 is_factored: settings.search.factored,
                 memory: None,
                 width: None,
@@ -250,27 +243,15 @@ impl Overrides {
     }
 
     fn set(&mut self, key: &str, value: &str) -> anyhow::Result<()> {
-        let search = &mut self.search;
-        match key {
-            "exploration" => search.exploration = real(key, value, 0.0, 1e3)?,
-            "first_play_visits" => search.first_play_visits = real(key, value, 0.0, 1e6)?,
-            "minimax_share" => self.minimax_share = Some(real(key, value, 0.0, 1.0)?),
-            "proof_effort" => search.proof_effort = real(key, value, 0.0, 1e3)?,
-            "amaf_playouts" => search.amaf_playouts = real(key, value, 0.0, 1e6)?,
-            "prior_temperature" => self.prior_temperature = Some(real(key, value, 0.0, 1e3)?),
-            "max_nodes" => search.max_nodes = number::<u32>(value, key)?.max(2),
-            "max_bytes" => search.max_bytes = number(value, key)?,
-            "max_playout_steps" => search.max_playout_steps = number(value, key)?,
-            "samples_per_request" => search.samples_per_request = number(value, key)?,
-            "ring_capacity" => search.ring_capacity = number::<usize>(value, key)?.max(1),
-            "rollout_threads" => {
-                let threads = number::<usize>(value, key)?;
-                if threads > MAX_ROLLOUT_THREADS {
-                    bail!("{key} is `{value}`; expected 0 to {MAX_ROLLOUT_THREADS}");
-                }
-                search.rollout_threads = threads;
+        if let Some(parameter) = Parameter::find(key) {
+            let value = parameter.read(value).map_err(|why| anyhow!(why))?;
+            match parameter.study {
+                StudyEffect::Chooses => self.chosen.push((parameter, value)),
+                StudyEffect::None | StudyEffect::Scales => parameter.set(&mut self.search, value),
             }
-            "evaluation_share" => self.evaluation_share = Some(real(key, value, 0.0, 1.0)?),
+            return Ok(());
+        }
+        match key {
             "factored" => {
                 let is_factored = value.parse().ok();
                 self.is_factored = is_factored
@@ -284,7 +265,8 @@ impl Overrides {
                 self.width = Some(width);
             }
             _ => bail!(
-                "unknown setting `{key}`; the settings are exploration, first_play_visits, minimax_share, prior_temperature, amaf_playouts, proof_effort, max_nodes, max_bytes, max_playout_steps, samples_per_request, ring_capacity, rollout_threads, evaluation_share, factored, memory, width"
+                "unknown setting `{key}`; the settings are {}",
+                keys().join(", ")
             ),
         }
         Ok(())
@@ -300,28 +282,26 @@ impl Overrides {
             return config;
         };
         let mut study = study.clone();
-        if let Some(share) = self.evaluation_share {
-            study.parameters.evaluation_share = share;
+        for (parameter, value) in &self.chosen {
+            if parameter.name == "evaluation_share" {
+                study.parameters.evaluation_share = *value as f32;
+            }
         }
-        let config = match study.is_useful() {
+        let mut config = match study.is_useful() {
             true => study.apply(&config),
             false => config,
         };
-        SearchConfig {
-            minimax_share: self.minimax_share.unwrap_or(config.minimax_share),
-            prior_temperature: self.prior_temperature.unwrap_or(config.prior_temperature),
-            ..config
+        for (parameter, value) in &self.chosen {
+            parameter.set(&mut config, *value);
         }
+        config
     }
 }
 
-/// A real number of a setting.
-fn real(key: &str, text: &str, least: f32, most: f32) -> anyhow::Result<f32> {
-    let value: f32 = number(text, key)?;
-    if !(least..=most).contains(&value) {
-        bail!("{key} is `{text}`; expected {least} to {most}");
-    }
-    Ok(value)
+/// The keys that `set` takes.
+pub(super) fn keys() -> Vec<&'static str> {
+    let parameters = PARAMETERS.iter().map(|it| it.name);
+    parameters.chain(["factored", "memory", "width"]).collect()
 }
 
 impl PlayedGame {

@@ -19,11 +19,10 @@
 //! unstudied. `new` after an `advance` begins a new game, in which the other
 //! roles have no search yet. Moves are texts, since their numbers differ between builds.
 //!
-//! `set` overrides fields of the settings of a search: `exploration`, `first_play_visits`,
-//! `max_nodes`, `max_bytes`, `max_playout_steps`, `samples_per_request`, `ring_capacity`. A study
-//! scales the exploration, as in a match. `evaluation_share` replaces the share that the study
-//! found. Later studies begin with what long training has left in the file `memory`. `width` is the
-//! number of lanes of games that are built later; 0 measures the fastest, as a match does.
+//! `set` overrides a parameter of the search, one of [`PARAMETERS`]. What a
+//! study scales it scales, as in a match; what it chooses is replaced. Later studies begin with what
+//! long training has left in the file `memory`. `width` is the number of lanes of games that are
+//! built later; 0 measures the fastest, as a match does.
 //! `factored` (true or false) is the setting of the same name. With `rollout_threads` thinking is
 //! limited by time on the clock. The other settings are those of a match on one core.
 //!
@@ -35,6 +34,7 @@ use std::str::FromStr;
 
 use anyhow::{Context, anyhow, bail};
 use panza_cli::outcome::Outcome;
+use panza_search::PARAMETERS;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -71,6 +71,32 @@ pub struct Thought {
     pub proven: bool,
     /// Processor time.
     pub seconds: f64,
+}
+
+/// The help of `cargo lab engine`.
+pub fn help() -> String {
+    let parameters: String = PARAMETERS
+        .iter()
+        .map(|it| format!("    {:<20} {}\n", it.name, it.range()))
+        .collect();
+    format!(
+        "Commands, one a line; replies are JSON objects, or `error` and a reason:\n  \
+            version                 name and commit\n  \
+            game PATH               build a game\n  \
+            study SECONDS SEED      study it as a match does; 0 plays unstudied\n  \
+            set KEY VALUE           override a setting, see below\n  \
+            new ROLE SEED           search for a role, from 0, at the initial state\n  \
+            advance MOVE | MOVE     play a joint move\n  \
+            think ROLE MS           search for milliseconds of processor time, or on the clock\n                          \
+            with rollout threads, and name the move\n  \
+            iterate ROLE N          search for iterations, and name the move\n  \
+            quit\n\n\
+            Keys of `set`, and their values:\n{parameters}    \
+            factored             true or false\n    \
+            memory               a file for studies to begin with\n    \
+            width                lanes of the next game; 0 measures\n\n\
+            Example:\n  printf 'game ticTacToe\\nnew 0 1\\niterate 0 1000\\n' | cargo lab engine"
+    )
 }
 
 /// Something that obeys commands.
@@ -160,7 +186,7 @@ impl fmt::Display for Command {
 }
 
 /// A number of a command or a setting.
-pub(super) fn number<T: FromStr>(text: &str, name: &str) -> anyhow::Result<T> {
+fn number<T: FromStr>(text: &str, name: &str) -> anyhow::Result<T> {
     let number = text.parse().ok();
     number.with_context(|| format!("{name} is `{text}`; expected a number in range"))
 }

@@ -87,7 +87,7 @@ pub fn play(
     busy: &Busy,
     stop: &AtomicBool,
 ) -> anyhow::Result<Played> {
-    let (runtime, cancelled) = interrupt::runtime(|| {})?;
+    let (runtime, cancelled) = interrupt::runtime()?;
     let PlayerSpec::Remote(server) = player_at(address)? else {
         bail!("`{address}` is no address");
     };

@@ -25,7 +25,6 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, bail};
 use clap::Args;
 use panza_cli::arguments::{SettingsChoice, parse_seconds};
-use panza_cli::child;
 use panza_cli::interrupt;
 use panza_cli::outcome::Outcome;
 use panza_cli::output::Output;
@@ -134,7 +133,7 @@ fn play_all(arguments: &SoakArguments, results: &Path) -> anyhow::Result<bool> {
         .with_context(|| format!("cannot make `{}`", arguments.folder.display()))?;
     let file = OpenOptions::new().create(true).append(true).open(results);
     let file = file.with_context(|| format!("cannot write `{shown}`"))?;
-    let (runtime, cancelled) = interrupt::runtime(child::end_all)?;
+    let (runtime, cancelled) = interrupt::runtime()?;
     let run = Run {
         arguments,
         runtime: runtime.handle(),

@@ -8,7 +8,7 @@ use panza_game::BuiltGame;
 use panza_gdl::ids::{Id, MoveId, RoleId};
 use panza_learning::evaluation::Evaluation;
 use panza_planner::{Findings, Planner, PlannerConfig, PlanningGame};
-use panza_search::{Limit, RootReport, Search, SearchConfig};
+use panza_search::{Limit, MINIMAX_SHARE, RootReport, Search, SearchConfig};
 
 /// How a position is searched.
 #[derive(Clone, Debug)]
@@ -48,8 +48,6 @@ pub struct Found {
 
 /// The most joint moves of a line that is told.
 const MAX_LINE: usize = 64;
-/// The weight of minimax values where an evaluation has weight.
-const MINIMAX_SHARE: f32 = 0.3;
 
 impl SearchOptions {
     /// A search at the initial state.

@@ -31,7 +31,6 @@ pub(super) struct BenchArguments {
 
 pub(super) fn run(arguments: &BenchArguments, output: Output) -> anyhow::Result<Outcome> {
     let levels = arguments.levels.load()?;
-    panza_cli::interrupt::exit_on_ctrl_c_after(|| {})?;
     let stop = Arc::new(AtomicBool::new(false));
     if arguments.ladder {
         return ladder(&levels, &arguments.search, &stop, output);

@@ -67,7 +67,7 @@ pub(super) fn run(arguments: &OptimiseArguments, output: Output) -> anyhow::Resu
         .map(|path| Results::open(path, &arguments.levels.file))
         .transpose()?;
     let stop = Arc::new(AtomicBool::new(false));
-    interrupt::stop_on_ctrl_c(Arc::clone(&stop))?;
+    interrupt::stop(&stop)?;
     let (mut before, mut after) = (Metrics::default(), Metrics::default());
     let (mut done, mut shorter, mut skipped) = (0, 0, 0);
     for level in &levels {

@@ -33,7 +33,7 @@ pub(super) fn run(arguments: &SolveArguments, output: Output) -> anyhow::Result<
         .map(|path| Results::open(path, &arguments.levels.file))
         .transpose()?;
     let stop = Arc::new(AtomicBool::new(false));
-    interrupt::stop_on_ctrl_c(Arc::clone(&stop))?;
+    interrupt::stop(&stop)?;
     let started = Instant::now();
     let (mut solved, mut skipped, mut nodes) = (0, 0, 0);
     for level in &levels {

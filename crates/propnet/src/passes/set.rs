@@ -1,30 +1,10 @@
-//! Names of the passes, and sets of them.
+//! The table of the passes, and sets of them.
 //!
 //! Each pass can be left out or applied alone, to measure its gain and to find its faults.
-//! [`Pass::all`] lists them in the order of a round.
 
 use super::{factors, flatten, guards, one_move, products, shared, spread};
 use crate::{BuildError, Network};
 use panza_sync::budget::Budget;
-
-/// One pass.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Pass {
-    /// `flatten`: an AND with one user that is an AND is merged into it.
-    Flatten,
-    /// `products`: an OR of every combination becomes a product of ORs.
-    Products,
-    /// `factors`: common factors of an OR's terms are factored out.
-    Factors,
-    /// `one_move`: each role makes exactly one move.
-    OneMove,
-    /// `spread`: a factor that costs more updates than it saves is distributed over the terms.
-    Spread,
-    /// `shared`: common subexpressions of several gates become a gate where that saves updates.
-    Shared,
-    /// `guards`: a signal that flips often reaches gates that are mostly off through a guard.
-    Guards,
-}
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Schedule {
@@ -33,59 +13,65 @@ pub(super) enum Schedule {
     AfterRounds,
 }
 
-impl Pass {
-    /// Every pass, in the order in which they are applied.
-    pub const fn all() -> [Pass; 7] {
-        [
-            Pass::Flatten,
-            Pass::Products,
-            Pass::Factors,
-            Pass::OneMove,
-            Pass::Spread,
-            Pass::Shared,
-            Pass::Guards,
-        ]
-    }
-
-    /// Its name: lower case, words joined by hyphens.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Pass::Flatten => "flatten",
-            Pass::Products => "products",
-            Pass::Factors => "factors",
-            Pass::OneMove => "one-move",
-            Pass::Spread => "spread",
-            Pass::Shared => "shared",
-            Pass::Guards => "guards",
+/// Declares every pass, in the order in which they are applied: what it does, its variant, its name,
+/// when it is applied, and its function.
+macro_rules! passes {
+    ($($(#[$doc:meta])+ $pass:ident, $name:literal, $schedule:ident, $function:path;)+) => {
+        /// One pass.
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+        pub enum Pass {
+            $($(#[$doc])+ $pass,)+
         }
-    }
 
-    /// When the pass is applied.
-    pub(super) const fn schedule(self) -> Schedule {
-        match self {
-            // A second round rarely finds anything.
-            Pass::Products => Schedule::FirstRound,
-            Pass::Flatten | Pass::Factors | Pass::OneMove => Schedule::EachRound,
-            // The structure should be final before it is weighted.
-            Pass::Spread | Pass::Shared | Pass::Guards => Schedule::AfterRounds,
-        }
-    }
+        impl Pass {
+            /// Every pass, in the order in which they are applied.
+            pub const fn all() -> [Pass; [$(Pass::$pass),+].len()] {
+                [$(Pass::$pass),+]
+            }
 
-    /// Applies this pass once.
-    ///
-    /// # Errors
-    /// When the budget ends.
-    pub fn apply(self, network: &Network, budget: Budget<'_>) -> Result<Network, BuildError> {
-        match self {
-            Pass::Flatten => flatten::flatten(network, budget),
-            Pass::Products => products::products(network, budget),
-            Pass::Factors => factors::factors(network, budget),
-            Pass::OneMove => one_move::one_move(network, budget),
-            Pass::Guards => guards::guards(network, budget),
-            Pass::Spread => spread::spread(network, budget),
-            Pass::Shared => shared::shared(network, budget),
+            /// Its name: lower case, words joined by hyphens.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Pass::$pass => $name,)+
+                }
+            }
+
+            /// When the pass is applied.
+            pub(super) const fn schedule(self) -> Schedule {
+                match self {
+                    $(Pass::$pass => Schedule::$schedule,)+
+                }
+            }
+
+            /// Applies this pass once.
+            ///
+            /// # Errors
+            /// When the budget ends.
+            pub fn apply(self, network: &Network, budget: Budget<'_>) -> Result<Network, BuildError> {
+                match self {
+                    $(Pass::$pass => $function(network, budget),)+
+                }
+            }
         }
-    }
+    };
+}
+
+passes! {
+    /// An AND with one user that is an AND is merged into it.
+    Flatten, "flatten", EachRound, flatten::flatten;
+    /// An OR of every combination becomes a product of ORs. A second round rarely finds anything.
+    Products, "products", FirstRound, products::products;
+    /// Common factors of an OR's terms are factored out.
+    Factors, "factors", EachRound, factors::factors;
+    /// Each role makes exactly one move.
+    OneMove, "one-move", EachRound, one_move::one_move;
+    // The structure should be final before it is weighted.
+    /// A factor that costs more updates than it saves is distributed over the terms.
+    Spread, "spread", AfterRounds, spread::spread;
+    /// Common subexpressions of several gates become a gate where that saves updates.
+    Shared, "shared", AfterRounds, shared::shared;
+    /// A signal that flips often reaches gates that are mostly off through a guard.
+    Guards, "guards", AfterRounds, guards::guards;
 }
 
 /// Which passes to apply.

@@ -20,7 +20,6 @@ use clap::Args;
 
 use super::game_manager::Ending;
 use super::players::PlayerSpec;
-use panza_cli::child;
 use panza_cli::interrupt;
 use panza_cli::outcome::Outcome;
 use panza_cli::output::Output;
@@ -165,7 +164,7 @@ fn play_one(
     missing.retain(|fixture| !done.contains(&plan.key(fixture)));
     missing.truncate(limit);
 
-    let (runtime, cancelled) = interrupt::runtime(child::end_all)?;
+    let (runtime, cancelled) = interrupt::runtime()?;
     let handle = runtime.handle();
     let here = Here::new(handle, &cancelled);
     let venue = venue.unwrap_or(&here);
