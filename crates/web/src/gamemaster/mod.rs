@@ -20,13 +20,13 @@
 //!
 //! Never uses: HTTP, searches.
 
-mod course;
+mod control;
 mod message;
 
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use course::Course;
+use control::ControlTracker;
 use message::{Content, Start};
 use panza_gdl::{Severity, is_playable, main_error, sexpr};
 use panza_hrf::names;
@@ -73,7 +73,7 @@ struct Session {
     started: u64,
     /// The last PLAY.
     played: Option<Played>,
-    course: Course,
+    control: ControlTracker,
 }
 
 #[derive(Clone)]
@@ -163,7 +163,7 @@ impl Session {
                 let term = term.ok_or_else(|| {
                     format!("found {}, expected a move such as mark(1,2)", shown(text))
                 })?;
-                Some(self.course.follow(&term.to_string()).into())
+                Some(self.control.follow(&term.to_string()).into())
             }
         };
         self.played = Some(Played {
@@ -180,7 +180,7 @@ fn begin(session: &mut Option<Session>, start: &Start, said: Said) -> Result<Pas
         .ok_or_else(|| format!("found {}, expected the name of a role", shown(start.role)))?;
     // A sentence a line, so that a fault names the number of the sentence.
     let rules = read_rules(&start.sentences.join("\n"))?;
-    let course = Course::new(&rules.rules);
+    let control = ControlTracker::new(&rules.rules);
     let known = session.take();
     // The same START again is answered as the first one.
     let again = known
@@ -218,7 +218,7 @@ fn begin(session: &mut Option<Session>, start: &Start, said: Said) -> Result<Pas
         player: said.player.to_string(),
         started: said.number,
         played: None,
-        course,
+        control,
     });
     Ok(Passed::Messages(messages))
 }
