@@ -8,5 +8,6 @@
 #![forbid(unsafe_code)]
 
 pub mod gamemaster;
+pub mod pages;
 pub mod preview;
 pub mod table;
