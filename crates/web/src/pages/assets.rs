@@ -48,13 +48,8 @@ fn assets() -> &'static [(&'static str, Asset)] {
     })
 }
 
-pub(super) fn page(name: &str, request: &PageRequest) -> PageReply {
-    asset(name, request)
-        .unwrap_or_else(|| PageReply::text(PageStatus::NotFound, "this page is not here\n"))
-}
-
-/// A script or style, if there is one of this name.
-pub(super) fn asset(name: &str, request: &PageRequest) -> Option<PageReply> {
+/// The file of this name, if there is one.
+pub(super) fn file(name: &str, request: &PageRequest) -> Option<PageReply> {
     let (_, asset) = assets().iter().find(|(own, _)| *own == name)?;
     let content_type = content_type(name);
     let tag = Some(asset.tag.clone());
@@ -88,6 +83,7 @@ mod tests {
     #[test]
     fn the_viewers_files_are_there() {
         for name in [
+            "favicon.svg",
             "index.html",
             "match.html",
             "unknown.html",
@@ -95,14 +91,14 @@ mod tests {
             "uplot.js",
             "uplot.css",
         ] {
-            let page = asset(name, &PageRequest::default()).unwrap_or_else(|| panic!("{name}"));
+            let page = file(name, &PageRequest::default()).unwrap_or_else(|| panic!("{name}"));
             assert_eq!(page.status, PageStatus::Ok);
             let known = PageRequest {
                 known_tag: page.tag,
                 ..PageRequest::default()
             };
-            assert_eq!(asset(name, &known).unwrap().status, PageStatus::NotModified);
+            assert_eq!(file(name, &known).unwrap().status, PageStatus::NotModified);
         }
-        assert!(asset("../Cargo.toml", &PageRequest::default()).is_none());
+        assert!(file("../Cargo.toml", &PageRequest::default()).is_none());
     }
 }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use serde_json::json;
 
-use super::{PageReply, PageRequest, PageStatus, Pages, tiltyard};
-use panza_telemetry::{Archive, COMMIT, Entry, Part, health};
+use super::{PageReply, PageStatus, RoutedRequest, tiltyard};
+use panza_telemetry::{COMMIT, Entry, Part, health};
 
 /// Limit on the bytes of a file in one answer.
 const MOST_BYTES: usize = 4 << 20;
@@ -17,7 +17,8 @@ const USUAL_MATCHES: usize = 100;
 const LONGEST_SEARCH: usize = 200;
 
 /// The matches that a request asks for.
-pub(super) fn list(pages: &Pages, request: &PageRequest) -> PageReply {
+pub(super) fn list(it: &RoutedRequest) -> PageReply {
+    let (pages, request) = (&it.pages, &it.request);
     let mut entries = match pages.archive.list() {
         Ok(entries) => entries,
         Err(error) => return PageReply::failed(&error),
@@ -62,8 +63,17 @@ fn is_about(entry: &Entry, wanted: &str) -> bool {
         || summary.players.iter().flatten().any(|player| has(player))
 }
 
+/// The page of a match.
+pub(super) fn page(it: &RoutedRequest) -> PageReply {
+    match it.pages.archive.entry(it.part(0)) {
+        Some(_) => it.file("match.html"),
+        None => it.nothing(),
+    }
+}
+
 /// One match, with the lengths of its files.
-pub(super) fn entry(archive: &Archive, folder: &str) -> PageReply {
+pub(super) fn entry(it: &RoutedRequest) -> PageReply {
+    let (archive, folder) = (&it.pages.archive, it.part(0));
     let Some(entry) = archive.entry(folder) else {
         return PageReply::no_match();
     };
@@ -80,17 +90,19 @@ pub(super) fn entry(archive: &Archive, folder: &str) -> PageReply {
     PageReply::json(&value)
 }
 
-/// A file of a match from this byte on.
-pub(super) fn slice(archive: &Archive, folder: &str, part: Part, from: u64) -> PageReply {
-    match archive.slice(folder, part, from, MOST_BYTES) {
+/// A file of a match, from a byte on.
+pub(super) fn slice(it: &RoutedRequest, part: Part) -> PageReply {
+    let from = it.request.number("from").unwrap_or(0) as u64;
+    match it.pages.archive.slice(it.part(0), part, from, MOST_BYTES) {
         Ok((bytes, _)) => PageReply::new(PageStatus::Ok, "text/plain; charset=utf-8", bytes),
         Err(error) => unread(&error),
     }
 }
 
 /// All of a match, to be saved.
-pub(super) fn bundle(archive: &Archive, folder: &str) -> PageReply {
-    match archive.bundle(folder) {
+pub(super) fn bundle(it: &RoutedRequest) -> PageReply {
+    let folder = it.part(0);
+    match it.pages.archive.bundle(folder) {
         Ok(bundle) => PageReply {
             // The folder's name holds nothing that a header could not.
             download: Some(format!("{folder}.json")),
@@ -101,8 +113,24 @@ pub(super) fn bundle(archive: &Archive, folder: &str) -> PageReply {
 }
 
 /// All of a match in the form of match databases.
-pub(super) fn database_object(archive: &Archive, entry: &Entry) -> PageReply {
-    match archive.bundle(&entry.folder) {
+pub(super) fn for_databases(it: &RoutedRequest) -> PageReply {
+    match it.pages.archive.entry(it.part(0)) {
+        Some(entry) => database_object(it, &entry),
+        None => PageReply::no_match(),
+    }
+}
+
+/// The same of the newest match of a name.
+pub(super) fn by_id(it: &RoutedRequest) -> PageReply {
+    let found = it.pages.archive.find(it.part(0));
+    match found.filter(|entry| it.request.client.sees_all || !entry.is_live) {
+        Some(entry) => database_object(it, &entry),
+        None => it.nothing(),
+    }
+}
+
+fn database_object(it: &RoutedRequest, entry: &Entry) -> PageReply {
+    match it.pages.archive.bundle(&entry.folder) {
         Ok(bundle) => PageReply {
             is_public: true,
             ..PageReply::json(&tiltyard::object(entry, bundle))

@@ -47,6 +47,8 @@ use std::sync::Arc;
 
 use percent_encoding::percent_decode_str;
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::json;
 use tokio::sync::watch;
 
 use crate::table::Tables;
@@ -146,6 +148,12 @@ impl Pages {
         }
     }
 
+    /// What the page that plays in Gamemaster needs.
+    fn gamemaster(&self) -> PageReply {
+        let (key, origins) = (&self.gamemaster_key, &self.gamemaster_origins);
+        PageReply::json(&json!({ "key": key, "origins": origins }))
+    }
+
     fn is_busy(&self) -> bool {
         self.player.info() == Status::Busy
     }
@@ -191,13 +199,24 @@ impl RoutedRequest {
         self.parts.get(index).map_or("", String::as_str)
     }
 
+    /// The embedded file of this name.
+    fn file(&self, name: &str) -> PageReply {
+        assets::file(name, &self.request).unwrap_or_else(|| self.nothing())
+    }
+
+    /// The answer to a body in JSON.
+    fn with_json<T: DeserializeOwned>(&self, answer: impl FnOnce(T) -> PageReply) -> PageReply {
+        PageReply::to_json(&self.request.body, answer)
+    }
+
     /// Nothing has this path, or nothing that the client may see.
     fn nothing(&self) -> PageReply {
-        if self.request.accepts_html {
+        let page = || assets::file("unknown.html", &self.request);
+        if let Some(page) = self.request.accepts_html.then(page).flatten() {
             return PageReply {
                 status: PageStatus::NotFound,
                 tag: None,
-                ..assets::page("unknown.html", &self.request)
+                ..page
             };
         }
         let text = match self.request.client.at_log_service {

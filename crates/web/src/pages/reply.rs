@@ -85,7 +85,7 @@ impl PageReply {
         Self::new(status, "text/plain; charset=utf-8", bytes)
     }
 
-    /// The answer of `answer` to a body in JSON.
+    /// The answer to a body in JSON.
     pub(super) fn to_json<T: DeserializeOwned>(
         body: &[u8],
         answer: impl FnOnce(T) -> Self,

@@ -4,12 +4,11 @@
 
 use std::borrow::Cow;
 
-use serde_json::json;
 use tokio::sync::watch;
 
 use super::{
-    Method, PageReply, PageRequest, PageStatus, RoutedRequest, assets, matches, metrics,
-    rulesheets, tables, training, unpack,
+    Method, PageReply, PageRequest, RoutedRequest, matches, metrics, rulesheets, tables, training,
+    unpack,
 };
 use panza_telemetry::{Part, health};
 
@@ -20,11 +19,12 @@ pub(super) struct Route {
     pattern: &'static str,
     pub guard: Guard,
     pub weight: Weight,
-    pub handler: fn(&RoutedRequest) -> PageReply,
+    pub handler: Handler,
     /// The versions of what the page shows, where a client may wait for the next.
     pub versions: Option<Versions>,
 }
 
+type Handler = fn(&RoutedRequest) -> PageReply;
 type Versions = fn(&RoutedRequest) -> Option<watch::Receiver<u64>>;
 
 /// How much work an answer is.
@@ -58,138 +58,50 @@ use Guard::{Everyone, LogClients, LogViewer, Players, Readers, ReadersOfMatch};
 use Weight::{Heavy, Light};
 
 /// All pages. The first row that fits counts.
+#[rustfmt::skip]
 static ROUTES: &[Route] = &[
-    get("", Readers, Light, |it| {
-        assets::page("index.html", &it.request)
-    }),
-    get("viewer", Readers, Light, |it| PageReply {
-        is_framable: true,
-        ..assets::page("match.html", &it.request)
-    }),
-    get("play", Players, Light, |it| {
-        assets::page("play.html", &it.request)
-    }),
-    get("edit", Players, Light, |it| {
-        assets::page("edit.html", &it.request)
-    }),
-    get("study", Players, Light, |it| {
-        assets::page("study.html", &it.request)
-    }),
-    get("gamemaster", Players, Light, |it| {
-        assets::page("gamemaster.html", &it.request)
-    }),
-    get("training", Players, Light, |it| {
-        assets::page("training.html", &it.request)
-    }),
-    get("matches/*", ReadersOfMatch, Light, |it| {
-        match it.pages.archive.entry(it.part(0)) {
-            Some(_) => assets::page("match.html", &it.request),
-            None => it.nothing(),
-        }
-    }),
-    get("assets/*", Everyone, Light, |it| {
-        assets::asset(it.part(0), &it.request).unwrap_or_else(|| it.nothing())
-    }),
-    get("favicon.ico", Readers, Light, |it| {
-        let icon = assets::asset("favicon.svg", &it.request);
-        icon.unwrap_or_else(|| PageReply::text(PageStatus::NoContent, ""))
-    }),
-    get("metrics", Everyone, Light, |it| {
-        metrics::page(&health(), it.pages.is_busy())
-    }),
+    get("", Readers, Light, |it| it.file("index.html")),
+    get("viewer", Readers, Light, |it| PageReply { is_framable: true, ..it.file("match.html") }),
+    get("play", Players, Light, |it| it.file("play.html")),
+    get("edit", Players, Light, |it| it.file("edit.html")),
+    get("study", Players, Light, |it| it.file("study.html")),
+    get("gamemaster", Players, Light, |it| it.file("gamemaster.html")),
+    get("training", Players, Light, |it| it.file("training.html")),
+    get("matches/*", ReadersOfMatch, Light, matches::page),
+    get("assets/*", Everyone, Light, |it| it.file(it.part(0))),
+    get("favicon.ico", Readers, Light, |it| it.file("favicon.svg")),
+    get("metrics", Everyone, Light, |it| metrics::page(&health(), it.pages.is_busy())),
     get("healthz", Everyone, Light, |_| metrics::liveness(&health())),
-    get("api/matches", Readers, Light, |it| {
-        matches::list(&it.pages, &it.request)
-    }),
-    get("api/matches/*", ReadersOfMatch, Light, |it| {
-        matches::entry(&it.pages.archive, it.part(0))
-    }),
-    get("api/matches/*/log", ReadersOfMatch, Light, |it| {
-        slice(it, Part::Log)
-    }),
-    get("api/matches/*/events", ReadersOfMatch, Light, |it| {
-        slice(it, Part::Events)
-    }),
-    get("api/matches/*/series", ReadersOfMatch, Light, |it| {
-        slice(it, Part::Series)
-    }),
-    get("api/matches/*/board", ReadersOfMatch, Light, |it| {
-        tables::board(&it.pages.archive, it.part(0))
-    }),
-    get("api/matches/*/bundle", ReadersOfMatch, Heavy, |it| {
-        matches::bundle(&it.pages.archive, it.part(0))
-    }),
-    get(
-        "api/matches/*/tiltyard",
-        ReadersOfMatch,
-        Heavy,
-        |it| match it.pages.archive.entry(it.part(0)) {
-            Some(entry) => matches::database_object(&it.pages.archive, &entry),
-            None => PageReply::no_match(),
-        },
-    ),
-    get("api/training", Players, Heavy, |it| {
-        training::games(&it.pages.memory)
-    }),
-    get("api/training/*", Players, Light, |it| {
-        training::curve_of(&it.pages.memory, it.part(0)).unwrap_or_else(|| it.nothing())
-    }),
-    get("api/gamemaster", Players, Light, |it| {
-        let (key, origins) = (&it.pages.gamemaster_key, &it.pages.gamemaster_origins);
-        PageReply::json(&json!({ "key": key, "origins": origins }))
-    }),
+    get("api/matches", Readers, Light, matches::list),
+    get("api/matches/*", ReadersOfMatch, Light, matches::entry),
+    get("api/matches/*/log", ReadersOfMatch, Light, |it| matches::slice(it, Part::Log)),
+    get("api/matches/*/events", ReadersOfMatch, Light, |it| matches::slice(it, Part::Events)),
+    get("api/matches/*/series", ReadersOfMatch, Light, |it| matches::slice(it, Part::Series)),
+    get("api/matches/*/board", ReadersOfMatch, Light, tables::board),
+    get("api/matches/*/bundle", ReadersOfMatch, Heavy, matches::bundle),
+    get("api/matches/*/tiltyard", ReadersOfMatch, Heavy, matches::for_databases),
+    get("api/training", Players, Heavy, training::games),
+    get("api/training/*", Players, Light, training::curve_of),
+    get("api/gamemaster", Players, Light, |it| it.pages.gamemaster()),
     get("api/games", Players, Light, |_| tables::games()),
-    get("api/games/*", Players, Light, |it| {
-        rulesheets::text(it.part(0))
-    }),
-    get("api/tables/*", Players, Light, |it| {
-        tables::show(&it.pages.tables, it.part(0))
-    })
-    .waiting_for(|it| it.pages.tables.versions(it.part(0))),
-    get("api/tables/*/turns", Players, Light, |it| {
-        tables::turn(&it.pages.tables, it.part(0), &it.request)
-    }),
-    get("api/tables/*/report", Players, Light, |it| {
-        tables::report(&it.pages.tables, it.part(0))
-    })
-    .waiting_for(|it| it.pages.tables.report_versions(it.part(0))),
-    get("*", LogClients, Heavy, |it| {
-        let found = it.pages.archive.find(it.part(0));
-        match found.filter(|entry| it.request.client.sees_all || !entry.is_live) {
-            Some(entry) => matches::database_object(&it.pages.archive, &entry),
-            None => it.nothing(),
-        }
-    }),
-    post("api/unpack", LogViewer, Heavy, |it| {
-        PageReply::to_json(&it.request.body, unpack::unpack)
-    }),
-    post("api/check", Players, Light, |it| {
-        PageReply::to_json(&it.request.body, rulesheets::check)
-    }),
-    post("api/format", Players, Light, |it| {
-        PageReply::to_json(&it.request.body, rulesheets::format)
-    }),
-    post("api/complete", Players, Light, |it| {
-        PageReply::to_json(&it.request.body, rulesheets::complete)
-    }),
-    post("api/explain", Players, Light, |it| {
-        PageReply::to_json(&it.request.body, rulesheets::explain)
-    }),
+    get("api/games/*", Players, Light, |it| rulesheets::text(it.part(0))),
+    get("api/tables/*", Players, Light, tables::show)
+        .waiting_for(|it| it.pages.tables.versions(it.part(0))),
+    get("api/tables/*/turns", Players, Light, tables::turn),
+    get("api/tables/*/report", Players, Light, tables::report)
+        .waiting_for(|it| it.pages.tables.report_versions(it.part(0))),
+    get("*", LogClients, Heavy, matches::by_id),
+    post("api/unpack", LogViewer, Heavy, |it| it.with_json(unpack::unpack)),
+    post("api/check", Players, Light, |it| it.with_json(rulesheets::check)),
+    post("api/format", Players, Light, |it| it.with_json(rulesheets::format)),
+    post("api/complete", Players, Light, |it| it.with_json(rulesheets::complete)),
+    post("api/explain", Players, Light, |it| it.with_json(rulesheets::explain)),
     post("api/preview", Players, Heavy, |it| {
-        let preview = |sheet| rulesheets::preview(sheet, || it.pages.is_busy());
-        PageReply::to_json(&it.request.body, preview)
+        it.with_json(|sheet| rulesheets::preview(sheet, || it.pages.is_busy()))
     }),
-    post("api/tables", Players, Light, |it| {
-        let open = |opening| tables::open(&it.pages.tables, &it.pages.archive, opening);
-        PageReply::to_json(&it.request.body, open)
-    }),
-    post("api/tables/*", Players, Light, |it| {
-        let tell = |command| tables::tell(&it.pages.tables, it.part(0), command);
-        PageReply::to_json(&it.request.body, tell)
-    }),
+    post("api/tables", Players, Light, |it| it.with_json(|opening| tables::open(it, opening))),
+    post("api/tables/*", Players, Light, |it| it.with_json(|command| tables::tell(it, command))),
 ];
-
-type Handler = fn(&RoutedRequest) -> PageReply;
 
 const fn get(pattern: &'static str, guard: Guard, weight: Weight, handler: Handler) -> Route {
     Route {
@@ -207,12 +119,6 @@ const fn post(pattern: &'static str, guard: Guard, weight: Weight, handler: Hand
         method: Method::Post,
         ..get(pattern, guard, weight, handler)
     }
-}
-
-/// A part of a file of a match.
-fn slice(it: &RoutedRequest, part: Part) -> PageReply {
-    let from = it.request.number("from").unwrap_or(0) as u64;
-    matches::slice(&it.pages.archive, it.part(0), part, from)
 }
 
 /// The row of a request with these parts of its path.

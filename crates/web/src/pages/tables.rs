@@ -22,7 +22,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::{DialectName, PageReply, PageRequest, PageStatus, dialect, matches};
+use super::{DialectName, PageReply, PageStatus, RoutedRequest, dialect, matches};
 use crate::table::{
     Command, Effort, People, Setting, Study, TableError, Tables, read_board, title_and_text,
 };
@@ -212,8 +212,12 @@ fn known_rules(rules: &str) -> Option<(&'static str, &'static str)> {
 }
 
 /// The boards of a match by the file of its game, for the page of the match.
-pub(super) fn board(archive: &Archive, folder: &str) -> PageReply {
-    let events = match archive.slice(folder, Part::Events, 0, MOST_RULES) {
+pub(super) fn board(it: &RoutedRequest) -> PageReply {
+    let events = match it
+        .pages
+        .archive
+        .slice(it.part(0), Part::Events, 0, MOST_RULES)
+    {
         Ok((events, _)) => events,
         Err(error) => return matches::unread(&error),
     };
@@ -289,9 +293,10 @@ fn studied(
 }
 
 /// Opens a table.
-pub(super) fn open(tables: &Tables, archive: &Archive, mut opening: Opening) -> PageReply {
+pub(super) fn open(it: &RoutedRequest, mut opening: Opening) -> PageReply {
+    let tables = &it.pages.tables;
     let setting = match opening.study.take() {
-        Some(study) => studied(tables, archive, &mut opening, study),
+        Some(study) => studied(tables, &it.pages.archive, &mut opening, study),
         None => played(opening),
     };
     match setting.map(|setting| tables.open(setting)) {
@@ -327,23 +332,24 @@ fn played(mut opening: Opening) -> Result<Setting, Refusal> {
 }
 
 /// Does what a person asks for at a table.
-pub(super) fn tell(tables: &Tables, table: &str, command: Command) -> PageReply {
-    match tables.tell(table, command) {
+pub(super) fn tell(it: &RoutedRequest, command: Command) -> PageReply {
+    match it.pages.tables.tell(it.part(0), command) {
         Ok(()) => PageReply::json(&json!({})),
         Err(error) => refused(&error),
     }
 }
 
 /// What a table shows.
-pub(super) fn show(tables: &Tables, table: &str) -> PageReply {
-    match tables.view(table) {
+pub(super) fn show(it: &RoutedRequest) -> PageReply {
+    match it.pages.tables.view(it.part(0)) {
         Some(view) => PageReply::json(&*view),
         None => refused(&TableError::Gone),
     }
 }
 
 /// What Panza thinks at a study table.
-pub(super) fn report(tables: &Tables, table: &str) -> PageReply {
+pub(super) fn report(it: &RoutedRequest) -> PageReply {
+    let (tables, table) = (&it.pages.tables, it.part(0));
     match tables.report_versions(table) {
         Some(_) => PageReply::json(&tables.report(table).as_deref()),
         None => refused(&TableError::Gone),
@@ -351,9 +357,9 @@ pub(super) fn report(tables: &Tables, table: &str) -> PageReply {
 }
 
 /// The facts of an earlier turn.
-pub(super) fn turn(tables: &Tables, table: &str, request: &PageRequest) -> PageReply {
-    let turn = request.number("turn").unwrap_or(usize::MAX);
-    match tables.facts_of_turn(table, turn) {
+pub(super) fn turn(it: &RoutedRequest) -> PageReply {
+    let turn = it.request.number("turn").unwrap_or(usize::MAX);
+    match it.pages.tables.facts_of_turn(it.part(0), turn) {
         Some(facts) => PageReply::json(&json!({ "facts": facts })),
         None => PageReply::text(PageStatus::NotFound, "there is no such turn\n"),
     }

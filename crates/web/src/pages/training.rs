@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::{PageReply, PageStatus};
+use super::{PageReply, PageStatus, RoutedRequest};
 use panza_analysis::signature;
 use panza_config::MemorySettings;
 use panza_gdl_games::EMBEDDED;
@@ -32,15 +32,19 @@ const MOST_GAMES: usize = 100;
 const SVG: &str = ".svg";
 
 /// The trained games.
-pub(super) fn games(settings: &MemorySettings) -> PageReply {
-    match read_games(settings) {
+pub(super) fn games(it: &RoutedRequest) -> PageReply {
+    match read_games(&it.pages.memory) {
         Ok(games) => PageReply::json(&json!({ "games": games })),
         Err(error) => PageReply::failed(&error),
     }
 }
 
-/// The learning curve of the game in the name of a file; nothing where there is none.
-pub(super) fn curve_of(settings: &MemorySettings, file: &str) -> Option<PageReply> {
+/// The learning curve of the game in the name of a file.
+pub(super) fn curve_of(it: &RoutedRequest) -> PageReply {
+    read_curve(&it.pages.memory, it.part(0)).unwrap_or_else(|| it.nothing())
+}
+
+fn read_curve(settings: &MemorySettings, file: &str) -> Option<PageReply> {
     let signature = file.strip_suffix(SVG)?;
     let mut store = open(settings)?.ok()?;
     let progress = progress(&store.read(signature).ok()??)?;
