@@ -1,10 +1,16 @@
 //! The HTTP server: reads GGP messages, passes them to the [`Player`], writes its answers.
 //!
 //! ```text
-//!  TCP ──▶ connections ──▶ first_line ──▶ hyper ──▶ exchange ─┬▶ message ──▶ Player
-//!          (limit)         (raw GETs)              (limits)   │  (parser)
-//!                                                             └▶ pages ──▶ logs, the log viewer
+//!  TCP ──▶ connections ──▶ first_line ──▶ hyper ──▶ exchange ─┬▶ body ──▶ message ──▶ Player
+//!          (limit)         (raw GETs)              (access,   │  (limits)  (parser)
+//!                                                   route)    ├▶ web::pages
+//!                                                             └▶ web::gamemaster ──▶ Player
 //! ```
+//!
+//! A START takes these steps: [`Server::run`] accepts the connection, `serve_connection` reads its
+//! first line and gives it to hyper, `Exchange::respond` asks `Exchange::route` what the request is
+//! and reads the body with `Bodies::read`, `Exchange::message` parses it with [`message::parse`] and
+//! passes it to [`Player::handle`], and `Outcome::response` writes the answer.
 //!
 //! Browsers and log readers are served on the player's port and on the port of the log service,
 //! which takes no messages. The server accepts careless requests (any content type, bare LF, spaces
@@ -14,7 +20,7 @@
 //! for keep-alive; every answer to a GGP message has the CORS headers and is not empty; pages take
 //! no connections and no processor time from messages.
 //!
-//! Never uses: nodes, gates, the phases of a match.
+//! Never uses: nodes, gates, the phases of a match, what is on a page.
 
 #![forbid(unsafe_code)]
 
