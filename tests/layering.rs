@@ -58,14 +58,31 @@ fn manifests() -> BTreeMap<String, BTreeSet<String>> {
         .into_iter()
         .chain([("python".into(), "python".into())]);
     let read = members.map(|(name, folder)| {
-        let manifest = root.join(folder).join("Cargo.toml");
-        let text = fs::read_to_string(manifest).expect("it has a manifest");
-        let manifest: toml::Table = text.parse().expect("the manifest is TOML");
-        let needed = manifest["dependencies"].as_table().expect("it is a table");
+        let needed = dependencies(&root.join(folder));
         let ours = needed.keys().filter_map(|name| name.strip_prefix("panza-"));
         (name, ours.map(str::to_string).collect())
     });
     read.collect()
+}
+
+/// What the manifest in a folder depends on.
+fn dependencies(folder: &Path) -> toml::Table {
+    let text = fs::read_to_string(folder.join("Cargo.toml")).expect("it has a manifest");
+    let mut manifest: toml::Table = text.parse().expect("the manifest is TOML");
+    let needed = manifest.remove("dependencies").expect("it needs something");
+    needed.as_table().expect("it is a table").clone()
+}
+
+#[test]
+fn what_a_browser_is_told_knows_no_http() {
+    let needed = dependencies(&Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/web"));
+    for name in needed.keys() {
+        let is_of_http = ["axum", "bytes", "h2", "http", "hyper", "tower"];
+        let is_of_http = is_of_http.iter().any(|of_http| name.starts_with(of_http));
+        assert!(!is_of_http, "crates/web depends on {name}");
+    }
+    // Not its sockets.
+    assert_eq!(needed["tokio"]["features"], vec!["sync"].into());
 }
 
 #[test]

@@ -19,7 +19,7 @@ use panza_config::Settings;
 use panza_game::BuildBudget;
 use panza_referee::tournament::plan::Schedule;
 use panza_referee::tournament::{results, tally};
-use panza_web::gamemaster::{Gamemaster, Passed, Said};
+use panza_web::gamemaster::{Gamemaster, RelayedMessage, Translation};
 
 use panza_gdl::ids::RoleId;
 use panza_ide::language::Sheet;
@@ -177,20 +177,20 @@ pub fn hrf(bytes: &[u8]) {
 /// Messages of Gamemaster, one a line, and the answers of a player that answers with the same text.
 pub fn gamemaster(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
-    let door = Gamemaster::default();
+    let gamemaster = Gamemaster::default();
     for (number, content) in (1..).zip(text.lines().take(DIAGNOSTICS)) {
-        let said = Said {
-            player: "fuzzed",
+        let relayed = RelayedMessage {
+            player: "fuzzed".into(),
             number,
-            content,
-            received: Instant::now(),
+            content: content.into(),
+            waited: 0,
         };
-        match door.read(said) {
-            Ok(Passed::Messages(messages)) => assert!(!messages.is_empty()),
-            Ok(Passed::Answered(_)) => {}
+        match gamemaster.translate(&relayed, Instant::now()) {
+            Ok(Translation::Messages(messages)) => assert!(!messages.is_empty()),
+            Ok(Translation::Reply(_)) => {}
             Err(why) => assert!(!why.is_empty()),
         }
-        let _ = door.answer(&Answer::Move(content.to_string()));
+        let _ = gamemaster.answer(&Answer::Move(content.to_string()));
     }
 }
 

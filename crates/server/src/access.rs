@@ -2,7 +2,8 @@
 //!
 //! A page in a browser sends requests with the browser's address, which may be this machine. So
 //! messages of pages are taken only from the player's own pages and from the origins of the
-//! settings; those of Gamemaster come through a door of their own.
+//! settings; those of Gamemaster have a rule of their own
+//! (`gamemaster_access`).
 //!
 //! A hostile page in a browser can give a name of its own the address of this machine, and is then
 //! of the same origin as the player (DNS rebinding). Its requests bear that name as their Host. So
@@ -16,20 +17,20 @@ use std::net::{IpAddr, Ipv6Addr};
 use hyper::Request;
 use hyper::header::{self, HeaderName, HeaderValue};
 
-use super::relay::Door;
-use super::request::{Came, is_message_target, parameter};
-use panza_config::{HostNames, Networks, Origins, Secret, ServerSettings};
+use super::gamemaster_access::GamemasterAccess;
+use super::request::{ConnectionInfo, is_forwarded, message_in_target};
+use panza_config::{HostNames, Networks, Origins, PagesFor, Secret, ServerSettings};
+use panza_web::pages::{Client, UNKNOWN_HOST, parameter};
 
 /// The cookie that holds the secret.
 const COOKIE: &str = "panza_secret";
 /// The parameter of an address that holds the secret.
-pub(super) const PARAMETER: &str = "secret";
+const PARAMETER: &str = "secret";
 
 /// What a request shows of the secret.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(super) enum Shown {
-    #[default]
-    Nothing,
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Credential {
+    Missing,
     /// A word that is not the secret, in the address or as a bearer token.
     Wrong,
     /// The secret, in the address.
@@ -38,13 +39,13 @@ pub(super) enum Shown {
     InHeader,
 }
 
-#[derive(Clone)]
 pub(super) struct Access {
     allow: Networks,
     host_names: HostNames,
     origins: Origins,
     secret: Secret,
-    door: Door,
+    pages_for: PagesFor,
+    gamemaster: GamemasterAccess,
 }
 
 impl Access {
@@ -54,21 +55,26 @@ impl Access {
             host_names: settings.host_names.clone(),
             origins: settings.origins.clone(),
             secret: settings.pages_secret.clone(),
-            door: Door::new(settings),
+            pages_for: settings.pages_for,
+            gamemaster: GamemasterAccess::new(settings),
         }
     }
 
     /// Why a request is refused before its body is read; nothing if it is not.
-    pub fn refusal<B>(&self, request: &Request<B>, came: Came) -> Option<&'static str> {
-        if came.at_log_service {
+    pub fn refusal<B>(
+        &self,
+        request: &Request<B>,
+        connection: ConnectionInfo,
+    ) -> Option<&'static str> {
+        if connection.at_log_service {
             return None;
         }
-        if !self.allow.contain(came.peer.ip()) {
+        if !self.allow.contain(connection.peer.ip()) {
             return Some("this address may not use the player (server.allow)");
         }
         let is_post = request.method().as_str().eq_ignore_ascii_case("POST");
-        let is_message = is_post || is_message_target(request);
-        let is_relayed = self.door.origin(request).is_some();
+        let is_message = is_post || message_in_target(request).is_some();
+        let is_relayed = self.gamemaster.origin(request).is_some();
         if is_post && !is_relayed && self.is_foreign(request) {
             return Some(FOREIGN_ORIGIN);
         }
@@ -99,14 +105,43 @@ impl Access {
         })
     }
 
-    /// The door for the page that plays in Gamemaster.
-    pub fn door(&self) -> &Door {
-        &self.door
+    /// Who may relay messages of Gamemaster.
+    pub fn gamemaster(&self) -> &GamemasterAccess {
+        &self.gamemaster
     }
 
-    /// The origins of pages that may show the viewer in a frame, beside our own.
-    pub fn origins(&self) -> &Origins {
-        &self.origins
+    /// Why a message of Gamemaster is not taken; nothing if it is.
+    pub fn relay_refusal<B>(
+        &self,
+        request: &Request<B>,
+        connection: ConnectionInfo,
+    ) -> Option<&'static str> {
+        if !is_local(request, connection) || !self.knows_host(request) {
+            return Some("messages of Gamemaster are taken from browsers of this machine");
+        }
+        self.gamemaster.refusal(request, is_own_page(request))
+    }
+
+    /// What the pages let the client of a request do.
+    pub fn client<B>(&self, request: &Request<B>, connection: ConnectionInfo) -> Client {
+        let has_secret = self.credential(request) == Credential::InHeader;
+        let knows_host = self.knows_host(request);
+        let is_local = is_local(request, connection) && knows_host;
+        let is_trusted = has_secret || (is_local && self.pages_for != PagesFor::Secret);
+        Client {
+            at_log_service: connection.at_log_service,
+            names_unknown_host: !knows_host && !has_secret,
+            sees_all: is_trusted || self.pages_for == PagesFor::All,
+            may_play: is_trusted && !connection.at_log_service,
+            is_own_page: is_own_page(request),
+        }
+    }
+
+    /// The sources after `frame-ancestors` for a page that our own pages and those of other
+    /// programs may show in a frame.
+    pub fn frame_ancestors(&self) -> String {
+        let origins = self.origins.iter().flat_map(|origin| [" ", origin]);
+        std::iter::once("'self'").chain(origins).collect()
     }
 
     /// Whether all hosts that a request names are IP addresses, `localhost`, or known names. A
@@ -140,15 +175,15 @@ impl Access {
 
     /// What the request shows of the secret. An old cookie counts as nothing, so that it locks
     /// nobody out.
-    pub fn shown<B>(&self, request: &Request<B>) -> Shown {
+    pub fn credential<B>(&self, request: &Request<B>) -> Credential {
         if self.secret.word().is_none() {
-            return Shown::Nothing;
+            return Credential::Missing;
         }
         let query = request.uri().query().unwrap_or_default();
         if let Some(word) = parameter(query, PARAMETER) {
             return match self.secret.is(&word) {
-                true => Shown::InAddress,
-                false => Shown::Wrong,
+                true => Credential::InAddress,
+                false => Credential::Wrong,
             };
         }
         let bearer = texts(request, header::AUTHORIZATION).find_map(|text| {
@@ -157,8 +192,8 @@ impl Access {
         });
         if let Some(word) = bearer {
             return match self.secret.is(word) {
-                true => Shown::InHeader,
-                false => Shown::Wrong,
+                true => Credential::InHeader,
+                false => Credential::Wrong,
             };
         }
         let mut cookies = texts(request, header::COOKIE).flat_map(|text| text.split(';'));
@@ -167,8 +202,8 @@ impl Access {
             cookie.is_some_and(|(name, word)| name == COOKIE && self.secret.is(word))
         });
         match is_kept {
-            true => Shown::InHeader,
-            false => Shown::Nothing,
+            true => Credential::InHeader,
+            false => Credential::Missing,
         }
     }
 
@@ -179,15 +214,36 @@ impl Access {
             "{COOKIE}={word}; Path=/; HttpOnly; SameSite=Strict"
         ))
     }
-}
 
-/// Said to a request that names an unknown host.
-pub(super) const UNKNOWN_HOST: &str =
-    "this host name is not known: use the IP address, or name the host in server.host_names";
+    /// The address of a request without the secret.
+    pub fn address_without_secret<B>(request: &Request<B>) -> String {
+        // A path that began with two slashes would name another host.
+        let path = request.uri().path().trim_start_matches(['/', '\\']);
+        let query = request.uri().query().unwrap_or_default();
+        let pairs = form_urlencoded::parse(query.as_bytes());
+        let query = form_urlencoded::Serializer::new(String::new())
+            .extend_pairs(pairs.filter(|(name, _)| name != PARAMETER))
+            .finish();
+        match query.as_str() {
+            "" => format!("/{path}"),
+            query => format!("/{path}?{query}"),
+        }
+    }
+}
 
 /// Said to a message of a page of another origin.
 const FOREIGN_ORIGIN: &str =
     "pages of this origin may not send messages: name the origin in server.origins";
+
+/// Whether a client on this machine asks, and for no other one.
+fn is_local<B>(request: &Request<B>, connection: ConnectionInfo) -> bool {
+    connection.peer.ip().to_canonical().is_loopback() && !is_forwarded(request)
+}
+
+/// Whether a page of this player sends a request: pages of other origins may not send this header.
+fn is_own_page<B>(request: &Request<B>) -> bool {
+    request.headers().contains_key("panza-page")
+}
 
 /// Whether a request has the marks of a browser, which a page cannot take away.
 fn is_browser<B>(request: &Request<B>) -> bool {
@@ -298,24 +354,81 @@ mod tests {
         let address = format!("/?a=b&secret={word}");
         let bearer = format!("bearer {word}");
         let cookie = format!("a=b; panza_secret={word}; panza_secret=old");
-        for (request, shown) in [
-            (request(&address, &[]), Shown::InAddress),
-            (request("/", &[("authorization", &bearer)]), Shown::InHeader),
-            (request("/", &[("cookie", &cookie)]), Shown::InHeader),
-            (request("/?secret=x", &[("cookie", &cookie)]), Shown::Wrong),
-            (request("/", &[("authorization", "Bearer x")]), Shown::Wrong),
+        for (request, found) in [
+            (request(&address, &[]), Credential::InAddress),
+            (
+                request("/", &[("authorization", &bearer)]),
+                Credential::InHeader,
+            ),
+            (request("/", &[("cookie", &cookie)]), Credential::InHeader),
+            (
+                request("/?secret=x", &[("cookie", &cookie)]),
+                Credential::Wrong,
+            ),
+            (
+                request("/", &[("authorization", "Bearer x")]),
+                Credential::Wrong,
+            ),
             (
                 request("/", &[("authorization", "Basic x")]),
-                Shown::Nothing,
+                Credential::Missing,
             ),
             (
                 request("/", &[("cookie", "panza_secret=x")]),
-                Shown::Nothing,
+                Credential::Missing,
             ),
-            (request("/", &[]), Shown::Nothing),
+            (request("/", &[]), Credential::Missing),
         ] {
-            assert_eq!(with.shown(&request), shown, "{request:?}");
-            assert_eq!(without.shown(&request), Shown::Nothing, "{request:?}");
+            assert_eq!(with.credential(&request), found, "{request:?}");
+            assert_eq!(
+                without.credential(&request),
+                Credential::Missing,
+                "{request:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn who_sees_what_follows_from_address_host_and_secret() {
+        let word = "0123456789abcdef";
+        let secret = format!("server.pages_secret={word}");
+        let local = access(&[]);
+        let all = access(&["server.pages_for=all"]);
+        let secret = access(&["server.pages_for=secret", &secret]);
+        let bearer = format!("Bearer {word}");
+        let plain = request("/", &[("host", "localhost")]);
+        let rebound = request("/", &[("host", "evil")]);
+        let forwarded = request("/", &[("host", "localhost"), ("x-forwarded-for", "::1")]);
+        let with_secret = request("/", &[("host", "evil"), ("authorization", &bearer)]);
+        for (access, request, peer, sees_all, may_play, is_unknown) in [
+            (&local, &plain, "127.0.0.1:1", true, true, false),
+            (&local, &plain, "[::ffff:127.0.0.1]:1", true, true, false),
+            (&local, &plain, "192.0.2.1:1", false, false, false),
+            (&local, &forwarded, "127.0.0.1:1", false, false, false),
+            (&local, &rebound, "127.0.0.1:1", false, false, true),
+            (&all, &plain, "192.0.2.1:1", true, false, false),
+            (&all, &rebound, "127.0.0.1:1", true, false, true),
+            (&secret, &plain, "127.0.0.1:1", false, false, false),
+            (&secret, &with_secret, "192.0.2.1:1", true, true, false),
+        ] {
+            for at_log_service in [false, true] {
+                let peer = peer.parse().unwrap();
+                let client = access.client(
+                    request,
+                    ConnectionInfo {
+                        peer,
+                        at_log_service,
+                    },
+                );
+                let expected = Client {
+                    at_log_service,
+                    names_unknown_host: is_unknown,
+                    sees_all,
+                    may_play: may_play && !at_log_service,
+                    is_own_page: false,
+                };
+                assert_eq!(client, expected, "{peer} {request:?}");
+            }
         }
     }
 }

@@ -35,12 +35,12 @@ const READ_ON_TIME: Duration = Duration::from_secs(1);
 pub(super) struct Bodies {
     /// Limit on one body, in bytes.
     longest: usize,
-    held: Mutex<Held>,
+    long: Mutex<LongBodies>,
 }
 
 /// The long bodies.
 #[derive(Debug)]
-struct Held {
+struct LongBodies {
     /// Bytes of the room that no body has.
     free: usize,
     next: u64,
@@ -89,14 +89,14 @@ pub(super) enum Unread<R> {
 impl Bodies {
     /// No bodies yet; one has at most `longest` bytes.
     pub fn new(longest: usize) -> Self {
-        let held = Held {
+        let long = LongBodies {
             free: longest.saturating_mul(LONGEST_BODIES),
             next: 0,
             bodies: BTreeMap::new(),
         };
         Self {
             longest,
-            held: Mutex::new(held),
+            long: Mutex::new(long),
         }
     }
 
@@ -163,15 +163,15 @@ impl Bodies {
         }
         if let Some(share) = &body.share {
             // Nobody gives up what is complete.
-            if let Some(reader) = self.held().bodies.get_mut(&share.number) {
+            if let Some(reader) = self.long().bodies.get_mut(&share.number) {
                 reader.keep = None;
             }
         }
         Ok(body)
     }
 
-    fn held(&self) -> MutexGuard<'_, Held> {
-        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    fn long(&self) -> MutexGuard<'_, LongBodies> {
+        self.long.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -182,8 +182,8 @@ impl Body {
         if capacity > SHORT {
             let share = self
                 .share
-                .get_or_insert_with(|| bodies.held().enter(bodies));
-            if !bodies.held().give(share.number, capacity) {
+                .get_or_insert_with(|| bodies.long().enter(bodies));
+            if !bodies.long().give(share.number, capacity) {
                 return false;
             }
         }
@@ -192,7 +192,7 @@ impl Body {
     }
 }
 
-impl Held {
+impl LongBodies {
     /// A long body without bytes.
     fn enter(&mut self, bodies: &Arc<Bodies>) -> Share {
         let number = self.next;
@@ -241,7 +241,7 @@ impl Held {
 
 impl Drop for Share {
     fn drop(&mut self) {
-        self.bodies.held().leave(self.number);
+        self.bodies.long().leave(self.number);
     }
 }
 
@@ -270,34 +270,34 @@ mod tests {
     #[test]
     fn the_body_that_began_first_gives_way() {
         let bodies = bodies();
-        let mut shares: Vec<Share> = (0..3).map(|_| bodies.held().enter(&bodies)).collect();
+        let mut shares: Vec<Share> = (0..3).map(|_| bodies.long().enter(&bodies)).collect();
         for share in &shares[..2] {
-            assert!(bodies.held().give(share.number, 100));
+            assert!(bodies.long().give(share.number, 100));
         }
-        assert_eq!(bodies.held().free, 0);
-        assert!(bodies.held().give(shares[2].number, 50));
+        assert_eq!(bodies.long().free, 0);
+        assert!(bodies.long().give(shares[2].number, 50));
         assert!(
             shares[0]
                 .given_up
                 .try_recv()
                 .is_err_and(|error| error == oneshot::error::TryRecvError::Closed)
         );
-        assert!(!bodies.held().give(shares[0].number, 10));
-        assert_eq!(bodies.held().free, 50);
+        assert!(!bodies.long().give(shares[0].number, 10));
+        assert_eq!(bodies.long().free, 50);
         drop(shares);
-        assert_eq!(bodies.held().free, 200);
+        assert_eq!(bodies.long().free, 200);
     }
 
     #[test]
     fn what_is_complete_keeps_its_room() {
         let bodies = bodies();
-        let shares: Vec<Share> = (0..3).map(|_| bodies.held().enter(&bodies)).collect();
+        let shares: Vec<Share> = (0..3).map(|_| bodies.long().enter(&bodies)).collect();
         for share in &shares[..2] {
-            assert!(bodies.held().give(share.number, 100));
-            bodies.held().bodies.get_mut(&share.number).unwrap().keep = None;
+            assert!(bodies.long().give(share.number, 100));
+            bodies.long().bodies.get_mut(&share.number).unwrap().keep = None;
         }
-        assert!(!bodies.held().give(shares[2].number, 1));
+        assert!(!bodies.long().give(shares[2].number, 1));
         drop(shares);
-        assert!(bodies.held().bodies.is_empty());
+        assert!(bodies.long().bodies.is_empty());
     }
 }

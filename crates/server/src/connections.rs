@@ -22,13 +22,13 @@ struct Open {
     entries: BTreeMap<u64, (Arc<Progress>, oneshot::Sender<()>)>,
 }
 
-/// A connection's place; dropping it frees the place.
+/// The slot of a connection; dropping it frees the slot.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct ConnectionSlot {
     connections: Arc<Connections>,
     number: u64,
     progress: Arc<Progress>,
-    lost: oneshot::Receiver<()>,
+    closed: oneshot::Receiver<()>,
 }
 
 #[derive(Debug)]
@@ -53,8 +53,8 @@ impl Connections {
         }
     }
 
-    /// A place for a new connection; none if all others wait for answers.
-    pub fn admit(self: &Arc<Self>) -> Option<Place> {
+    /// A slot for a new connection; none if all others wait for answers.
+    pub fn admit(self: &Arc<Self>) -> Option<ConnectionSlot> {
         let mut open = lock(&self.open);
         if open.entries.len() >= self.limit {
             let oldest = open
@@ -67,36 +67,36 @@ impl Connections {
         let number = open.next;
         open.next += 1;
         let progress = Arc::new(Progress(Mutex::new(Stage::Reading(None))));
-        let (keep, lost) = oneshot::channel();
+        let (keep, closed) = oneshot::channel();
         open.entries.insert(number, (Arc::clone(&progress), keep));
-        Some(Place {
+        Some(ConnectionSlot {
             connections: Arc::clone(self),
             number,
             progress,
-            lost,
+            closed,
         })
     }
 
     /// Closes every connection without a complete request.
-    pub fn let_go(&self) {
+    pub fn close_idle(&self) {
         lock(&self.open)
             .entries
             .retain(|_, (progress, _)| !progress.is_reading());
     }
 }
 
-impl Place {
+impl ConnectionSlot {
     pub fn progress(&self) -> Arc<Progress> {
         Arc::clone(&self.progress)
     }
 
-    pub async fn lost(&mut self) {
+    pub async fn closed(&mut self) {
         // Nothing is ever sent; the sender is dropped.
-        let _ = (&mut self.lost).await;
+        let _ = (&mut self.closed).await;
     }
 }
 
-impl Drop for Place {
+impl Drop for ConnectionSlot {
     fn drop(&mut self) {
         lock(&self.connections.open).entries.remove(&self.number);
     }
@@ -119,7 +119,7 @@ impl Progress {
         *lock(&self.0) = Stage::Answering;
     }
 
-    pub fn rest(&self) {
+    pub fn await_request(&self) {
         *lock(&self.0) = Stage::Reading(None);
     }
 
@@ -132,29 +132,29 @@ impl Progress {
 mod tests {
     use super::*;
 
-    fn is_lost(place: &mut Place) -> bool {
-        place.lost.try_recv() == Err(oneshot::error::TryRecvError::Closed)
+    fn is_closed(slot: &mut ConnectionSlot) -> bool {
+        slot.closed.try_recv() == Err(oneshot::error::TryRecvError::Closed)
     }
 
     #[test]
     fn the_oldest_that_says_nothing_gives_way() {
         let connections = Arc::new(Connections::new(3));
-        let mut places: Vec<Place> = (0..3).map(|_| connections.admit().unwrap()).collect();
-        places[0].progress().answer();
+        let mut slots: Vec<ConnectionSlot> = (0..3).map(|_| connections.admit().unwrap()).collect();
+        slots[0].progress().answer();
         let _new = connections.admit().unwrap();
-        assert!(!is_lost(&mut places[0]));
-        assert!(is_lost(&mut places[1]));
-        assert!(!is_lost(&mut places[2]));
+        assert!(!is_closed(&mut slots[0]));
+        assert!(is_closed(&mut slots[1]));
+        assert!(!is_closed(&mut slots[2]));
     }
 
     #[test]
-    fn those_that_wait_for_answers_keep_their_places() {
+    fn those_that_wait_for_answers_keep_their_slots() {
         let connections = Arc::new(Connections::new(2));
-        let mut places: Vec<Place> = (0..2).map(|_| connections.admit().unwrap()).collect();
-        places.iter().for_each(|place| place.progress().answer());
+        let mut slots: Vec<ConnectionSlot> = (0..2).map(|_| connections.admit().unwrap()).collect();
+        slots.iter().for_each(|slot| slot.progress().answer());
         assert!(connections.admit().is_none());
-        assert!(!is_lost(&mut places[0]));
-        places.pop();
+        assert!(!is_closed(&mut slots[0]));
+        slots.pop();
         assert!(connections.admit().is_some());
     }
 
@@ -164,8 +164,8 @@ mod tests {
         let (mut answering, mut silent) =
             (connections.admit().unwrap(), connections.admit().unwrap());
         answering.progress().answer();
-        connections.let_go();
-        assert!(!is_lost(&mut answering));
-        assert!(is_lost(&mut silent));
+        connections.close_idle();
+        assert!(!is_closed(&mut answering));
+        assert!(is_closed(&mut silent));
     }
 }

@@ -2,29 +2,27 @@
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-use bytes::Bytes;
-use hyper::body::{Body as HttpBody, Frame, Incoming, SizeHint};
-use hyper::header::{self, HeaderName, HeaderValue};
+use hyper::body::Incoming;
 use hyper::{Request, Response, StatusCode};
 use tokio::sync::{Semaphore, oneshot};
 
-use super::access::Access;
+use super::access::{Access, Credential};
 use super::body::{Bodies, Body, SHORT, Unread, read_on};
 use super::connections::Progress;
+use super::gamemaster_access;
 use super::message::{self, Head, Word};
-use super::pages::{Asked, Page, Pages, unframed};
-use super::relay::{self, Relay, Relayed, Thoughts};
-use super::request::{Came, asks_to_keep_alive, is_message_target, manager, target};
+use super::request::{
+    ConnectionInfo, asks_to_keep_alive, manager, message_in_target, page_request,
+};
+use super::response::{Content, Outcome, Sent, allow_origin};
 use panza_config::Settings;
 use panza_player::{Answer, Manager, Message, Player, Reply, Status};
 use panza_sync::allocator;
-use panza_telemetry::Part;
-use panza_web::gamemaster::{Gamemaster, Passed, Said};
+use panza_web::gamemaster::{Gamemaster, MatchProgress, RelayReply, RelayedMessage, Translation};
+use panza_web::pages::{Method, PageReply, PageStatus, Pages, RoutedRequest, Weight};
 
 /// Bytes of a message in the log.
 const LOGGED_BYTES: usize = 200;
@@ -34,10 +32,8 @@ const LONGEST_MOVES: usize = 1 << 20;
 const LONGEST_FROM_PAGE: usize = 2 << 20;
 /// Long messages that are parsed at the same time.
 const LONG_PARSES: usize = 1;
-/// Most time that a message of Gamemaster can have waited in its page.
-const LONGEST_WAY: Duration = Duration::from_secs(60);
-/// Bytes at the end of a series in which its last line is looked for.
-const SERIES_TAIL: usize = 16 * 1024;
+/// How long a page waits for something new.
+const LONGEST_WAIT: Duration = Duration::from_secs(20);
 
 /// Pages made at the same time: cheap ones, and those that read and pack a whole match.
 const LIGHT_PAGES: usize = 8;
@@ -47,7 +43,7 @@ pub(super) struct Exchange {
     player: Player,
     gamemaster: Arc<Gamemaster>,
     access: Access,
-    pages: Pages,
+    pages: Arc<Pages>,
     has_pages: bool,
     light_pages: Arc<Semaphore>,
     heavy_pages: Arc<Semaphore>,
@@ -57,55 +53,29 @@ pub(super) struct Exchange {
     read_timeout: Duration,
 }
 
-#[derive(Debug)]
-struct Outcome {
-    status: StatusCode,
-    is_ggp: bool,
-    text: String,
-    /// The time of the player's answer.
-    given: Option<Instant>,
-    /// Sent instead of the text.
-    page: Option<Box<Page>>,
-    /// The origin of the page of Gamemaster that asks.
-    origin: Option<HeaderValue>,
-}
-
-impl Outcome {
-    fn new(status: StatusCode, is_ggp: bool, text: impl Into<String>) -> Self {
-        Self {
-            status,
-            is_ggp,
-            text: text.into(),
-            given: None,
-            page: None,
-            origin: None,
-        }
-    }
-
-    fn ggp(text: impl Into<String>) -> Self {
-        Self::new(StatusCode::OK, true, text)
-    }
-
-    fn fault(status: StatusCode, text: impl Into<String>) -> Self {
-        Self::new(status, false, text)
-    }
-
-    fn page(page: Page) -> Self {
-        let outcome = Self::new(page.status, false, "");
-        Self {
-            page: Some(Box::new(page)),
-            ..outcome
-        }
-    }
+/// What a request is, by its head and its connection.
+enum Route {
+    /// A message of a game manager, in the body.
+    Message(Manager),
+    /// A message in the target of a GET.
+    Target(String),
+    /// A message of Gamemaster, in the body.
+    Relayed,
+    /// A page, or the data of one.
+    Page(Box<RoutedRequest>),
+    /// One whose answer is known.
+    Answered(Outcome),
+    /// One that is refused without being read.
+    Refused(&'static str),
 }
 
 impl Exchange {
     pub fn new(player: Player, settings: &Settings) -> Self {
         let access = Access::new(&settings.server);
-        let pages = Pages::new(player.clone(), settings, access.clone());
+        let key = access.gamemaster().key().map(String::from);
         Self {
+            pages: Arc::new(Pages::new(player.clone(), settings, key)),
             access,
-            pages,
             gamemaster: Arc::default(),
             has_pages: settings.server.game_port_pages,
             player,
@@ -119,108 +89,157 @@ impl Exchange {
     }
 
     /// Reads the list of logs in the background, so that the first request is fast.
-    pub fn warm(&self) {
-        let pages = self.pages.clone();
-        tokio::task::spawn_blocking(move || pages.warm());
+    pub fn read_list(&self) {
+        let pages = Arc::clone(&self.pages);
+        tokio::task::spawn_blocking(move || pages.read_list());
     }
 
     pub fn read_timeout(&self) -> Duration {
         self.read_timeout
     }
 
+    /// Answers a request, whatever is asked.
     pub async fn respond(
         &self,
         request: Request<Incoming>,
-        came: Came,
+        connection: ConnectionInfo,
         progress: &Progress,
     ) -> Result<Response<Sent>, Infallible> {
-        let peer = came.peer;
-        let received = progress.began().unwrap_or_else(Instant::now);
+        let peer = connection.peer;
         let keeps_alive = asks_to_keep_alive(&request);
         let method = request.method().clone();
-        let origin = self.access.door().origin(&request);
-        let origin = origin.filter(|_| !came.at_log_service);
-        let outcome = self.outcome(request, came, progress, received).await;
-        let outcome = Outcome { origin, ..outcome };
+        let origin = self.access.gamemaster().origin(&request);
+        let origin = origin.filter(|_| !connection.at_log_service);
+        let outcome = self.outcome(request, connection, progress).await;
         // No clock runs for a page, so its connection may be closed for another.
-        if keeps_alive || outcome.page.is_some() {
-            progress.rest();
+        if keeps_alive || outcome.is_page() {
+            progress.await_request();
         }
-        if let Some(page) = &outcome.page {
-            tracing::debug!(%peer, status = page.status.as_u16(), bytes = page.body.len(), "answered a browser");
-        } else if !outcome.is_ggp {
-            tracing::warn!(%peer, %method, status = outcome.status.as_u16(), "refused: {}", outcome.text);
+        match &outcome.content {
+            Content::Ggp(_) => {}
+            Content::Fault(status, text) => {
+                tracing::warn!(%peer, %method, status = status.as_u16(), "refused: {text}");
+            }
+            Content::Page(page) => {
+                let (status, bytes) = (page.status as u16, page.body.len());
+                tracing::debug!(%peer, status, bytes, "answered a browser");
+            }
+            Content::Redirect { .. } => tracing::debug!(%peer, "a browser has shown the secret"),
         }
-        Ok(self.response(outcome, keeps_alive))
+        let mut response = outcome.response(&self.player, &self.access, keeps_alive);
+        if let Some(origin) = origin {
+            allow_origin(response.headers_mut(), origin);
+        }
+        Ok(response)
     }
 
     async fn outcome(
         &self,
         request: Request<Incoming>,
-        came: Came,
+        connection: ConnectionInfo,
         progress: &Progress,
-        received: Instant,
     ) -> Outcome {
-        let peer = came.peer;
-        if let Some(why) = self.access.refusal(&request, came) {
+        let received = progress.began().unwrap_or_else(Instant::now);
+        let peer = connection.peer;
+        let route = self.route(&request, connection);
+        if let Route::Refused(why) = route {
             read_on(request.into_body(), SHORT);
             return Outcome::fault(StatusCode::FORBIDDEN, why);
         }
-        let method = request.method().as_str().to_ascii_uppercase();
-        let has_message = is_message_target(&request);
-        let target = target(&request).unwrap_or_default();
-        let asked = Asked::new(&request, came, &self.access);
-        let manager = manager(&request, peer);
-        let has_pages = self.has_pages || came.at_log_service;
-        let is_for_pages = has_pages && method == "POST" && Pages::takes_posts(&asked);
-        let is_relayed =
-            self.has_pages && !came.at_log_service && method == "POST" && asked.path == relay::PATH;
-        if is_relayed {
-            let is_here = asked.is_from_here && !asked.names_unknown_host;
-            let door = self.access.door();
-            if let Some(why) = door.refusal(&request, is_here, asked.is_own_page) {
-                read_on(request.into_body(), SHORT);
-                return Outcome::fault(StatusCode::FORBIDDEN, why);
-            }
-        }
         // The body is always read, so that a client that writes before it reads sees the answer.
-        let deadline = received + self.read_timeout;
-        let allow = |first: &[u8]| match is_for_pages || is_relayed {
-            true => Ok(LONGEST_FROM_PAGE),
-            false => self.allow_long(first, peer),
+        let allow = |first: &[u8]| match &route {
+            Route::Relayed => Ok(LONGEST_FROM_PAGE),
+            Route::Page(page) if page.request.method == Method::Post => Ok(LONGEST_FROM_PAGE),
+            _ => self.allow_long(first, peer),
         };
+        let deadline = received + self.read_timeout;
         let read = self.bodies.read(request.into_body(), deadline, allow).await;
         let body = match read {
             Ok(body) => body,
             Err(unread) => return self.unread(unread),
         };
         progress.answer();
-        match method.as_str() {
-            "OPTIONS" => Outcome::ggp(""),
-            "POST" if is_relayed => self.relayed(body, received).await,
-            "POST" if is_for_pages => self.show(asked, Some(body.bytes)).await,
-            "POST" if came.at_log_service => {
-                let text =
-                    "this is the log service, which takes no messages: expected GET /MATCH-ID";
-                Outcome::fault(StatusCode::METHOD_NOT_ALLOWED, text)
+        match route {
+            Route::Message(manager) => self.message(body, received, manager, peer).await,
+            Route::Target(target) => self.answer_target(&target, peer),
+            Route::Relayed => self.relayed(body, received).await,
+            Route::Page(mut page) => {
+                page.request.body = body.bytes;
+                self.page(*page).await
             }
-            "POST" if body.bytes.is_empty() => {
-                let text = "the body is empty, expected a message such as ( INFO ), with its Content-Length";
-                Outcome::fault(StatusCode::BAD_REQUEST, text)
+            Route::Answered(outcome) => outcome,
+            Route::Refused(why) => Outcome::fault(StatusCode::FORBIDDEN, why),
+        }
+    }
+
+    /// What a request is.
+    fn route<B>(&self, request: &Request<B>, connection: ConnectionInfo) -> Route {
+        if let Some(why) = self.access.refusal(request, connection) {
+            return Route::Refused(why);
+        }
+        match request.method().as_str().to_ascii_uppercase().as_str() {
+            "OPTIONS" => Route::Answered(Outcome::ggp("")),
+            "POST" => self.route_of_post(request, connection),
+            "GET" | "HEAD" => self.route_of_get(request, connection),
+            _ => Route::fault(
+                StatusCode::METHOD_NOT_ALLOWED,
+                "expected POST with a message, GET /( INFO ) or OPTIONS",
+            ),
+        }
+    }
+
+    fn route_of_post<B>(&self, request: &Request<B>, connection: ConnectionInfo) -> Route {
+        let at_log_service = connection.at_log_service;
+        let is_relayed = request.uri().path() == gamemaster_access::PATH;
+        if is_relayed && self.has_pages && !at_log_service {
+            return match self.access.relay_refusal(request, connection) {
+                Some(why) => Route::Refused(why),
+                None => Route::Relayed,
+            };
+        }
+        if self.has_pages || at_log_service {
+            let client = self.access.client(request, connection);
+            let page = self
+                .pages
+                .route(page_request(request, Method::Post, client));
+            if page.is_found() {
+                return Route::Page(Box::new(page));
             }
-            "POST" => match self.parsed(body, received, peer).await {
-                Ok(message) => self.answer(message, manager, peer).await,
-                Err(outcome) => outcome,
-            },
-            "GET" if has_message && !came.at_log_service => self.answer_target(&target, peer),
-            "GET" | "HEAD" if !came.at_log_service && !self.has_pages => {
-                let text = "this port takes messages only, expected POST or GET /( INFO )";
-                Outcome::fault(StatusCode::NOT_FOUND, text)
+        }
+        match at_log_service {
+            true => Route::fault(
+                StatusCode::METHOD_NOT_ALLOWED,
+                "this is the log service, which takes no messages: expected GET /MATCH-ID",
+            ),
+            false => Route::Message(manager(request, connection.peer)),
+        }
+    }
+
+    fn route_of_get<B>(&self, request: &Request<B>, connection: ConnectionInfo) -> Route {
+        let at_log_service = connection.at_log_service;
+        let message = message_in_target(request).filter(|_| !at_log_service);
+        if let Some(message) = message {
+            return Route::Target(message);
+        }
+        if !self.has_pages && !at_log_service {
+            let text = "this port takes messages only, expected POST or GET /( INFO )";
+            return Route::fault(StatusCode::NOT_FOUND, text);
+        }
+        match self.access.credential(request) {
+            Credential::Wrong => {
+                let text = "this is not the secret of server.pages_secret\n";
+                let page = PageReply::text(PageStatus::Forbidden, text);
+                Route::Answered(Outcome::page(page))
             }
-            "GET" | "HEAD" => self.show(asked, None).await,
-            _ => {
-                let text = "expected POST with a message, GET /( INFO ) or OPTIONS";
-                Outcome::fault(StatusCode::METHOD_NOT_ALLOWED, text)
+            Credential::InAddress => {
+                let location = Access::address_without_secret(request);
+                let cookie = self.access.cookie();
+                Route::Answered(Content::Redirect { location, cookie }.into())
+            }
+            Credential::InHeader | Credential::Missing => {
+                let client = self.access.client(request, connection);
+                let page = self.pages.route(page_request(request, Method::Get, client));
+                Route::Page(Box::new(page))
             }
         }
     }
@@ -285,6 +304,46 @@ impl Exchange {
         }
     }
 
+    /// Passes the message in a body to the player, and answers it.
+    async fn message(
+        &self,
+        body: Body,
+        received: Instant,
+        manager: Manager,
+        peer: SocketAddr,
+    ) -> Outcome {
+        if body.bytes.is_empty() {
+            let text =
+                "the body is empty, expected a message such as ( INFO ), with its Content-Length";
+            return Outcome::fault(StatusCode::BAD_REQUEST, text);
+        }
+        let mut message = match self.parsed(body, received, peer).await {
+            Ok(message) => message,
+            Err(outcome) => return outcome,
+        };
+        if let Message::Start(start) = &mut message {
+            start.manager = manager;
+        }
+        let Some((answer, given)) = self.ask(message).await else {
+            return Outcome::ggp("busy");
+        };
+        let text = match answer {
+            Answer::Ready => "ready".to_string(),
+            Answer::Busy => "busy".to_string(),
+            Answer::Status(status) => self.info(status),
+            Answer::Done => "done".to_string(),
+            Answer::Aborted => "aborted".to_string(),
+            Answer::Move(text) => text,
+            Answer::Refused(text) => {
+                let text = format!("the rules cannot be played: {text}");
+                let outcome = Outcome::fault(StatusCode::BAD_REQUEST, text);
+                return outcome.answered_at(given);
+            }
+        };
+        tracing::debug!(%peer, "answers {}", escaped(text.as_bytes()));
+        Outcome::ggp(text).answered_at(given)
+    }
+
     /// Parses a message. A START, which has rules to read, and any long message are parsed on a
     /// blocking thread.
     async fn parsed(
@@ -316,7 +375,7 @@ impl Exchange {
             return parse();
         }
         // The semaphore is never closed.
-        let place = match is_long {
+        let permit = match is_long {
             true => Arc::clone(&self.long_parses).acquire_owned().await.ok(),
             false => None,
         };
@@ -327,7 +386,7 @@ impl Exchange {
             if is_long && player.info() == Status::Available {
                 allocator::give_back();
             }
-            drop(place);
+            drop(permit);
             parsed
         });
         parsed.await.unwrap_or_else(|error| {
@@ -337,33 +396,30 @@ impl Exchange {
         })
     }
 
-    /// Makes a page on a blocking thread; from a body, if there is one.
-    async fn show(&self, asked: Asked, body: Option<Vec<u8>>) -> Outcome {
-        let pages = self.pages.clone();
-        pages.wait(&asked).await;
-        let places = if Pages::is_heavy(&asked) {
-            &self.heavy_pages
-        } else {
-            &self.light_pages
+    /// Makes a page on a blocking thread, once there is what it waits for.
+    async fn page(&self, page: RoutedRequest) -> Outcome {
+        if let Some(changes) = page.changes() {
+            let _ = tokio::time::timeout(LONGEST_WAIT, changes.next()).await;
+        }
+        let permits = match page.weight() {
+            Weight::Light => &self.light_pages,
+            Weight::Heavy => &self.heavy_pages,
         };
-        // The semaphores are never closed. A client that hangs up keeps its place until the page
+        // The semaphores are never closed. A client that hangs up keeps its permit until the page
         // is made.
-        let place = Arc::clone(places).acquire_owned().await;
+        let permit = Arc::clone(permits).acquire_owned().await;
         let made = tokio::task::spawn_blocking(move || {
-            let page = match body {
-                Some(body) => pages.answer_post(&asked, &body),
-                None => pages.answer(&asked),
-            };
-            drop(place);
-            page
+            let reply = page.answer();
+            drop(permit);
+            reply
         });
         match made.await {
             // Unknown targets are answered as malformed messages.
             Ok(page)
-                if page.status == StatusCode::NOT_FOUND
+                if page.status == PageStatus::NotFound
                     && page.content_type.starts_with("text/plain") =>
             {
-                Outcome::fault(page.status, String::from_utf8_lossy(&page.body))
+                Outcome::fault(StatusCode::NOT_FOUND, String::from_utf8_lossy(&page.body))
             }
             Ok(page) => Outcome::page(page),
             Err(error) => {
@@ -377,23 +433,17 @@ impl Exchange {
     async fn relayed(&self, body: Body, received: Instant) -> Outcome {
         let gamemaster = Arc::clone(&self.gamemaster);
         let read = tokio::task::spawn_blocking(move || {
-            let relayed = Relayed::read(&body.bytes)?;
+            let relayed = RelayedMessage::read(&body.bytes)?;
             tracing::debug!(
                 player = relayed.player,
                 number = relayed.number,
                 "received {}",
                 escaped(relayed.content.as_bytes())
             );
-            let waited = Duration::from_millis(relayed.waited).min(LONGEST_WAY);
-            gamemaster.read(Said {
-                player: &relayed.player,
-                number: relayed.number,
-                content: &relayed.content,
-                received: received.checked_sub(waited).unwrap_or(received),
-            })
+            gamemaster.translate(&relayed, received)
         });
-        let passed = match read.await {
-            Ok(Ok(passed)) => passed,
+        let translation = match read.await {
+            Ok(Ok(translation)) => translation,
             Ok(Err(fault)) => return Outcome::fault(StatusCode::BAD_REQUEST, fault),
             Err(error) => {
                 tracing::error!("a message of Gamemaster could not be read: {error}");
@@ -402,9 +452,9 @@ impl Exchange {
             }
         };
         let match_id = self.gamemaster.match_id();
-        let (reply, given) = match passed {
-            Passed::Answered(reply) => (Ok(reply), None),
-            Passed::Messages(messages) => {
+        let (reply, given) = match translation {
+            Translation::Reply(reply) => (Ok(reply), None),
+            Translation::Messages(messages) => {
                 let mut last = None;
                 for message in messages {
                     last = self.ask(message).await;
@@ -413,32 +463,17 @@ impl Exchange {
                 (self.gamemaster.answer(&answer), Some(given))
             }
         };
-        match reply {
-            Ok(reply) => Outcome {
-                given,
-                ..Outcome::page(Page::json(&self.relay(reply, match_id).await))
-            },
-            Err(why) => Outcome::fault(StatusCode::CONFLICT, why),
-        }
-    }
-
-    /// A reply, with what the log of the match says by now.
-    async fn relay(&self, reply: Option<String>, match_id: Option<String>) -> Relay {
+        let reply = match reply {
+            Ok(reply) => reply,
+            Err(why) => return Outcome::fault(StatusCode::CONFLICT, why),
+        };
         let archive = self.player.archive();
-        let read = tokio::task::spawn_blocking(move || {
-            let entry = archive.find(&match_id?)?;
-            let length = archive.slice(&entry.folder, Part::Series, u64::MAX, 0);
-            let from = length.map_or(0, |(_, length)| length.saturating_sub(SERIES_TAIL as u64));
-            let tail = archive.slice(&entry.folder, Part::Series, from, SERIES_TAIL);
-            let thoughts = tail.ok().and_then(|(tail, _)| Thoughts::of_series(&tail));
-            Some((entry.folder.clone(), thoughts))
-        });
-        let found = read.await.ok().flatten();
-        let (folder, thoughts) = found.map_or((None, None), |(folder, it)| (Some(folder), it));
-        Relay {
-            reply,
-            folder,
-            thoughts,
+        let read = move || match_id.map(|match_id| MatchProgress::read(&archive, &match_id));
+        let progress = tokio::task::spawn_blocking(read).await;
+        let progress = progress.ok().flatten().unwrap_or_default();
+        Outcome {
+            given,
+            ..Outcome::page(PageReply::json(&RelayReply { reply, progress }))
         }
     }
 
@@ -458,33 +493,6 @@ impl Exchange {
         answer
     }
 
-    /// Passes a message of a game manager to the player, and answers it.
-    async fn answer(&self, mut message: Message, manager: Manager, peer: SocketAddr) -> Outcome {
-        if let Message::Start(start) = &mut message {
-            start.manager = manager;
-        }
-        let Some((answer, given)) = self.ask(message).await else {
-            return Outcome::ggp("busy");
-        };
-        let outcome = match answer {
-            Answer::Ready => Outcome::ggp("ready"),
-            Answer::Busy => Outcome::ggp("busy"),
-            Answer::Status(status) => Outcome::ggp(self.info(status)),
-            Answer::Done => Outcome::ggp("done"),
-            Answer::Aborted => Outcome::ggp("aborted"),
-            Answer::Move(text) => Outcome::ggp(text),
-            Answer::Refused(text) => Outcome::fault(
-                StatusCode::BAD_REQUEST,
-                format!("the rules cannot be played: {text}"),
-            ),
-        };
-        tracing::debug!(%peer, "answers {}", escaped(outcome.text.as_bytes()));
-        Outcome {
-            given: Some(given),
-            ..outcome
-        }
-    }
-
     fn info(&self, status: Status) -> String {
         let status = match status {
             Status::Available => "available",
@@ -495,113 +503,12 @@ impl Exchange {
             self.name
         )
     }
-
-    fn response(&self, outcome: Outcome, keeps_alive: bool) -> Response<Sent> {
-        let given = outcome.given.map(|given| (given, self.player.clone()));
-        let origin = outcome.origin.clone();
-        let mut response = match outcome.page {
-            Some(page) => page_response(*page, given, keeps_alive),
-            None => message_response(outcome, given, keeps_alive),
-        };
-        if let Some(origin) = origin {
-            let headers = response.headers_mut();
-            headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
-            headers.insert(header::VARY, HeaderValue::from_static("Origin"));
-            let names = HeaderValue::from_static("Content-Type, Authorization");
-            headers.insert(header::ACCESS_CONTROL_ALLOW_HEADERS, names);
-            // Browsers ask for this before a page of the network may reach this machine.
-            let name = HeaderName::from_static("access-control-allow-private-network");
-            headers.insert(name, HeaderValue::from_static("true"));
-        }
-        response
-    }
 }
 
-fn message_response(
-    outcome: Outcome,
-    given: Option<(Instant, Player)>,
-    keeps_alive: bool,
-) -> Response<Sent> {
-    let content_type = if outcome.is_ggp {
-        "text/acl"
-    } else {
-        "text/plain; charset=utf-8"
-    };
-    let body = Sent {
-        bytes: Bytes::from(outcome.text),
-        given,
-    };
-    let length = HeaderValue::from(body.bytes.len());
-    let mut response = Response::new(body);
-    *response.status_mut() = outcome.status;
-    let headers = response.headers_mut();
-    let mut set = |name: HeaderName, value: &'static str| {
-        headers.insert(name, HeaderValue::from_static(value));
-    };
-    set(header::CONTENT_TYPE, content_type);
-    set(header::ACCESS_CONTROL_ALLOW_ORIGIN, "*");
-    set(header::ACCESS_CONTROL_ALLOW_METHODS, "POST, GET, OPTIONS");
-    set(header::ACCESS_CONTROL_ALLOW_HEADERS, "Content-Type");
-    set(header::ACCESS_CONTROL_MAX_AGE, "86400");
-    if outcome.status == StatusCode::METHOD_NOT_ALLOWED {
-        set(header::ALLOW, "POST, GET, OPTIONS");
+impl Route {
+    fn fault(status: StatusCode, text: &str) -> Self {
+        Self::Answered(Outcome::fault(status, text))
     }
-    if !keeps_alive {
-        set(header::CONNECTION, "close");
-    }
-    headers.insert(header::CONTENT_LENGTH, length);
-    response
-}
-
-fn page_response(
-    page: Page,
-    given: Option<(Instant, Player)>,
-    keeps_alive: bool,
-) -> Response<Sent> {
-    let length = HeaderValue::from(page.body.len());
-    let mut response = Response::new(Sent {
-        bytes: page.body,
-        given,
-    });
-    *response.status_mut() = page.status;
-    let headers = response.headers_mut();
-    let mut set = |name: HeaderName, value: &'static str| {
-        headers.insert(name, HeaderValue::from_static(value));
-    };
-    set(header::CONTENT_TYPE, page.content_type);
-    set(header::X_CONTENT_TYPE_OPTIONS, "nosniff");
-    set(header::REFERRER_POLICY, "no-referrer");
-    // Asked for again each time; what has not changed is not sent again.
-    set(header::CACHE_CONTROL, "no-cache");
-    set(header::VARY, "Accept-Encoding");
-    if page.is_gzip {
-        set(header::CONTENT_ENCODING, "gzip");
-    }
-    if page.is_for_all {
-        set(header::ACCESS_CONTROL_ALLOW_ORIGIN, "*");
-    }
-    if !keeps_alive {
-        set(header::CONNECTION, "close");
-    }
-    let download = page
-        .download
-        .map(|name| format!("attachment; filename=\"{name}\""));
-    let is_html = page.content_type.starts_with("text/html");
-    let policy = is_html.then(|| page.policy.unwrap_or_else(unframed));
-    let texts = [
-        (header::CONTENT_SECURITY_POLICY, policy),
-        (header::ETAG, page.tag),
-        (header::CONTENT_DISPOSITION, download),
-        (header::LOCATION, page.location),
-        (header::SET_COOKIE, page.cookie),
-    ];
-    for (name, text) in texts {
-        if let Some(value) = text.and_then(|text| HeaderValue::from_str(&text).ok()) {
-            headers.insert(name, value);
-        }
-    }
-    headers.insert(header::CONTENT_LENGTH, length);
-    response
 }
 
 /// The start of a text on one line, for the log.
@@ -609,36 +516,6 @@ fn escaped(bytes: &[u8]) -> String {
     let shown = bytes.get(..LOGGED_BYTES).unwrap_or(bytes);
     let more = if shown.len() < bytes.len() { "..." } else { "" };
     format!("{}{more}", shown.escape_ascii())
-}
-
-/// A body that reports the delay between the player's answer and its sending.
-pub(super) struct Sent {
-    bytes: Bytes,
-    given: Option<(Instant, Player)>,
-}
-
-impl HttpBody for Sent {
-    type Data = Bytes;
-    type Error = Infallible;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        _: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        if let Some((given, player)) = self.given.take() {
-            player.note_delay(given.elapsed());
-        }
-        let bytes = std::mem::take(&mut self.bytes);
-        Poll::Ready((!bytes.is_empty()).then(|| Ok(Frame::data(bytes))))
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.bytes.is_empty()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        SizeHint::with_exact(self.bytes.len() as u64)
-    }
 }
 
 #[cfg(test)]

@@ -1,10 +1,16 @@
 //! The HTTP server: reads GGP messages, passes them to the [`Player`], writes its answers.
 //!
 //! ```text
-//!  TCP ──▶ connections ──▶ first_line ──▶ hyper ──▶ exchange ─┬▶ message ──▶ Player
-//!          (limit)         (raw GETs)              (limits)   │  (parser)
-//!                                                             └▶ pages ──▶ logs, the log viewer
+//!  TCP ──▶ connections ──▶ first_line ──▶ hyper ──▶ exchange ─┬▶ body ──▶ message ──▶ Player
+//!          (limit)         (raw GETs)              (access,   │  (limits)  (parser)
+//!                                                   route)    ├▶ web::pages
+//!                                                             └▶ web::gamemaster ──▶ Player
 //! ```
+//!
+//! A START takes these steps: [`Server::run`] accepts the connection, `serve_connection` reads its
+//! first line and gives it to hyper, `Exchange::respond` asks `Exchange::route` what the request is
+//! and reads the body with `Bodies::read`, `Exchange::message` parses it with [`message::parse`] and
+//! passes it to [`Player::handle`], and `Outcome::response` writes the answer.
 //!
 //! Browsers and log readers are served on the player's port and on the port of the log service,
 //! which takes no messages. The server accepts careless requests (any content type, bare LF, spaces
@@ -14,7 +20,7 @@
 //! for keep-alive; every answer to a GGP message has the CORS headers and is not empty; pages take
 //! no connections and no processor time from messages.
 //!
-//! Never uses: nodes, gates, the phases of a match.
+//! Never uses: nodes, gates, the phases of a match, what is on a page.
 
 #![forbid(unsafe_code)]
 
@@ -23,10 +29,10 @@ mod body;
 mod connections;
 mod exchange;
 mod first_line;
+mod gamemaster_access;
 pub mod message;
-mod pages;
-mod relay;
 mod request;
+mod response;
 
 use std::future::Future;
 use std::io;
@@ -40,11 +46,11 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 
-use connections::{Connections, Place};
+use connections::{ConnectionSlot, Connections};
 use exchange::Exchange;
 use panza_config::Settings;
 use panza_player::{GameBuilders, Player};
-use request::Came;
+use request::ConnectionInfo;
 
 /// Connections served at the same time.
 pub const MAX_CONNECTIONS: usize = 256;
@@ -170,9 +176,9 @@ impl Server {
         shutdown: impl Future<Output = ()>,
     ) {
         let exchange = Arc::new(Exchange::new(player.clone(), settings));
-        exchange.warm();
+        exchange.read_list();
         let connections = Arc::new(Connections::new(MAX_CONNECTIONS));
-        // Those who fetch logs have places of their own, so that they take none from game managers.
+        // Those who fetch logs have slots of their own, so that they take none from game managers.
         let log_connections = Arc::new(Connections::new(MAX_LOG_CONNECTIONS));
         let mut tasks = JoinSet::new();
         // Times in a row that the system gave no connection. The first one is reported.
@@ -205,9 +211,13 @@ impl Server {
                 n_failures = 0;
             }
             match admitting.admit() {
-                Some(place) => {
+                Some(slot) => {
                     let exchange = Arc::clone(&exchange);
-                    tasks.spawn(attend(stream, peer, exchange, place, at_log_service));
+                    let connection = ConnectionInfo {
+                        peer,
+                        at_log_service,
+                    };
+                    tasks.spawn(serve_connection(stream, connection, exchange, slot));
                 }
                 None => {
                     tracing::warn!(%peer, "turned away: too many connections wait for answers")
@@ -221,22 +231,22 @@ impl Server {
         }
         let last_answers = async { while tasks.join_next().await.is_some() {} };
         // Connections that have sent no request are cut off.
-        connections.let_go();
-        log_connections.let_go();
+        connections.close_idle();
+        log_connections.close_idle();
         let _ = tokio::time::timeout(LAST_ANSWERS, last_answers).await;
     }
 }
 
-async fn attend(
+async fn serve_connection(
     stream: TcpStream,
-    peer: SocketAddr,
+    connection: ConnectionInfo,
     exchange: Arc<Exchange>,
-    mut place: Place,
-    at_log_service: bool,
+    mut slot: ConnectionSlot,
 ) {
+    let peer = connection.peer;
     // Answers are single small packets that should leave at once; without this they still arrive.
     let _ = stream.set_nodelay(true);
-    let progress = place.progress();
+    let progress = slot.progress();
     let serve = async {
         let accepted = Instant::now();
         let read_timeout = exchange.read_timeout();
@@ -250,13 +260,7 @@ async fn attend(
         progress.begin(began);
         let service = service_fn(|request| {
             let (exchange, progress) = (Arc::clone(&exchange), Arc::clone(&progress));
-            async move {
-                let came = Came {
-                    peer,
-                    at_log_service,
-                };
-                exchange.respond(request, came, &progress).await
-            }
+            async move { exchange.respond(request, connection, &progress).await }
         });
         let served = http1::Builder::new()
             .timer(TokioTimer::new())
@@ -275,6 +279,6 @@ async fn attend(
     };
     tokio::select! {
         () = serve => {}
-        () = place.lost() => tracing::debug!(%peer, "connection closed for another"),
+        () = slot.closed() => tracing::debug!(%peer, "connection closed for another"),
     }
 }

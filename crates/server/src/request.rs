@@ -1,22 +1,70 @@
 //! What the first line and the headers of a request say.
 
-use std::borrow::Cow;
 use std::net::SocketAddr;
 
 use hyper::Request;
-use hyper::header::{self, HeaderValue};
+use hyper::header::{self, HeaderName, HeaderValue};
 
 use super::message;
 use panza_player::Manager;
+use panza_web::pages::{Client, Method, PageRequest};
 
 /// Limit on headers with names of game managers and players, in bytes.
 const LONGEST_NAMES: usize = 1000;
 
+/// The connection of a request.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Came {
+pub(super) struct ConnectionInfo {
+    /// The address of the client.
     pub peer: SocketAddr,
     /// Whether it came to the log service's port, which takes no messages.
     pub at_log_service: bool,
+}
+
+/// What a request asks of the pages; without its body.
+pub(super) fn page_request<B>(request: &Request<B>, method: Method, client: Client) -> PageRequest {
+    let has = |name: HeaderName, word: &str| {
+        let mut values = request.headers().get_all(name).into_iter();
+        values.any(|value| value.to_str().is_ok_and(|value| value.contains(word)))
+    };
+    let tag = request.headers().get(header::IF_NONE_MATCH);
+    PageRequest {
+        method,
+        path: request.uri().path().to_string(),
+        query: request.uri().query().unwrap_or_default().to_string(),
+        body: Vec::new(),
+        accepts_gzip: has(header::ACCEPT_ENCODING, "gzip"),
+        accepts_html: has(header::ACCEPT, "text/html"),
+        known_tag: tag.and_then(|tag| tag.to_str().ok().map(String::from)),
+        client,
+    }
+}
+
+/// Headers of proxies and of networks that deliver for others, beside `x-forwarded-...`.
+const OF_PROXIES: [&str; 16] = [
+    "forwarded",
+    "via",
+    "x-real-ip",
+    "x-client-ip",
+    "x-cluster-client-ip",
+    "x-original-forwarded-for",
+    "x-envoy-external-address",
+    "x-proxyuser-ip",
+    "x-azure-clientip",
+    "x-appengine-user-ip",
+    "true-client-ip",
+    "client-ip",
+    "cf-connecting-ip",
+    "cf-ray",
+    "fastly-client-ip",
+    "fly-client-ip",
+];
+
+/// Whether a proxy asks for a client that may be anywhere. A proxy that adds no header cannot be
+/// told from a client of this machine.
+pub(super) fn is_forwarded<B>(request: &Request<B>) -> bool {
+    let mut names = request.headers().keys().map(HeaderName::as_str);
+    names.any(|name| name.starts_with("x-forwarded") || OF_PROXIES.contains(&name))
 }
 
 /// Names in the headers of game managers.
@@ -54,15 +102,10 @@ pub(super) fn asks_to_keep_alive<B>(request: &Request<B>) -> bool {
         .any(asks)
 }
 
-/// Whether the target of a GET is a message.
-pub(super) fn is_message_target<B>(request: &Request<B>) -> bool {
-    target(request).is_some_and(|target| target.trim_start().starts_with('('))
-}
-
-/// The target of a request: without the slash, with `+` and percent codes decoded.
-pub(super) fn target<B>(request: &Request<B>) -> Option<String> {
-    let target = request.uri().path_and_query()?;
-    Some(decoded_target(target.as_str()))
+/// The message in the target of a request, if there is one, with `+` and percent codes decoded.
+pub(super) fn message_in_target<B>(request: &Request<B>) -> Option<String> {
+    let target = decoded_target(request.uri().path_and_query()?.as_str());
+    target.trim_start().starts_with('(').then_some(target)
 }
 
 fn decoded_target(target: &str) -> String {
@@ -83,13 +126,6 @@ fn decoded_target(target: &str) -> String {
         at += if code.is_some() { 3 } else { 1 };
     }
     message::decoded(&bytes).into_owned()
-}
-
-/// The first parameter of this name in a query.
-pub(super) fn parameter<'a>(query: &'a str, name: &str) -> Option<Cow<'a, str>> {
-    form_urlencoded::parse(query.as_bytes())
-        .find(|(key, _)| key == name)
-        .map(|(_, value)| value)
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@
 //!
 //! Never uses: who reads, and the meaning of events beyond their kind.
 
+mod events;
 mod prune;
 mod read;
 
@@ -25,6 +26,8 @@ use super::folder_name;
 use super::live;
 use super::sink::Target;
 use super::summary::Summary;
+
+pub use events::Event;
 
 /// Threads that read summaries, and how many summaries make them worthwhile.
 const READERS: usize = 4;

@@ -27,7 +27,7 @@ mod sink;
 mod summary;
 mod threads;
 
-pub use archive::{Archive, Bundle, Entry, Part};
+pub use archive::{Archive, Bundle, Entry, Event, Part};
 pub use console::{ConsoleGuard, InitError, init};
 pub use health::{Count, Health, Latest, count, health, searched};
 pub use match_log::{MatchLog, folder_name};

@@ -1,5 +1,9 @@
-//! What a browser is told: games between people and Panza, games that people study, a look at rules
-//! that are being written, the messages of Gamemaster.
+//! What a browser is told: pages and their data, games between people and Panza, games that people
+//! study, a look at rules that are being written, the messages of Gamemaster.
+//!
+//! A host, such as the HTTP server, makes a [`PageRequest`](pages::PageRequest) of what a browser
+//! asks, decides what the [`Client`](pages::Client) may do, and sends the
+//! [`PageReply`](pages::PageReply).
 //!
 //! Invariants: nothing that a client sends panics, delays a match or allocates without a bound.
 //!
@@ -8,5 +12,6 @@
 #![forbid(unsafe_code)]
 
 pub mod gamemaster;
+pub mod pages;
 pub mod preview;
 pub mod table;

@@ -131,7 +131,7 @@ pub fn preview(
         .name("preview".into())
         .stack_size(STACK_BYTES)
         .spawn(move || {
-            let seen = look(&rules, &of_thread);
+            let seen = build_preview(&rules, &of_thread);
             drop(rules);
             allocator::give_back();
             drop(thread);
@@ -144,7 +144,7 @@ pub fn preview(
     loop {
         let is_late = Instant::now() > until;
         match made.recv_timeout(PAUSE) {
-            Ok(looked) => return looked.map_err(PreviewError::Rules),
+            Ok(built) => return built.map_err(PreviewError::Rules),
             Err(RecvTimeoutError::Disconnected) => {
                 let why = "trying out this game failed".to_string();
                 return Err(PreviewError::Rules(why));
@@ -173,7 +173,7 @@ impl Drop for OneThread {
 }
 
 /// Builds the game and looks at it, until `stop` is set.
-fn look(rules: &Rules, stop: &Arc<AtomicBool>) -> Result<Preview, String> {
+fn build_preview(rules: &Rules, stop: &Arc<AtomicBool>) -> Result<Preview, String> {
     let is_stopped = || stop.load(Ordering::Acquire);
     let budget = BuildBudget {
         until: Instant::now() + BUILD_TIME,

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::Part;
+use super::{Event, Part};
 use crate::sink::SUMMARY;
 use crate::summary::Summary;
 
@@ -83,24 +83,24 @@ fn of_events(path: &Path) -> io::Result<Summary> {
 
 /// Applies one event; a line that is none is skipped.
 fn take_in(summary: &mut Summary, line: &str) {
-    let Ok(event) = serde_json::from_str::<Value>(line) else {
+    let Some(event) = Event::read(line) else {
         return;
     };
-    let data = &event["data"];
+    let data = &event.data;
     let text = |value: &Value| value.as_str().map(str::to_string);
     let texts = |value: &Value| -> Option<Vec<String>> {
         let items = value.as_array()?;
         Some(items.iter().filter_map(text).collect())
     };
-    if let Some(seconds) = event["at_seconds"].as_f64() {
+    if let Some(seconds) = event.at_seconds.as_f64() {
         summary.seconds = Some(seconds);
     }
-    match event["kind"].as_str() {
-        Some("log") => {
+    match &*event.kind {
+        "log" => {
             summary.match_id = text(&data["match_id"]).unwrap_or_default();
-            summary.started = text(&event["time"]).unwrap_or_default();
+            summary.started = text(&event.time).unwrap_or_default();
         }
-        Some("start") => {
+        "start" => {
             summary.role = text(&data["role"]).unwrap_or_default();
             summary.roles = texts(&data["roles"]).unwrap_or_default();
             summary.players = texts(&data["players"]);
@@ -109,18 +109,18 @@ fn take_in(summary: &mut Summary, line: &str) {
             summary.start_clock = data["start_clock"].as_f64().unwrap_or_default();
             summary.play_clock = data["play_clock"].as_f64().unwrap_or_default();
         }
-        Some("played") => {
+        "played" => {
             let step = data["step"].as_u64().map(|step| step.saturating_add(1));
             let steps = step.and_then(|steps| usize::try_from(steps).ok());
             summary.steps = steps.unwrap_or(summary.steps);
         }
-        Some("move") => summary.value = data["value"].as_f64(),
-        Some("error" | "warning") => summary.errors += 1,
-        Some("lost_lines") => {
+        "move" => summary.value = data["value"].as_f64(),
+        "error" | "warning" => summary.errors += 1,
+        "lost_lines" => {
             let lost = data["count"].as_u64().unwrap_or_default();
             summary.lost_lines = usize::try_from(lost).unwrap_or(usize::MAX);
         }
-        Some("end") => {
+        "end" => {
             summary.how = text(&data["how"]);
             let goal = |(role, goal): (&String, &Value)| {
                 let goal = goal.as_u64().and_then(|goal| u8::try_from(goal).ok());

@@ -20,17 +20,20 @@
 //!
 //! Never uses: HTTP, searches.
 
-mod course;
+mod control;
 mod message;
+mod relay;
 
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use course::Course;
+use control::ControlTracker;
 use message::{Content, Start};
 use panza_gdl::{Severity, is_playable, main_error, sexpr};
 use panza_hrf::names;
 use panza_player::{Answer, Manager, Message, PlayRequest, SentMoves, StartRequest, StartRules};
+
+pub use relay::{MatchProgress, RelayReply, RelayedMessage};
 
 /// The part of each clock that is left to the page and to Gamemaster.
 pub const MARGIN: Duration = Duration::from_millis(300);
@@ -38,24 +41,11 @@ pub const MARGIN: Duration = Duration::from_millis(300);
 /// Errors of rules that are logged.
 const MAX_ERRORS: usize = 20;
 
-/// A message of Gamemaster.
-#[derive(Clone, Copy, Debug)]
-pub struct Said<'a> {
-    /// The identifier that the player's page has in Gamemaster.
-    pub player: &'a str,
-    /// The number of the message; a reply bears the same.
-    pub number: u64,
-    /// What it says, such as `play(mark(1,2))`.
-    pub content: &'a str,
-    /// When it came to the page.
-    pub received: Instant,
-}
-
 /// What a message becomes.
 #[derive(Debug)]
-pub enum Passed {
+pub enum Translation {
     /// It is answered without the player; nothing is no answer.
-    Answered(Option<String>),
+    Reply(Option<String>),
     /// Messages for the player, at least one. The answer to the last counts.
     Messages(Vec<Message>),
 }
@@ -73,7 +63,7 @@ struct Session {
     started: u64,
     /// The last PLAY.
     played: Option<Played>,
-    course: Course,
+    control: ControlTracker,
 }
 
 #[derive(Clone)]
@@ -83,30 +73,34 @@ struct Played {
 }
 
 impl Gamemaster {
-    /// What a message becomes.
+    /// What a message becomes that came to us at `received`.
     ///
     /// # Errors
     /// Says what is wrong with the message, and what was expected.
-    pub fn read(&self, said: Said) -> Result<Passed, String> {
+    pub fn translate(
+        &self,
+        relayed: &RelayedMessage,
+        received: Instant,
+    ) -> Result<Translation, String> {
         let mut session = self.session.lock().unwrap_or_else(PoisonError::into_inner);
-        let content = Content::read(said.content)?;
+        let content = Content::read(&relayed.content)?;
         let mut ours = session
             .as_mut()
-            .filter(|session| session.player == said.player);
+            .filter(|session| session.player == relayed.player);
         let message = match (content, &mut ours) {
-            (Content::Ping, _) => return Ok(Passed::Answered(Some("ready".into()))),
-            (Content::Start(start), _) => return begin(&mut session, &start, said),
+            (Content::Ping, _) => return Ok(Translation::Reply(Some("ready".into()))),
+            (Content::Start(start), _) => return begin(&mut session, &start, relayed, received),
             (Content::Play(_), None) => {
                 return Err("this match is not known; Panza may have started anew".into());
             }
-            (Content::Stop(_) | Content::Abort, None) => return Ok(Passed::Answered(None)),
+            (Content::Stop(_) | Content::Abort, None) => return Ok(Translation::Reply(None)),
             (Content::Play(text), Some(ours)) => Message::Play(PlayRequest {
-                moves: ours.moves(said.number, text)?,
+                moves: ours.moves(relayed.number, text)?,
                 match_id: ours.match_id.clone(),
-                received: said.received,
+                received: relayed.sent(received),
             }),
             (Content::Stop(text), Some(ours)) => Message::Stop {
-                moves: ours.moves(said.number, text)?,
+                moves: ours.moves(relayed.number, text)?,
                 match_id: ours.match_id.clone(),
             },
             (Content::Abort, Some(ours)) => Message::Abort {
@@ -116,7 +110,7 @@ impl Gamemaster {
         if !matches!(message, Message::Play(_)) {
             *session = None;
         }
-        Ok(Passed::Messages(vec![message]))
+        Ok(Translation::Messages(vec![message]))
     }
 
     /// The answer as Gamemaster expects it; nothing where none is expected.
@@ -163,7 +157,7 @@ impl Session {
                 let term = term.ok_or_else(|| {
                     format!("found {}, expected a move such as mark(1,2)", shown(text))
                 })?;
-                Some(self.course.follow(&term.to_string()).into())
+                Some(self.control.follow(&term.to_string()).into())
             }
         };
         self.played = Some(Played {
@@ -175,23 +169,28 @@ impl Session {
 }
 
 /// Begins a match in place of the one before.
-fn begin(session: &mut Option<Session>, start: &Start, said: Said) -> Result<Passed, String> {
+fn begin(
+    session: &mut Option<Session>,
+    start: &Start,
+    relayed: &RelayedMessage,
+    received: Instant,
+) -> Result<Translation, String> {
     let role = names::term_to_kif(start.role)
         .ok_or_else(|| format!("found {}, expected the name of a role", shown(start.role)))?;
     // A sentence a line, so that a fault names the number of the sentence.
     let rules = read_rules(&start.sentences.join("\n"))?;
-    let course = Course::new(&rules.rules);
+    let control = ControlTracker::new(&rules.rules);
     let known = session.take();
     // The same START again is answered as the first one.
     let again = known
         .as_ref()
-        .filter(|known| known.player == said.player && known.started == said.number)
+        .filter(|known| known.player == relayed.player && known.started == relayed.number)
         .filter(|known| known.played.is_none());
     let match_id = again.map_or_else(
         || {
             let time = SystemTime::now().duration_since(UNIX_EPOCH);
             let milliseconds = time.map_or(0, |time| time.as_millis());
-            format!("gamemaster.{}.{milliseconds}", said.player)
+            format!("gamemaster.{}.{milliseconds}", relayed.player)
         },
         |known| known.match_id.clone(),
     );
@@ -207,7 +206,7 @@ fn begin(session: &mut Option<Session>, start: &Start, said: Said) -> Result<Pas
         rules,
         start_clock: start.start_clock.saturating_sub(MARGIN),
         play_clock: start.play_clock.saturating_sub(MARGIN),
-        received: said.received,
+        received: relayed.sent(received),
         manager: Manager {
             host: Some("Gamemaster".into()),
             ..Manager::default()
@@ -215,12 +214,12 @@ fn begin(session: &mut Option<Session>, start: &Start, said: Said) -> Result<Pas
     }));
     *session = Some(Session {
         match_id,
-        player: said.player.to_string(),
-        started: said.number,
+        player: relayed.player.clone(),
+        started: relayed.number,
         played: None,
-        course,
+        control,
     });
-    Ok(Passed::Messages(messages))
+    Ok(Translation::Messages(messages))
 }
 
 /// The rules that a text in HRF writes. Faulty sentences are left out, if a game is left: the

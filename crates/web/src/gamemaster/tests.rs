@@ -9,16 +9,20 @@ const RULES: &str = "role(x),role(o),square(1),square(2),init(cell(N,b)) :- squa
     goal(R,100) :- role(R) & cell(1,R),goal(R,0) :- role(R) & ~cell(1,R),\
     terminal :- ~cell(1,b) & ~cell(2,b)";
 
-fn say(gamemaster: &Gamemaster, number: u64, content: &str) -> Result<Vec<Message>, String> {
-    let said = Said {
-        player: "panza",
+fn relayed(player: &str, number: u64, content: &str) -> RelayedMessage {
+    RelayedMessage {
+        player: player.into(),
         number,
-        content,
-        received: Instant::now(),
-    };
-    Ok(match gamemaster.read(said)? {
-        Passed::Messages(messages) => messages,
-        Passed::Answered(_) => Vec::new(),
+        content: content.into(),
+        waited: 0,
+    }
+}
+
+fn say(gamemaster: &Gamemaster, number: u64, content: &str) -> Result<Vec<Message>, String> {
+    let relayed = relayed("panza", number, content);
+    Ok(match gamemaster.translate(&relayed, Instant::now())? {
+        Translation::Messages(messages) => messages,
+        Translation::Reply(_) => Vec::new(),
     })
 }
 
@@ -108,13 +112,8 @@ fn faults_are_told_and_change_nothing() {
         assert!(fault.contains(expected), "{fault}");
     }
     assert!(gamemaster.match_id().is_some());
-    let stranger = Said {
-        player: "another",
-        number: 2,
-        content: "play([])",
-        received: Instant::now(),
-    };
-    assert!(gamemaster.read(stranger).is_err());
+    let stranger = relayed("another", 2, "play([])");
+    assert!(gamemaster.translate(&stranger, Instant::now()).is_err());
     let faulty = "start(x,ruleset(legal(a)),10,10)";
     let fault = say(&gamemaster, 9, faulty).unwrap_err();
     assert!(

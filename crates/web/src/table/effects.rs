@@ -14,7 +14,7 @@ use panza_player::Position;
 
 /// Moves that are compared, at most.
 const MAX_COMPARED: usize = 1000;
-/// Facts that a move may change for its effect to be listed, and facts of all moves together.
+/// Facts that a move may change for its effect to be listed, and facts of all moves resources.
 const MAX_CHANGED: usize = 100;
 const MAX_LISTED: usize = 20_000;
 /// Words of the states that are compared, and the time for that, at most.

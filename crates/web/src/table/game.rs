@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use crossbeam::channel::{Receiver, RecvTimeoutError, TryRecvError};
 
-use super::course::Course;
+use super::history::GameHistory;
 use super::host::{Built, Host, PAUSE, SLICE, Spent};
 use super::view::{Found, Phase};
 use super::{Command, Effort};
@@ -35,7 +35,7 @@ const MAX_SEARCHES: usize = 4;
 /// A game that is played.
 struct Game {
     built: BuiltGame,
-    course: Course,
+    history: GameHistory,
     config: SearchConfig,
     /// For each role its search.
     searches: Vec<Option<Box<dyn Searcher>>>,
@@ -74,7 +74,7 @@ impl Host {
         let n_roles = self.opened.roles.len();
         let n_own = self.opened.is_person.iter().filter(|&&it| !it).count();
         Game {
-            course: Course::new(&game.machine),
+            history: GameHistory::new(&game.machine),
             built: game,
             config: self.search_config(n_own.clamp(1, MAX_SEARCHES)),
             searches: (0..n_roles).map(|_| None).collect(),
@@ -161,7 +161,7 @@ impl Host {
 
     fn play(&mut self, mut game: Game, inbox: &Receiver<Command>, is_busy: &impl Fn() -> bool) {
         self.enter(&mut game);
-        while !self.together.is_closed() {
+        while !self.resources.is_closed() {
             if self.view.phase == Phase::Playing
                 && let Some(joint_move) = game.choices.iter().copied().collect()
             {
@@ -197,10 +197,10 @@ impl Host {
                 },
             };
             if let Some(command) = command {
-                self.view.problem = self.carry_out(&mut game, command).err();
+                self.view.problem = self.apply_game_command(&mut game, command).err();
                 self.publish();
             }
-            if self.shown.is_idle() {
+            if self.published.is_idle() {
                 return;
             }
         }
@@ -228,7 +228,7 @@ impl Host {
         let begin = Instant::now();
         let Game {
             built,
-            course,
+            history,
             config,
             searches,
             spent,
@@ -238,12 +238,12 @@ impl Host {
         if searches[role].is_none() && n_kept >= MAX_SEARCHES {
             searches.iter_mut().for_each(|search| *search = None);
         }
-        let stop = &*self.together.stop;
+        let stop = &*self.resources.stop;
         let searcher = searches[role].get_or_insert_with(|| {
             preferred_search(
                 built,
                 RoleId::from_index(role),
-                course.position.state(),
+                history.position.state(),
                 config,
                 true,
             )
@@ -275,15 +275,15 @@ impl Host {
             (found.mv.clone(), found.visits as u64, value)
         });
         let candidates = candidates.collect();
-        let legal = game.course.legal(role);
+        let legal = game.history.legal(role);
         // A search that has found nothing, or something illegal, does not end the game.
         let mv = best.map(|best| best.mv).filter(|mv| legal.contains(mv));
         let Some(mv) = mv.or_else(|| legal.first().copied()) else {
             return;
         };
-        let info = game.course.info();
+        let info = game.history.info();
         let found = Found {
-            turn: game.course.turn(),
+            turn: game.history.turn(),
             role: self.opened.roles[role].clone(),
             text: info.move_text(mv),
             value: best.and_then(|best| best.value).map(f64::from),
@@ -318,18 +318,18 @@ impl Host {
 
     /// Makes the joint move of all choices.
     fn make(&mut self, game: &mut Game, joint_move: Vec<MoveId>) {
-        let turn = game.course.turn();
-        game.course.make(&joint_move);
-        let is_terminal = game.course.position.is_terminal();
-        let state = game.course.position.state();
+        let turn = game.history.turn();
+        game.history.make(&joint_move);
+        let is_terminal = game.history.position.is_terminal();
+        let state = game.history.position.state();
         for search in game.searches.iter_mut().flatten() {
             search.advance(&joint_move, state);
         }
-        let text = |&mv: &MoveId| game.course.info().move_text(mv);
+        let text = |&mv: &MoveId| game.history.info().move_text(mv);
         let texts: Vec<String> = joint_move.iter().map(text).collect();
         if let Some(record) = &game.record {
             record.played(turn, &texts);
-            record.position(turn + 1, &game.course.position.facts(), is_terminal);
+            record.position(turn + 1, &game.history.position.facts(), is_terminal);
         }
         self.view.moves.push(texts);
         if let Some(found) = game.found.take() {
@@ -341,20 +341,20 @@ impl Host {
     /// Enters the present state: chooses for roles without a choice and for that of chance, and
     /// ends a game that is over.
     fn enter(&mut self, game: &mut Game) {
-        self.shown
-            .note_turns(&game.built.machine, game.course.states());
+        self.published
+            .note_turns(&game.built.machine, game.history.states());
         (self.view.hint, game.hint_for) = (None, None);
         game.spent = Spent::default();
-        if game.course.turn() == 0
+        if game.history.turn() == 0
             && let Some(record) = &game.record
         {
             record.position(
                 0,
-                &game.course.position.facts(),
-                game.course.position.is_terminal(),
+                &game.history.position.facts(),
+                game.history.position.is_terminal(),
             );
         }
-        self.show_phase(&mut game.course);
+        self.show_phase(&mut game.history);
         if let Some(goals) = &self.view.goals
             && let Some(record) = game.record.take()
         {
@@ -363,14 +363,14 @@ impl Host {
         }
         for role in 0..game.choices.len() {
             let draws = self.opened.roles[role] == CHANCE_ROLE && !self.opened.is_person[role];
-            game.choices[role] = match game.course.legal(role) {
+            game.choices[role] = match game.history.legal(role) {
                 &[only] => Some(only),
                 moves if draws && !moves.is_empty() => {
                     Some(moves[game.random.below(moves.len() as u32) as usize])
                 }
                 _ => None,
             };
-            if self.view.phase == Phase::Playing && game.course.legal(role).is_empty() {
+            if self.view.phase == Phase::Playing && game.history.legal(role).is_empty() {
                 self.view.phase = Phase::Failed;
                 let role = &self.opened.roles[role];
                 self.view.problem =
@@ -388,13 +388,13 @@ impl Host {
         for (role, is_asked) in is_asked.iter_mut().enumerate() {
             let has_chosen = game.choices[role].is_some();
             *is_asked &= !has_chosen && is_playing;
-            self.view.chosen[role] = has_chosen && game.course.legal(role).len() > 1;
+            self.view.chosen[role] = has_chosen && game.history.legal(role).len() > 1;
         }
-        self.show_position(&mut game.course, &is_asked);
+        self.show_position(&mut game.history, &is_asked);
     }
 
     /// Does what a person asks for, or says why not.
-    fn carry_out(&mut self, game: &mut Game, command: Command) -> Result<(), String> {
+    fn apply_game_command(&mut self, game: &mut Game, command: Command) -> Result<(), String> {
         match command {
             Command::Think(effort) => self.effort = effort.bounded(),
             Command::Switch => {
@@ -418,12 +418,12 @@ impl Host {
             | Command::Review { .. }
             | Command::EndReview => return Err("that is for games that are studied".to_string()),
             Command::Undo => {
-                let turn = game.course.last_choice(&self.opened.is_person);
+                let turn = game.history.last_choice(&self.opened.is_person);
                 let turn = turn.ok_or("there is no move to take back")?;
                 if let Some(record) = &game.record {
                     record.note(&format!("the moves from step {turn} on are taken back"));
                 }
-                game.course.go_back(turn);
+                game.history.go_back(turn);
                 self.view.moves.truncate(turn);
                 // The searches have nothing of earlier states any more.
                 game.searches.iter_mut().for_each(|search| *search = None);
@@ -433,12 +433,12 @@ impl Host {
             }
             Command::Move { turn, role, text } => {
                 let role = self.person(game, &role)?;
-                if turn != game.course.turn() {
+                if turn != game.history.turn() {
                     return Err("this move was for an earlier position".to_string());
                 }
-                let info = game.course.info();
+                let info = game.history.info();
                 let mv = info.find_move(RoleId::from_index(role), &text);
-                let mv = mv.filter(|mv| game.course.legal(role).contains(mv));
+                let mv = mv.filter(|mv| game.history.legal(role).contains(mv));
                 let mv = mv.ok_or_else(|| format!("{text} is not legal here"))?;
                 self.choose(game, role, mv);
             }

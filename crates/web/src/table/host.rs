@@ -8,11 +8,11 @@ use std::time::{Duration, Instant};
 
 use crossbeam::channel::{RecvTimeoutError, bounded};
 
-use super::course::Course;
 use super::decision::deciding_facts;
 use super::effects::effects;
+use super::history::GameHistory;
 use super::view::{MAX_MOVES, Phase, View};
-use super::{Effort, Setting, Shown, locked};
+use super::{Effort, Published, Setting, locked};
 use panza_analysis::board;
 use panza_analysis::board::{BoardPainter, Layout};
 use panza_config::Settings;
@@ -33,7 +33,7 @@ pub(super) const PAUSE: Duration = Duration::from_millis(500);
 const BUILD_PAUSE: Duration = Duration::from_millis(20);
 /// Limit on the nodes of a search.
 const MAX_NODES: u32 = 500_000;
-/// Bytes of the searches of all tables together, and of their builds. A table begins with an equal
+/// Bytes of the searches of all tables resources, and of their builds. A table begins with an equal
 /// share.
 const SEARCH_BYTES: usize = 512 << 20;
 const BUILD_BYTES: usize = 768 << 20;
@@ -62,7 +62,7 @@ pub(super) struct Opened {
 }
 
 /// What tables share, and the flag of this one.
-pub(super) struct Together {
+pub(super) struct TableResources {
     pub n_tables: Arc<AtomicUsize>,
     /// Locked by the table that builds.
     pub building: Arc<Mutex<()>>,
@@ -70,7 +70,7 @@ pub(super) struct Together {
     pub stop: Arc<AtomicBool>,
 }
 
-impl Together {
+impl TableResources {
     pub fn is_closed(&self) -> bool {
         self.stop.load(Ordering::Acquire)
     }
@@ -106,8 +106,8 @@ pub(super) struct Built {
 pub(super) struct Host {
     pub opened: Opened,
     pub settings: Settings,
-    pub shown: Arc<Shown>,
-    pub together: Together,
+    pub published: Arc<Published>,
+    pub resources: TableResources,
     pub view: View,
     pub effort: Effort,
 }
@@ -136,14 +136,19 @@ impl Spent {
 }
 
 impl Host {
-    pub fn new(opened: Opened, settings: Settings, shown: Arc<Shown>, together: Together) -> Self {
-        let view = View::clone(&locked(&shown.view));
+    pub fn new(
+        opened: Opened,
+        settings: Settings,
+        published: Arc<Published>,
+        resources: TableResources,
+    ) -> Self {
+        let view = View::clone(&locked(&published.view));
         Self {
             effort: opened.effort,
             opened,
             settings,
-            shown,
-            together,
+            published,
+            resources,
             view,
         }
     }
@@ -157,13 +162,13 @@ impl Host {
 
     pub fn publish(&mut self) {
         self.view.version += 1;
-        self.shown.publish(self.view.clone());
+        self.published.publish(self.view.clone());
     }
 
     /// Waits until no match runs. Returns whether the table is still wanted then.
     pub fn wait_for_matches(&mut self, is_busy: &impl Fn() -> bool) -> bool {
         loop {
-            if self.together.is_closed() || self.shown.is_idle() {
+            if self.resources.is_closed() || self.published.is_idle() {
                 return false;
             }
             let waits = is_busy();
@@ -186,10 +191,10 @@ impl Host {
     ) -> T {
         let cancelled = Arc::new(AtomicBool::new(false));
         let (doing, done) = bounded::<()>(0);
-        let (together, of_watch) = (&self.together, &cancelled);
+        let (resources, of_watch) = (&self.resources, &cancelled);
         let watch = move || {
             while done.recv_timeout(BUILD_PAUSE) == Err(RecvTimeoutError::Timeout) {
-                if together.is_closed() || is_busy() {
+                if resources.is_closed() || is_busy() {
                     of_watch.store(true, Ordering::Release);
                 }
             }
@@ -213,7 +218,7 @@ impl Host {
         is_busy: &(impl Fn() -> bool + Sync),
     ) -> Result<Built, String> {
         while self.wait_for_matches(is_busy) {
-            let turn = self.together.begin_building()?;
+            let turn = self.resources.begin_building()?;
             if is_busy() {
                 continue;
             }
@@ -248,7 +253,7 @@ impl Host {
         let memory = memory.saturating_mul(1 << 20);
         let budget = BuildBudget {
             until: begin + BUILD_TIME,
-            memory: memory.min(self.together.share(BUILD_BYTES)),
+            memory: memory.min(self.resources.share(BUILD_BYTES)),
             cancelled: Arc::clone(cancelled),
         };
         let mut kind = BuildKind::Main;
@@ -287,52 +292,52 @@ impl Host {
         SearchConfig {
             rollout_threads: 0,
             max_nodes: MAX_NODES,
-            max_bytes: self.together.share(SEARCH_BYTES) / n_searches.max(1),
+            max_bytes: self.resources.share(SEARCH_BYTES) / n_searches.max(1),
             ..search_config(&self.settings.search, self.settings.search.seed)
         }
     }
 
     /// Writes the position to the view, with the moves of the roles that somebody is asked for.
-    pub fn show_position(&mut self, course: &mut Course, is_asked: &[bool]) {
-        self.view.facts = course.position.facts();
+    pub fn show_position(&mut self, history: &mut GameHistory, is_asked: &[bool]) {
+        self.view.facts = history.position.facts();
         self.view.facts.truncate(MAX_SHOWN_FACTS);
         for (role, &is_asked) in is_asked.iter().enumerate() {
-            let moves = course.legal(role).to_vec();
+            let moves = history.legal(role).to_vec();
             self.view.n_legal[role] = moves.len();
             let moves = match is_asked {
                 true => moves,
                 false => Vec::new(),
             };
-            let info = course.info();
+            let info = history.info();
             let texts = moves.iter().take(MAX_MOVES).map(|&mv| info.move_text(mv));
             self.view.legal[role] = texts.collect();
-            self.view.effects[role] = effects(&mut course.position, role, &moves);
+            self.view.effects[role] = effects(&mut history.position, role, &moves);
         }
     }
 
     /// Writes to the view how far the game is: whether it goes on, is over, or has too many turns.
-    pub fn show_phase(&mut self, course: &mut Course) {
+    pub fn show_phase(&mut self, history: &mut GameHistory) {
         self.view.phase = Phase::Playing;
         self.view.goals = None;
         self.view.decisive.clear();
-        if course.position.is_terminal() {
-            self.view.goals = Some(course.position.goals());
+        if history.position.is_terminal() {
+            self.view.goals = Some(history.position.goals());
             let shapes = &self.view.shapes;
-            self.view.decisive = deciding_facts(&mut course.position, |fact| {
+            self.view.decisive = deciding_facts(&mut history.position, |fact| {
                 shapes.iter().any(|shape| shape.shows(fact))
             });
             self.view.phase = Phase::Over;
-        } else if is_too_long(course, self.opened.roles.len()) {
+        } else if is_too_long(history, self.opened.roles.len()) {
             self.view.phase = Phase::Failed;
-            let turn = course.turn();
+            let turn = history.turn();
             self.view.problem = Some(format!("the game has not ended after {turn} turns"));
         }
     }
 }
 
 /// Whether a game that is not over has had too many turns for its size.
-fn is_too_long(course: &Course, n_roles: usize) -> bool {
-    let turn = course.turn();
-    let of_states = turn.saturating_mul(size_of_val(course.position.state()));
+fn is_too_long(history: &GameHistory, n_roles: usize) -> bool {
+    let turn = history.turn();
+    let of_states = turn.saturating_mul(size_of_val(history.position.state()));
     turn >= MAX_TURNS || of_states > MAX_STATE_BYTES || turn * n_roles > MAX_ROLE_MOVES
 }

@@ -9,7 +9,7 @@
 //! that is shown, and publishes what it thinks as a [`Report`].
 //!
 //! Modules: `host` builds the game and publishes; `game` plays it, `study` studies it with `plans`;
-//! `course` is the line of states, `effects` and `decision` what is shown of a state.
+//! `history` has the states of all turns, `effects` and `decision` what is shown of a state.
 //!
 //! Invariants: every joint move is legal on the table's machine; where several roles choose, nobody
 //! sees a choice before all have chosen; while a match of a game manager runs, no table builds a
@@ -19,7 +19,7 @@
 //! Never uses: HTTP, pages, how a board is drawn.
 
 mod board_file;
-mod course;
+mod history;
 mod decision;
 mod effects;
 mod view;
@@ -41,7 +41,7 @@ use tokio::sync::watch;
 
 pub use board_file::read as read_board;
 pub use effects::Effect;
-pub use report::{Candidate, Report, ShownBlunder, ShownPlan, ShownReview, ShownWorth, Thinking};
+pub use report::{BlunderView, Candidate, PlanView, Report, ReviewView, Thinking, WorthView};
 pub use view::{Found, Phase, Study, View};
 
 use panza_config::Settings;
@@ -138,9 +138,9 @@ pub struct Setting {
 /// The roles that people play.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum People {
-    /// The role at this place of the rulesheet, that of chance not counted; the last one where
+    /// The role at this index of the rulesheet, that of chance not counted; the last one where
     /// there are fewer.
-    Place(usize),
+    Nth(usize),
     /// Every role but that of chance.
     All,
     /// The roles of these names.
@@ -232,7 +232,7 @@ struct Table {
     name: String,
     setting: Setting,
     commands: Sender<Command>,
-    shown: Arc<Shown>,
+    published: Arc<Published>,
     /// Ends all work of the table.
     stop: Arc<AtomicBool>,
 }
@@ -250,7 +250,7 @@ impl Drop for Table {
 }
 
 /// What a table publishes. A new version is sent after its view or report is stored.
-struct Shown {
+struct Published {
     version: watch::Sender<u64>,
     view: Mutex<Arc<View>>,
     /// When somebody last asked for it.
@@ -268,7 +268,7 @@ struct Turns {
     states: Vec<Arc<[u64]>>,
 }
 
-impl Shown {
+impl Published {
     fn new(view: View) -> Self {
         Self {
             version: watch::Sender::new(view.version),
@@ -371,12 +371,12 @@ impl Tables {
         view.study.clone_from(&setting.study);
         let is_study = setting.study.is_some();
         let of_table = setting.clone();
-        let shown = Arc::new(Shown::new(view));
+        let published = Arc::new(Published::new(view));
         let stop = Arc::new(AtomicBool::new(false));
         let Some(thread) = ThreadCount::begin(&shared.n_threads) else {
             return Err(TableError::Thread);
         };
-        let together = host::Together {
+        let resources = host::TableResources {
             n_tables: Arc::clone(&shared.n_threads),
             building: Arc::clone(&shared.building),
             stop: Arc::clone(&stop),
@@ -391,8 +391,8 @@ impl Tables {
                 is_person,
             },
             shared.settings.clone(),
-            Arc::clone(&shown),
-            together,
+            Arc::clone(&published),
+            resources,
         );
         let (builders, player) = (shared.builders.clone(), shared.player.clone());
         let spawned = std::thread::Builder::new()
@@ -420,7 +420,7 @@ impl Tables {
             name: name.clone(),
             setting: of_table,
             commands,
-            shown,
+            published,
             stop,
         });
         Ok(name)
@@ -438,7 +438,7 @@ impl Tables {
         let tables = locked(&self.shared.tables);
         let table = tables.iter().find(|table| table.name == name);
         let table = table.ok_or(TableError::Gone)?;
-        *locked(&table.shown.asked) = Instant::now();
+        *locked(&table.published.asked) = Instant::now();
         table
             .commands
             .try_send(command)
@@ -452,20 +452,20 @@ impl Tables {
     pub fn view(&self, name: &str) -> Option<Arc<View>> {
         let tables = locked(&self.shared.tables);
         let table = tables.iter().find(|table| table.name == name)?;
-        *locked(&table.shown.asked) = Instant::now();
-        Some(Arc::clone(&locked(&table.shown.view)))
+        *locked(&table.published.asked) = Instant::now();
+        Some(Arc::clone(&locked(&table.published.view)))
     }
 
     /// The facts of an earlier turn at a table.
     pub fn facts_of_turn(&self, name: &str, turn: usize) -> Option<Vec<String>> {
-        let shown = {
+        let published = {
             let tables = locked(&self.shared.tables);
             let table = tables.iter().find(|table| table.name == name)?;
-            Arc::clone(&table.shown)
+            Arc::clone(&table.published)
         };
-        *locked(&shown.asked) = Instant::now();
+        *locked(&published.asked) = Instant::now();
         let (machine, state) = {
-            let turns = locked(&shown.turns);
+            let turns = locked(&published.turns);
             let turns = turns.as_ref()?;
             (
                 Arc::clone(&turns.machine),
@@ -479,7 +479,7 @@ impl Tables {
     pub fn to_study(&self, name: &str) -> Option<Setting> {
         let tables = locked(&self.shared.tables);
         let table = tables.iter().find(|table| table.name == name)?;
-        let line = locked(&table.shown.view).moves.clone();
+        let line = locked(&table.published.view).moves.clone();
         let own = table.setting.study.clone().unwrap_or_default();
         let turn = line.len();
         Some(Setting {
@@ -492,22 +492,22 @@ impl Tables {
     pub fn report(&self, name: &str) -> Option<Arc<Report>> {
         let tables = locked(&self.shared.tables);
         let table = tables.iter().find(|table| table.name == name)?;
-        *locked(&table.shown.asked) = Instant::now();
-        table.shown.last_report()
+        *locked(&table.published.asked) = Instant::now();
+        table.published.last_report()
     }
 
     /// The versions of that, from now on; 0 before it has said something.
     pub fn report_versions(&self, name: &str) -> Option<watch::Receiver<u64>> {
         let tables = locked(&self.shared.tables);
         let table = tables.iter().find(|table| table.name == name)?;
-        Some(table.shown.report_version.subscribe())
+        Some(table.published.report_version.subscribe())
     }
 
     /// The versions of what a table shows, from now on.
     pub fn versions(&self, name: &str) -> Option<watch::Receiver<u64>> {
         let tables = locked(&self.shared.tables);
         let table = tables.iter().find(|table| table.name == name)?;
-        Some(table.shown.version.subscribe())
+        Some(table.published.version.subscribe())
     }
 
     /// Closes a table, which ends its work.
@@ -555,7 +555,7 @@ fn run(
 
 /// Closes the table that was idle longest among those of a kind.
 fn remove_idlest(tables: &mut Vec<Table>, is_meant: impl Fn(&Table) -> bool) {
-    let asked = |table: &Table| *locked(&table.shown.asked);
+    let asked = |table: &Table| *locked(&table.published.asked);
     let meant = (0..tables.len()).filter(|&index| is_meant(&tables[index]));
     let idlest = meant.min_by_key(|&index| asked(&tables[index]));
     idlest.map(|index| tables.swap_remove(index));
@@ -602,16 +602,16 @@ pub fn title_and_text(dialect: Dialect, source: &str) -> (String, Vec<String>) {
 
 /// Whether the thread of a table has ended, or nobody has asked for it for long.
 fn is_over(table: &Table) -> bool {
-    table.shown.is_idle() || Arc::strong_count(&table.shown) == 1
+    table.published.is_idle() || Arc::strong_count(&table.published) == 1
 }
 
 /// Whether a person plays, for each role.
 fn people(people: &People, roles: &[String]) -> Result<Vec<bool>, TableError> {
     let is_chance = |role: &String| role == CHANCE_ROLE;
     let names = match people {
-        People::Place(place) => {
+        People::Nth(index) => {
             let meant = (0..roles.len()).filter(|&role| !is_chance(&roles[role]));
-            let meant = meant.take(place.saturating_add(1)).last();
+            let meant = meant.take(index.saturating_add(1)).last();
             return Ok((0..roles.len()).map(|role| meant == Some(role)).collect());
         }
         People::All => return Ok(roles.iter().map(|role| !is_chance(role)).collect()),

@@ -2,13 +2,13 @@
 //! another move and reach the same goal.
 //!
 //! The planners run on threads of their own, at most one for the position and one for the moves
-//! beside it. [`Plans::rest`] ends them until the next look, and dropping [`Plans`] for good.
+//! beside it. [`Plans::suspend`] ends them until the next update, and dropping [`Plans`] for good.
 
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use super::course::Course;
-use super::report::ShownPlan;
+use super::history::GameHistory;
+use super::report::PlanView;
 use panza_game::BuiltGame;
 use panza_gdl::ids::{MoveId, RoleId};
 use panza_machine::GameInfo;
@@ -34,19 +34,19 @@ pub(super) struct Plans {
     other: Option<Box<dyn Searcher>>,
     /// The move that it is at, and since when.
     at: Option<(MoveId, Instant)>,
-    alternatives: Vec<ShownPlan>,
+    alternatives: Vec<PlanView>,
     /// Whether no planner runs.
-    rests: bool,
+    is_suspended: bool,
 }
 
 impl Plans {
-    /// Looks for plans from the position of a course; `None` where several roles play, and where
+    /// Looks for plans from the present position; `None` where several roles play, and where
     /// there is no planner.
-    pub fn new(game: &BuiltGame, course: &Course, config: &SearchConfig) -> Option<Self> {
+    pub fn new(game: &BuiltGame, history: &GameHistory, config: &SearchConfig) -> Option<Self> {
         if game.info().n_roles() != 1 {
             return None;
         }
-        let state = course.position.state();
+        let state = history.position.state();
         let planner = preferred_search(game, RoleId(0), state, config, false);
         planner.plan()?;
         Some(Self {
@@ -57,7 +57,7 @@ impl Plans {
             other: None,
             at: None,
             alternatives: Vec::new(),
-            rests: false,
+            is_suspended: false,
         })
     }
 
@@ -67,12 +67,12 @@ impl Plans {
         self.begin = Instant::now();
         (self.best, self.left, self.at) = (None, None, None);
         self.alternatives.clear();
-        self.rests = false;
+        self.is_suspended = false;
     }
 
     /// Ends the work of the planners at the position `state`. What was found is kept.
-    pub fn rest(&mut self, state: &[u64]) {
-        if self.rests {
+    pub fn suspend(&mut self, state: &[u64]) {
+        if self.is_suspended {
             return;
         }
         // A planner begins at another state when it is polled next.
@@ -81,17 +81,22 @@ impl Plans {
             left.push(mv);
         }
         self.other = None;
-        self.rests = true;
+        self.is_suspended = true;
     }
 
-    /// Looks at what the planners have found meanwhile. Returns whether they are done.
-    pub fn look(&mut self, game: &BuiltGame, course: &mut Course, config: &SearchConfig) -> bool {
-        if std::mem::take(&mut self.rests) {
+    /// Takes what the planners have found meanwhile. Returns whether they are done.
+    pub fn update(
+        &mut self,
+        game: &BuiltGame,
+        history: &mut GameHistory,
+        config: &SearchConfig,
+    ) -> bool {
+        if std::mem::take(&mut self.is_suspended) {
             self.begin = Instant::now();
         }
         poll(&mut *self.planner);
         let found = self.planner.plan();
-        // After a rest the planner has to find again what is known.
+        // After a suspension the planner has to find again what is known.
         let key = |plan: &PlanStatus| (plan.goal, plan.is_best);
         if found.as_ref().map(key) >= self.best.as_ref().map(key) {
             self.best = found;
@@ -107,7 +112,7 @@ impl Plans {
             let found = other.plan().filter(|plan| plan.goal >= best.goal);
             if let Some(mut plan) = found {
                 plan.moves.insert(0, mv);
-                self.alternatives.push(shown(course.info(), &plan));
+                self.alternatives.push(shown(history.info(), &plan));
             } else if begin.elapsed() < ALTERNATIVE_TIME {
                 return false;
             }
@@ -115,21 +120,21 @@ impl Plans {
         }
         let left = self.left.get_or_insert_with(|| {
             let first = best.moves.first().copied();
-            let others = course.legal(0).iter().copied();
+            let others = history.legal(0).iter().copied();
             let mut others: Vec<MoveId> = others.filter(|&mv| Some(mv) != first).collect();
             others.truncate(MAX_ALTERNATIVES);
             others
         });
         while let Some(mv) = left.pop() {
-            let state = course.position.after(&[mv]);
-            if let Some(goal) = goal_at_end(course, &state) {
+            let state = history.position.after(&[mv]);
+            if let Some(goal) = goal_at_end(history, &state) {
                 if Some(goal) >= best.goal {
-                    self.alternatives.push(ShownPlan {
+                    self.alternatives.push(PlanView {
                         goal: Some(goal),
                         bound: best.bound,
                         is_best: best.is_best,
                         solver: String::new(),
-                        moves: vec![course.info().move_text(mv)],
+                        moves: vec![history.info().move_text(mv)],
                         n_moves: 1,
                     });
                 }
@@ -149,21 +154,21 @@ impl Plans {
     }
 
     /// The best plan so far, and the others.
-    pub fn shown(&self, info: &dyn GameInfo) -> (Option<ShownPlan>, Vec<ShownPlan>) {
+    pub fn shown(&self, info: &dyn GameInfo) -> (Option<PlanView>, Vec<PlanView>) {
         let best = self.best.as_ref().map(|plan| shown(info, plan));
         (best, self.alternatives.clone())
     }
 }
 
 /// The goal of the only role in a state in which the game is over.
-fn goal_at_end(course: &mut Course, state: &[u64]) -> Option<u8> {
-    let present = course.position.state().to_vec();
-    course.position.go_to(state.to_vec());
-    let goal = match course.position.is_terminal() {
-        true => course.position.goals()[0],
+fn goal_at_end(history: &mut GameHistory, state: &[u64]) -> Option<u8> {
+    let present = history.position.state().to_vec();
+    history.position.go_to(state.to_vec());
+    let goal = match history.position.is_terminal() {
+        true => history.position.goals()[0],
         false => None,
     };
-    course.position.go_to(present);
+    history.position.go_to(present);
     goal
 }
 
@@ -172,9 +177,9 @@ fn poll(planner: &mut dyn Searcher) {
     planner.search(Instant::now(), &AtomicBool::new(false));
 }
 
-fn shown(info: &dyn GameInfo, plan: &PlanStatus) -> ShownPlan {
+fn shown(info: &dyn GameInfo, plan: &PlanStatus) -> PlanView {
     let moves = plan.moves.iter().take(MAX_MOVES);
-    ShownPlan {
+    PlanView {
         goal: plan.goal,
         bound: plan.bound,
         is_best: plan.is_best,

@@ -22,17 +22,17 @@ pub struct Report {
     /// The role whose moves are listed; none where nobody with an aim has a choice.
     pub role: Option<String>,
     /// What the position is worth to each role.
-    pub worth: ShownWorth,
+    pub worth: WorthView,
     /// The moves of the role, the best first.
     pub moves: Vec<Candidate>,
     /// The joint moves that are expected from here on.
     pub line: Vec<Vec<String>>,
     /// In games of one role, what the planner has found.
-    pub plan: Option<ShownPlan>,
+    pub plan: Option<PlanView>,
     /// Plans that begin with other moves and reach the same goal.
-    pub alternatives: Vec<ShownPlan>,
+    pub alternatives: Vec<PlanView>,
     /// The look for blunders, if somebody has asked for it.
-    pub review: Option<ShownReview>,
+    pub review: Option<ReviewView>,
 }
 
 /// What Panza does about a position.
@@ -55,7 +55,7 @@ pub enum Thinking {
 
 /// What a position is worth to each role.
 #[derive(Clone, PartialEq, Default, Debug, Serialize)]
-pub struct ShownWorth {
+pub struct WorthView {
     /// The values.
     pub values: Vec<Option<f64>>,
     /// The goals that are proven.
@@ -79,7 +79,7 @@ pub struct Candidate {
 
 /// A plan of the only role.
 #[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct ShownPlan {
+pub struct PlanView {
     /// The goal that it reaches; none while there is no plan.
     pub goal: Option<u8>,
     /// No plan reaches more.
@@ -96,7 +96,7 @@ pub struct ShownPlan {
 
 /// A look for blunders in a line.
 #[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct ShownReview {
+pub struct ReviewView {
     /// The positions that were searched.
     pub done: usize,
     /// All positions.
@@ -104,14 +104,14 @@ pub struct ShownReview {
     /// Whether everything was looked at.
     pub is_finished: bool,
     /// What each position is worth, in the order of the turns.
-    pub worths: Vec<Option<ShownWorth>>,
+    pub worths: Vec<Option<WorthView>>,
     /// The moves that lost value.
-    pub blunders: Vec<ShownBlunder>,
+    pub blunders: Vec<BlunderView>,
 }
 
 /// A move that lost value.
 #[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct ShownBlunder {
+pub struct BlunderView {
     /// The joint moves before it.
     pub turn: usize,
     /// The role that made it.

@@ -11,10 +11,10 @@ use std::time::{Duration, Instant};
 
 use crossbeam::channel::{Receiver, RecvTimeoutError, TryRecvError};
 
-use super::course::Course;
+use super::history::GameHistory;
 use super::host::{Built, Host, PAUSE, SLICE, Spent};
 use super::plans::Plans;
-use super::report::{Candidate, Report, ShownBlunder, ShownReview, ShownWorth, Thinking};
+use super::report::{BlunderView, Candidate, Report, ReviewView, Thinking, WorthView};
 use super::view::Phase;
 use super::{Command, Effort, MAX_LINE};
 use panza_game::BuiltGame;
@@ -43,9 +43,9 @@ const MAX_REVIEW_TIME: Duration = Duration::from_secs(10);
 const MAX_FACTS: usize = 50_000;
 
 /// A game that is studied.
-struct Desk {
+struct StudySession {
     built: BuiltGame,
-    course: Course,
+    history: GameHistory,
     config: SearchConfig,
     search: Option<Search>,
     plans: Option<Plans>,
@@ -74,27 +74,27 @@ impl Host {
         inbox: &Receiver<Command>,
         is_busy: &impl Fn() -> bool,
     ) {
-        let mut desk = match self.lay_out(built.game) {
-            Ok(desk) => desk,
+        let mut session = match self.begin_study(built.game) {
+            Ok(session) => session,
             Err(why) => return self.fail(&why),
         };
-        while !self.together.is_closed() && !self.shown.is_idle() {
-            let wants = self.wants_work(&desk);
-            let waits = (wants || desk.search.is_some()) && is_busy();
+        while !self.resources.is_closed() && !self.published.is_idle() {
+            let wants = self.wants_work(&session);
+            let waits = (wants || session.search.is_some()) && is_busy();
             if waits != self.view.waits {
                 self.view.waits = waits;
-                desk.due = Instant::now();
+                session.due = Instant::now();
                 self.publish();
             }
             if waits {
-                desk.give_way();
+                session.release_searches();
             } else if wants {
-                self.work(&mut desk);
-            } else if let Some(plans) = &mut desk.plans {
-                plans.rest(desk.course.position.state());
+                self.work(&mut session);
+            } else if let Some(plans) = &mut session.plans {
+                plans.suspend(session.history.position.state());
             }
-            if desk.due <= Instant::now() {
-                self.report(&mut desk, wants && !waits);
+            if session.due <= Instant::now() {
+                self.report(&mut session, wants && !waits);
             }
             let command = match wants && !waits {
                 true => match inbox.try_recv() {
@@ -109,25 +109,25 @@ impl Host {
                 },
             };
             if let Some(command) = command {
-                self.view.problem = self.do_at_desk(&mut desk, command).err();
-                desk.due = Instant::now();
+                self.view.problem = self.apply_study_command(&mut session, command).err();
+                session.due = Instant::now();
                 self.publish();
             }
         }
     }
 
     /// The game at the position that the study begins with.
-    fn lay_out(&mut self, built: BuiltGame) -> Result<Desk, String> {
+    fn begin_study(&mut self, built: BuiltGame) -> Result<StudySession, String> {
         let study = self.opened.setting.study.clone().unwrap_or_default();
-        let mut course = Course::new(&built.machine);
+        let mut history = GameHistory::new(&built.machine);
         if let Some(facts) = &study.facts {
             let facts = read_facts(facts)?;
             let state = built.info().state_from_facts(&facts);
             let state = state.map_err(|why| format!("the position cannot be set up: {why}"))?;
-            course = Course::from(&built.machine, state);
+            history = GameHistory::from(&built.machine, state);
         }
-        let mut desk = Desk {
-            course,
+        let mut session = StudySession {
+            history,
             config: self.search_config(N_SEARCHES),
             built,
             search: None,
@@ -144,77 +144,77 @@ impl Host {
             version: 0,
         };
         // What is not legal in the line of a log is not shown.
-        let problem = self.go(&mut desk, &study.line).err();
+        let problem = self.go(&mut session, &study.line).err();
         if let Some(study) = &mut self.view.study {
             study.line.clone_from(&self.view.moves);
             study.turn = study.turn.min(study.line.len());
         }
         let shown = &study.line[..study.turn.min(self.view.moves.len())];
-        let went = self.go(&mut desk, shown);
+        let went = self.go(&mut session, shown);
         self.view.problem = problem.or(went.err());
         self.publish();
-        Ok(desk)
+        Ok(session)
     }
 
     /// Whether there is something to search.
-    fn wants_work(&self, desk: &Desk) -> bool {
-        let has_review = desk.review.is_some() && !desk.is_reviewed;
-        has_review || self.wants_search(desk)
+    fn wants_work(&self, session: &StudySession) -> bool {
+        let has_review = session.review.is_some() && !session.is_reviewed;
+        has_review || self.wants_search(session)
     }
 
-    fn wants_search(&self, desk: &Desk) -> bool {
+    fn wants_search(&self, session: &StudySession) -> bool {
         let is_puzzle = self.opened.roles.len() == 1;
-        let is_open = !desk.is_proven || is_puzzle && !desk.is_planned;
+        let is_open = !session.is_proven || is_puzzle && !session.is_planned;
         let is_playing = self.view.phase == Phase::Playing;
-        is_playing && !desk.is_paused && is_open && !desk.spent.is_enough(self.effort)
+        is_playing && !session.is_paused && is_open && !session.spent.is_enough(self.effort)
     }
 
     /// A slice of work.
-    fn work(&mut self, desk: &mut Desk) {
+    fn work(&mut self, session: &mut StudySession) {
         let begin = Instant::now();
-        let stop = &*self.together.stop;
-        desk.is_reviews_turn = !desk.is_reviews_turn || !self.wants_search(desk);
-        if desk.is_reviews_turn
-            && let Some(review) = desk.review.as_mut().filter(|_| !desk.is_reviewed)
+        let stop = &*self.resources.stop;
+        session.is_reviews_turn = !session.is_reviews_turn || !self.wants_search(session);
+        if session.is_reviews_turn
+            && let Some(review) = session.review.as_mut().filter(|_| !session.is_reviewed)
         {
-            desk.is_reviewed = review.step(begin + SLICE, stop);
-            if desk.is_reviewed {
+            session.is_reviewed = review.step(begin + SLICE, stop);
+            if session.is_reviewed {
                 review.release();
-                desk.due = begin;
+                session.due = begin;
             }
             return;
         }
-        if !desk.is_proven {
-            self.search(desk, stop);
+        if !session.is_proven {
+            self.search(session, stop);
         } else {
             // Only planners are left, which have threads of their own.
             std::thread::sleep(SLICE);
         }
-        if desk.spent.time >= GLANCE {
-            let Desk {
+        if session.spent.time >= GLANCE {
+            let StudySession {
                 built,
-                course,
+                history,
                 config,
                 plans,
                 ..
-            } = desk;
+            } = session;
             if plans.is_none() {
-                *plans = Plans::new(built, course, config);
+                *plans = Plans::new(built, history, config);
             }
             let plans = plans.as_mut();
-            desk.is_planned = plans.is_none_or(|plans| plans.look(built, course, config));
+            session.is_planned = plans.is_none_or(|plans| plans.update(built, history, config));
         }
-        desk.spent.time += begin.elapsed();
-        if !self.wants_search(desk) {
-            desk.due = begin;
+        session.spent.time += begin.elapsed();
+        if !self.wants_search(session) {
+            session.due = begin;
         }
     }
 
-    fn search(&self, desk: &mut Desk, stop: &AtomicBool) {
-        let role = RoleId::from_index(desk.role().unwrap_or(0));
-        let state = desk.course.position.state();
-        let (machine, config) = (&desk.built.machine, &desk.config);
-        let search = desk
+    fn search(&self, session: &mut StudySession, stop: &AtomicBool) {
+        let role = RoleId::from_index(session.role().unwrap_or(0));
+        let state = session.history.position.state();
+        let (machine, config) = (&session.built.machine, &session.config);
+        let search = session
             .search
             .get_or_insert_with(|| whole_search(machine, role, state, config.clone()));
         search.set_role(role);
@@ -224,61 +224,61 @@ impl Host {
         };
         match self.effort {
             Effort::Time(time) => {
-                let slice = SLICE.min(time.saturating_sub(desk.spent.time));
+                let slice = SLICE.min(time.saturating_sub(session.spent.time));
                 // Making a search can take longer than a slice.
                 limit.until = Some(Instant::now() + slice);
             }
             Effort::Iterations(count) => {
-                let left = count.saturating_sub(desk.spent.iterations);
-                let now = desk.spent.next_iterations(left);
+                let left = count.saturating_sub(session.spent.iterations);
+                let now = session.spent.next_iterations(left);
                 limit.iterations = Some(now);
-                desk.spent.iterations += now;
+                session.spent.iterations += now;
             }
         }
-        desk.is_proven = search.run(limit) == StopReason::Proven;
+        session.is_proven = search.run(limit) == StopReason::Proven;
     }
 
     /// Publishes what Panza thinks about the position.
-    fn report(&mut self, desk: &mut Desk, wants_work: bool) {
+    fn report(&mut self, session: &mut StudySession, wants_work: bool) {
         let is_over = self.view.phase == Phase::Over;
         let state = match () {
             () if self.view.waits => Thinking::Waiting,
             () if is_over => Thinking::Over,
-            () if desk.is_paused => Thinking::Paused,
-            () if wants_work && self.wants_search(desk) => Thinking::Searching,
-            () if desk.is_proven => Thinking::Proven,
+            () if session.is_paused => Thinking::Paused,
+            () if wants_work && self.wants_search(session) => Thinking::Searching,
+            () if session.is_proven => Thinking::Proven,
             () => Thinking::Done,
         };
-        let role = desk.role();
-        let info = desk.built.machine.info();
+        let role = session.role();
+        let info = session.built.machine.info();
         let name = |role: usize| self.opened.roles[role].clone();
         let texts = |line: Vec<Vec<MoveId>>| -> Vec<Vec<String>> {
             let joint = |joint: Vec<MoveId>| joint.into_iter().map(|mv| info.move_text(mv));
             line.into_iter().map(|it| joint(it).collect()).collect()
         };
-        desk.version += 1;
+        session.version += 1;
         let mut report = Report {
-            version: desk.version,
+            version: session.version,
             position: self.view.study.as_ref().map_or(0, |study| study.position),
             state,
-            seconds: desk.spent.time.as_secs_f64(),
+            seconds: session.spent.time.as_secs_f64(),
             iterations: 0,
             nodes: 0,
             role: role.map(name),
-            worth: ShownWorth::default(),
+            worth: WorthView::default(),
             moves: Vec::new(),
             line: Vec::new(),
             plan: None,
             alternatives: Vec::new(),
-            review: desk
+            review: session
                 .review
                 .as_ref()
-                .map(|review| shown_review(review, desk.is_reviewed, info, name, texts)),
+                .map(|review| review_view(review, session.is_reviewed, info, name, texts)),
         };
         if let Some(goals) = &self.view.goals {
             report.worth.values = goals.iter().map(|goal| goal.map(f64::from)).collect();
             report.worth.proven.clone_from(goals);
-        } else if let Some(search) = &mut desk.search {
+        } else if let Some(search) = &mut session.search {
             search.set_role(RoleId::from_index(role.unwrap_or(0)));
             let root = search.root();
             let outlook = search.outlook();
@@ -303,11 +303,11 @@ impl Host {
                 report.moves = shown.collect();
             }
         }
-        if let Some(plans) = &desk.plans {
+        if let Some(plans) = &session.plans {
             (report.plan, report.alternatives) = plans.shown(info);
         }
         if self.view.waits
-            && let Some(last) = self.shown.last_report()
+            && let Some(last) = self.published.last_report()
             && (last.position, &last.role) == (report.position, &report.role)
         {
             // What was found stays there until the search begins again.
@@ -319,39 +319,43 @@ impl Host {
             };
         }
         let has_values = report.worth.values.iter().any(Option::is_some);
-        self.shown.publish_report(report);
-        let pause = desk.spent.time / 8;
+        self.published.publish_report(report);
+        let pause = session.spent.time / 8;
         let pause = match wants_work {
-            true if !has_values && desk.spent.time < GLANCE => Duration::ZERO,
+            true if !has_values && session.spent.time < GLANCE => Duration::ZERO,
             true => pause.clamp(FIRST_REPORTS, LATER_REPORTS),
             // Nothing changes before the next command or match.
             false => Duration::from_secs(3600),
         };
-        desk.due = Instant::now() + pause;
+        session.due = Instant::now() + pause;
     }
 
     /// Does what a person asks for, or says why not.
-    fn do_at_desk(&mut self, desk: &mut Desk, command: Command) -> Result<(), String> {
+    fn apply_study_command(
+        &mut self,
+        session: &mut StudySession,
+        command: Command,
+    ) -> Result<(), String> {
         match command {
-            Command::Go { line } => self.go(desk, &line),
+            Command::Go { line } => self.go(session, &line),
             Command::Think(effort) => {
                 self.effort = effort.bounded();
                 Ok(())
             }
             Command::Pause { on } => {
-                desk.is_paused = on;
+                session.is_paused = on;
                 Ok(())
             }
             Command::Watch { role } => {
                 let found = self.opened.roles.iter().position(|name| *name == role);
-                desk.wanted = Some(found.ok_or_else(|| format!("no role is called {role}"))?);
+                session.wanted = Some(found.ok_or_else(|| format!("no role is called {role}"))?);
                 // It is another question.
-                desk.is_proven = false;
+                session.is_proven = false;
                 Ok(())
             }
-            Command::Review { line, seconds } => self.begin_review(desk, &line, seconds),
+            Command::Review { line, seconds } => self.begin_review(session, &line, seconds),
             Command::EndReview => {
-                desk.review = None;
+                session.review = None;
                 Ok(())
             }
             // The table is gone before its thread could be told.
@@ -361,22 +365,22 @@ impl Host {
     }
 
     /// Goes to the position behind these joint moves, or as far towards it as they are legal.
-    fn go(&mut self, desk: &mut Desk, line: &[Vec<String>]) -> Result<(), String> {
+    fn go(&mut self, session: &mut StudySession, line: &[Vec<String>]) -> Result<(), String> {
         let made = self.view.moves.iter().zip(line);
         let n_common = made.take_while(|(own, wanted)| own == wanted).count();
-        desk.course.go_back(n_common);
+        session.history.go_back(n_common);
         self.view.moves.truncate(n_common);
         let mut problem = None;
         for texts in &line[n_common..] {
-            let turn = desk.course.turn();
+            let turn = session.history.turn();
             if turn >= MAX_LINE {
                 problem = Some(format!("a line has at most {MAX_LINE} turns here"));
                 break;
             }
-            match desk.course.position.legal_joint_move(texts) {
+            match session.history.position.legal_joint_move(texts) {
                 Ok(joint_move) => {
-                    desk.course.make(&joint_move);
-                    let info = desk.course.info();
+                    session.history.make(&joint_move);
+                    let info = session.history.info();
                     let texts = joint_move.iter().map(|&mv| info.move_text(mv));
                     self.view.moves.push(texts.collect());
                 }
@@ -386,38 +390,38 @@ impl Host {
                 }
             }
         }
-        self.arrive(desk);
+        self.arrive(session);
         problem.map_or(Ok(()), Err)
     }
 
-    /// Shows the position of the course.
-    fn arrive(&mut self, desk: &mut Desk) {
+    /// Shows the position of the history.
+    fn arrive(&mut self, session: &mut StudySession) {
         if let Some(study) = &mut self.view.study {
             study.position += 1;
         }
         self.view.problem = None;
-        self.show_phase(&mut desk.course);
+        self.show_phase(&mut session.history);
         let is_playing = self.view.phase == Phase::Playing;
         let is_asked = vec![is_playing; self.opened.roles.len()];
-        self.show_position(&mut desk.course, &is_asked);
-        let state = desk.course.position.state();
-        if let Some(search) = &mut desk.search {
+        self.show_position(&mut session.history, &is_asked);
+        let state = session.history.position.state();
+        if let Some(search) = &mut session.search {
             search.set_state(state);
         }
-        if let Some(plans) = &mut desk.plans {
+        if let Some(plans) = &mut session.plans {
             plans.go_to(state);
         }
-        desk.is_planned = false;
-        desk.is_proven = false;
-        desk.spent = Spent::default();
-        self.shown
-            .note_turns(&desk.built.machine, desk.course.states());
+        session.is_planned = false;
+        session.is_proven = false;
+        session.spent = Spent::default();
+        self.published
+            .note_turns(&session.built.machine, session.history.states());
     }
 
     /// Begins to look for blunders in a line from the start of the study.
     fn begin_review(
         &mut self,
-        desk: &mut Desk,
+        session: &mut StudySession,
         line: &[Vec<String>],
         seconds: f64,
     ) -> Result<(), String> {
@@ -426,28 +430,28 @@ impl Host {
             time: time.clamp(Duration::from_millis(10), MAX_REVIEW_TIME),
             ..ReviewSettings::default()
         };
-        let start = desk.course.states()[0].to_vec();
-        let mut course = Course::from(&desk.built.machine, start.clone());
+        let start = session.history.states()[0].to_vec();
+        let mut history = GameHistory::from(&session.built.machine, start.clone());
         let mut moves = Vec::new();
         for texts in line.iter().take(MAX_LINE) {
-            let turn = course.turn() + 1;
-            let joint_move = course.position.legal_joint_move(texts);
+            let turn = history.turn() + 1;
+            let joint_move = history.position.legal_joint_move(texts);
             let joint_move = joint_move.map_err(|why| format!("turn {turn}: {why}"))?;
-            course.make(&joint_move);
+            history.make(&joint_move);
             moves.push(joint_move);
         }
         if moves.is_empty() {
             return Err("there are no moves to look at".to_string());
         }
-        let config = desk.config.clone();
-        let machine = &desk.built.machine;
-        desk.review = Some(Review::new(machine, &start, &moves, config, settings));
-        desk.is_reviewed = false;
+        let config = session.config.clone();
+        let machine = &session.built.machine;
+        session.review = Some(Review::new(machine, &start, &moves, config, settings));
+        session.is_reviewed = false;
         Ok(())
     }
 }
 
-impl Desk {
+impl StudySession {
     /// The role whose moves are reported: the one that is wanted where it has a choice, else the
     /// first that has one.
     fn role(&mut self) -> Option<usize> {
@@ -455,11 +459,11 @@ impl Desk {
         let n_roles = self.built.info().n_roles();
         let roles = self.wanted.into_iter().chain(0..n_roles);
         let mut roles = roles.filter(|&role| Some(role) != chance);
-        roles.find(|&role| self.course.legal(role).len() > 1)
+        roles.find(|&role| self.history.legal(role).len() > 1)
     }
 
-    /// A match begins, and gets the memory too. The position is searched anew after it.
-    fn give_way(&mut self) {
+    /// Frees the memory for a match that begins. The position is searched anew after it.
+    fn release_searches(&mut self) {
         self.search = None;
         self.plans = None;
         self.spent = Spent::default();
@@ -475,30 +479,30 @@ fn round(value: impl Into<f64>) -> f64 {
     (value.into() * 100.0).round() / 100.0
 }
 
-fn shown_worth(worth: &Worth) -> ShownWorth {
-    ShownWorth {
+fn worth_view(worth: &Worth) -> WorthView {
+    WorthView {
         values: worth.values.iter().map(|value| value.map(round)).collect(),
         proven: worth.proven.clone(),
     }
 }
 
-fn shown_review(
+fn review_view(
     review: &Review,
     is_finished: bool,
     info: &dyn GameInfo,
     name: impl Fn(usize) -> String,
     texts: impl Fn(Vec<Vec<MoveId>>) -> Vec<Vec<String>>,
-) -> ShownReview {
+) -> ReviewView {
     let (done, of) = review.progress();
     let worths = review.worths().into_iter();
     let blunders = review.blunders().into_iter();
-    ShownReview {
+    ReviewView {
         done,
         of,
         is_finished,
-        worths: worths.map(|worth| worth.map(shown_worth)).collect(),
+        worths: worths.map(|worth| worth.map(worth_view)).collect(),
         blunders: blunders
-            .map(|found| ShownBlunder {
+            .map(|found| BlunderView {
                 turn: found.turn,
                 role: name(found.role),
                 played: info.move_text(found.played),

@@ -74,7 +74,7 @@ fn a_game_in_hrf_is_played_to_its_end() {
         game: "filling".to_string(),
         source: source.into(),
         dialect: Dialect::Hrf,
-        ..setting("ticTacToe", People::Place(5))
+        ..setting("ticTacToe", People::Nth(5))
     };
     let table = tables.open(filling).unwrap();
     let view = wait(&tables, &table, is_asked);
@@ -102,7 +102,7 @@ fn a_game_in_hrf_is_played_to_its_end() {
 #[test]
 fn a_person_plays_to_the_end_against_panza() {
     let tables = tables();
-    let table = tables.open(setting("ticTacToe", People::Place(0))).unwrap();
+    let table = tables.open(setting("ticTacToe", People::Nth(0))).unwrap();
     let end = loop {
         let view = wait(&tables, &table, |view| {
             is_asked(view) || view.phase == Phase::Over
@@ -136,9 +136,7 @@ fn panza_plays_itself_and_puzzles() {
 #[test]
 fn moves_are_taken_back_and_hints_given() {
     let tables = tables();
-    let table = tables
-        .open(setting("connectFour", People::Place(0)))
-        .unwrap();
+    let table = tables.open(setting("connectFour", People::Nth(0))).unwrap();
     let view = wait(&tables, &table, is_asked);
     let role = view.roles[0].clone();
     let hint = Command::Hint { role: role.clone() };
@@ -169,9 +167,7 @@ fn moves_are_taken_back_and_hints_given() {
 #[test]
 fn nobody_sees_a_choice_before_all_have_chosen() {
     let tables = tables();
-    let table = tables
-        .open(setting("roshamboTen", People::Place(0)))
-        .unwrap();
+    let table = tables.open(setting("roshamboTen", People::Nth(0))).unwrap();
     let view = wait(&tables, &table, is_asked);
     // Panza has long chosen.
     wait(&tables, &table, |view| view.chosen[1]);
@@ -233,7 +229,7 @@ fn closed_tables_end_their_builds() {
     let tables = tables();
     let exploding = || Setting {
         source: EXPLODING.into(),
-        ..setting("ticTacToe", People::Place(0))
+        ..setting("ticTacToe", People::Nth(0))
     };
     let opened: Vec<String> = (0..MAX_TABLES)
         .map(|_| tables.open(exploding()).unwrap())
@@ -249,7 +245,7 @@ fn closed_tables_end_their_builds() {
         std::thread::sleep(Duration::from_millis(5));
     }
     // The next table plays as ever.
-    let table = tables.open(setting("ticTacToe", People::Place(0))).unwrap();
+    let table = tables.open(setting("ticTacToe", People::Nth(0))).unwrap();
     wait(&tables, &table, is_asked);
 }
 
@@ -296,7 +292,7 @@ fn training_that_a_match_cuts_off_begins_again() {
     let tables = tables();
     let trained = Setting {
         training: Duration::from_secs(600),
-        ..setting("connectFour", People::Place(0))
+        ..setting("connectFour", People::Nth(0))
     };
     let table = tables.open(trained).unwrap();
     let trains = |view: &View| view.phase == Phase::Training && !view.waits;
@@ -364,7 +360,7 @@ fn what_a_match_cuts_off_is_built_again_after_it() {
     let tables = tables();
     let exploding = Setting {
         source: EXPLODING.into(),
-        ..setting("ticTacToe", People::Place(0))
+        ..setting("ticTacToe", People::Nth(0))
     };
     let table = tables.open(exploding).unwrap();
     let building = &tables.shared.building;

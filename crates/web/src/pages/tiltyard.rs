@@ -15,7 +15,7 @@ use bzip2::Compression;
 use bzip2::write::BzEncoder;
 use serde_json::{Map, Value, json};
 
-use panza_telemetry::{Bundle, Entry};
+use panza_telemetry::{Bundle, Entry, Event};
 
 /// Match databases reject larger objects; the rest of the object needs some room too.
 const MOST_BYTES: usize = 1_000_000;
@@ -53,11 +53,11 @@ fn statistics(bundle: &Bundle) -> Vec<Value> {
         .events
         .lines()
         // Most events are long and are not moves.
-        .filter(|line| line.contains("\"kind\":\"move\""))
-        .filter_map(|line| serde_json::from_str::<Value>(line).ok())
-        .filter_map(|event| {
-            let mut row: Map<String, Value> = event["data"].as_object()?.clone();
-            row.insert("at_seconds".into(), event["at_seconds"].clone());
+        .filter(|line| Event::kind_of(line).as_deref() == Some("move"))
+        .filter_map(|line| {
+            let event = Event::read(line)?;
+            let mut row: Map<String, Value> = event.data.as_object()?.clone();
+            row.insert("at_seconds".into(), event.at_seconds);
             let step = row.get("step")?.as_u64()?;
             for (name, value) in seconds.get(&step).into_iter().flatten() {
                 row.insert((*name).to_string(), value.clone());
@@ -129,9 +129,12 @@ fn packed_within(mut bundle: Bundle, room: usize) -> Option<String> {
     if text.len() <= room {
         return Some(text);
     }
-    let is_small =
-        |line: &&str| !line.contains("\"kind\":\"state\"") && !line.contains("\"kind\":\"root\"");
-    let events: Vec<&str> = bundle.events.lines().filter(is_small).collect();
+    let is_position = |line: &str| {
+        let kind = Event::kind_of(line);
+        matches!(kind.as_deref(), Some("state" | "root"))
+    };
+    let lines = bundle.events.lines();
+    let events: Vec<&str> = lines.filter(|line| !is_position(line)).collect();
     bundle.events = events.join("\n") + "\n";
     bundle.notes.push("positions are left out".into());
     packed(&bundle).filter(|text| text.len() <= room)

@@ -7,7 +7,7 @@
 //! | `POST /api/format` with `{"text"}` | `{"text"}`, null for a text that cannot be read |
 //! | `POST /api/complete` with `{"text", "at"}` | `{"from", "to", "proposals"}`: what may be written there |
 //! | `POST /api/explain` with `{"text", "at"}` | what the name there means, or null |
-//! | `POST /api/preview` with `{"text"}` | a [`Preview`](panza_web::preview::Preview), or `{"busy"}` |
+//! | `POST /api/preview` with `{"text"}` | a [`Preview`](crate::preview::Preview), or `{"busy"}` |
 //!
 //! Each POST takes `"dialect"` too, which is `"kif"` or `"hrf"`. Without it the name of the file,
 //! in `"file"`, and the text say what it is. Offsets count UTF-16 code units from the start of the
@@ -15,17 +15,16 @@
 //!
 //! Never uses: files; how a game is played.
 
-use hyper::StatusCode;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::{Named, Page, dialect, unreadable};
+use super::{DialectName, PageReply, PageStatus, dialect};
+use crate::preview::{self, PreviewError};
 use panza_gdl::Edit;
 use panza_gdl::lines::utf16_offsets;
 use panza_gdl_games::EMBEDDED;
 use panza_hrf::Dialect;
 use panza_ide::language::{Kind, Sheet};
-use panza_web::preview::{PreviewError, preview};
 
 /// Limits on what is listed.
 const MAX_DIAGNOSTICS: usize = 300;
@@ -33,25 +32,26 @@ const MAX_EDITS: usize = 1000;
 const MAX_PROPOSALS: usize = 200;
 
 #[derive(Deserialize)]
-struct Asked {
+/// What is asked of a rulesheet.
+pub(super) struct SheetRequest {
     text: String,
     /// The name of its file.
     file: Option<String>,
     /// Its dialect, where that does not follow from the file or the text.
-    dialect: Option<Named>,
+    dialect: Option<DialectName>,
     /// Where the cursor is.
     #[serde(default)]
     at: usize,
 }
 
-impl Asked {
+impl SheetRequest {
     fn dialect(&self) -> Dialect {
         dialect(self.dialect, self.file.as_deref(), &self.text)
     }
 }
 
 #[derive(Serialize)]
-struct Shown<'a> {
+struct DiagnosticView<'a> {
     severity: &'static str,
     code: &'static str,
     from: u32,
@@ -60,24 +60,24 @@ struct Shown<'a> {
     column: u32,
     message: &'a str,
     help: &'a str,
-    fix: Option<ShownFix>,
+    fix: Option<FixView>,
 }
 
 #[derive(Serialize)]
-struct ShownFix {
+struct FixView {
     title: String,
-    edits: Vec<ShownEdit>,
+    edits: Vec<EditView>,
 }
 
 #[derive(Serialize)]
-struct ShownEdit {
+struct EditView {
     from: u32,
     to: u32,
     text: String,
 }
 
 #[derive(Serialize)]
-struct Proposal {
+struct ProposalView {
     label: String,
     kind: &'static str,
     form: String,
@@ -119,41 +119,15 @@ fn byte_offset(text: &str, units: usize) -> u32 {
 }
 
 /// The rulesheet of a game inside the program.
-pub(super) fn text(name: &str) -> Page {
+pub(super) fn text(name: &str) -> PageReply {
     match EMBEDDED.iter().find(|(own, _)| *own == name) {
-        Some((_, text)) => Page::text(StatusCode::OK, *text),
-        None => Page::text(StatusCode::NOT_FOUND, "there is no game of this name\n"),
+        Some((_, text)) => PageReply::text(PageStatus::Ok, *text),
+        None => PageReply::text(PageStatus::NotFound, "there is no game of this name\n"),
     }
 }
 
-/// The answer to a POST whose path has this last part. `is_busy` says whether a match runs.
-pub(super) fn ask(what: &str, body: &[u8], is_busy: impl Fn() -> bool) -> Option<Page> {
-    let answer = match what {
-        "check" => |asked: Asked, _: &dyn Fn() -> bool| check(asked),
-        "format" => |asked: Asked, _: &dyn Fn() -> bool| {
-            let laid_out = asked.dialect().format(&asked.text).ok();
-            Page::json(&json!({ "text": laid_out }))
-        },
-        "complete" => |asked: Asked, _: &dyn Fn() -> bool| complete(asked),
-        "explain" => |asked: Asked, _: &dyn Fn() -> bool| explain(asked),
-        "preview" => |asked: Asked, is_busy: &dyn Fn() -> bool| match preview(
-            asked.dialect(),
-            &asked.text,
-            is_busy,
-        ) {
-            Ok(seen) => Page::json(&seen),
-            Err(PreviewError::Busy) => Page::json(&json!({ "busy": true })),
-            Err(error) => Page::text(StatusCode::UNPROCESSABLE_ENTITY, format!("{error}\n")),
-        },
-        _ => return None,
-    };
-    Some(match serde_json::from_slice(body) {
-        Ok(asked) => answer(asked, &is_busy),
-        Err(fault) => unreadable(&fault),
-    })
-}
-
-fn check(asked: Asked) -> Page {
+/// What is wrong with a rulesheet.
+pub(super) fn check(asked: SheetRequest) -> PageReply {
     let sheet = Sheet::read(asked.dialect(), asked.text);
     let faults = &sheet.diagnostics[..sheet.diagnostics.len().min(MAX_DIAGNOSTICS)];
     let fixes: Vec<_> = faults.iter().map(|fault| sheet.fix(fault)).collect();
@@ -168,7 +142,7 @@ fn check(asked: Asked) -> Page {
     let shown = faults.iter().zip(fixes).map(|(fault, fix)| {
         let span = sheet.place(fault);
         let place = sheet.lines.place(&sheet.text, span.start);
-        Shown {
+        DiagnosticView {
             severity: fault.severity.as_str(),
             code: fault.code,
             from: units.of(span.start),
@@ -177,12 +151,12 @@ fn check(asked: Asked) -> Page {
             column: place.column + 1,
             message: &fault.message,
             help: &fault.help,
-            fix: fix.filter(|fix| is_short(&fix.edits)).map(|fix| ShownFix {
+            fix: fix.filter(|fix| is_short(&fix.edits)).map(|fix| FixView {
                 title: fix.title,
                 edits: fix
                     .edits
                     .into_iter()
-                    .map(|edit| ShownEdit {
+                    .map(|edit| EditView {
                         from: units.of(edit.span.start),
                         to: units.of(edit.span.end),
                         text: edit.text,
@@ -191,35 +165,40 @@ fn check(asked: Asked) -> Page {
             }),
         }
     });
-    let shown: Vec<Shown<'_>> = shown.collect();
+    let shown: Vec<DiagnosticView<'_>> = shown.collect();
     let more = sheet.diagnostics.len() - shown.len();
     let dialect = sheet.dialect.name();
-    Page::json(&json!({ "dialect": dialect, "diagnostics": shown, "more": more }))
+    PageReply::json(&json!({ "dialect": dialect, "diagnostics": shown, "more": more }))
 }
 
-fn complete(asked: Asked) -> Page {
+/// What may be written at a place.
+pub(super) fn complete(asked: SheetRequest) -> PageReply {
     let at = byte_offset(&asked.text, asked.at);
     let sheet = Sheet::read(asked.dialect(), asked.text);
     let (span, found) = sheet.completions(at);
     let units = utf16_offsets(&sheet.text, [span.start, span.end]);
-    let proposals = found.into_iter().take(MAX_PROPOSALS).map(|found| Proposal {
-        label: found.label,
-        kind: match found.kind {
-            Kind::Keyword => "keyword",
-            Kind::Relation => "relation",
-            Kind::Function => "function",
-            Kind::Constant => "constant",
-            Kind::Variable => "variable",
-        },
-        form: found.form,
-        meaning: found.documentation,
-        snippet: found.snippet,
-    });
-    let proposals: Vec<Proposal> = proposals.collect();
-    Page::json(&json!({ "from": units[0], "to": units[1], "proposals": proposals }))
+    let proposals = found
+        .into_iter()
+        .take(MAX_PROPOSALS)
+        .map(|found| ProposalView {
+            label: found.label,
+            kind: match found.kind {
+                Kind::Keyword => "keyword",
+                Kind::Relation => "relation",
+                Kind::Function => "function",
+                Kind::Constant => "constant",
+                Kind::Variable => "variable",
+            },
+            form: found.form,
+            meaning: found.documentation,
+            snippet: found.snippet,
+        });
+    let proposals: Vec<ProposalView> = proposals.collect();
+    PageReply::json(&json!({ "from": units[0], "to": units[1], "proposals": proposals }))
 }
 
-fn explain(asked: Asked) -> Page {
+/// What the name at a place means.
+pub(super) fn explain(asked: SheetRequest) -> PageReply {
     let at = byte_offset(&asked.text, asked.at);
     let sheet = Sheet::read(asked.dialect(), asked.text);
     let found = sheet.explain(at).map(|found| {
@@ -232,7 +211,22 @@ fn explain(asked: Asked) -> Page {
             "meaning": found.meaning,
         })
     });
-    Page::json(&found)
+    PageReply::json(&found)
+}
+
+/// The rulesheet, laid out.
+pub(super) fn format(asked: SheetRequest) -> PageReply {
+    let laid_out = asked.dialect().format(&asked.text).ok();
+    PageReply::json(&json!({ "text": laid_out }))
+}
+
+/// Its game, as far as it can be seen in some seconds. `is_busy` says whether a match runs.
+pub(super) fn preview(asked: SheetRequest, is_busy: impl Fn() -> bool) -> PageReply {
+    match preview::preview(asked.dialect(), &asked.text, is_busy) {
+        Ok(seen) => PageReply::json(&seen),
+        Err(PreviewError::Busy) => PageReply::json(&json!({ "busy": true })),
+        Err(error) => PageReply::text(PageStatus::Unprocessable, format!("{error}\n")),
+    }
 }
 
 #[cfg(test)]
@@ -240,17 +234,22 @@ mod tests {
     use super::*;
     use serde_json::Value;
 
-    fn asked(what: &str, text: &str, at: usize) -> Value {
-        let body = json!({ "text": text, "at": at }).to_string();
-        let page = ask(what, body.as_bytes(), || false).expect("it is known");
-        assert_eq!(page.status, StatusCode::OK);
+    type Question = fn(SheetRequest) -> PageReply;
+
+    fn ask(question: Question, body: &Value) -> Value {
+        let page = PageReply::to_json(body.to_string().as_bytes(), question);
+        assert_eq!(page.status, PageStatus::Ok);
         serde_json::from_slice(&page.body).expect("it is JSON")
+    }
+
+    fn asked(question: Question, text: &str, at: usize) -> Value {
+        ask(question, &json!({ "text": text, "at": at }))
     }
 
     #[test]
     fn diagnostics_have_places_in_utf16_and_fixes() {
         let text = "; \u{1F600}\n(role a)\n(<= (legal a go)\n  (true (p))\n(init p)";
-        let found = asked("check", text, 0);
+        let found = asked(check, text, 0);
         let first = &found["diagnostics"];
         let first = first.as_array().unwrap();
         let is_open = |it: &&Value| it["code"] == "unclosed-parenthesis";
@@ -268,11 +267,9 @@ mod tests {
             let mut asked = json!({ "text": "role( a )" });
             let object = asked.as_object_mut().unwrap();
             object.extend(more.as_object().unwrap().clone());
-            let page = |what| ask(what, asked.to_string().as_bytes(), || false).unwrap();
-            let read = |what| serde_json::from_slice::<Value>(&page(what).body).unwrap();
             (
-                read("check")["dialect"].clone(),
-                read("format")["text"].clone(),
+                ask(check, &asked)["dialect"].clone(),
+                ask(format, &asked)["text"].clone(),
             )
         };
         let (kif, hrf) = (json!("kif"), json!("hrf"));
@@ -280,11 +277,11 @@ mod tests {
         assert_eq!(found(json!({ "file": "a.hrf" })).0, hrf);
         assert_eq!(found(json!({ "file": "a.gdl" })).0, kif);
         assert_eq!(found(json!({ "file": "a.hrf", "dialect": "kif" })).0, kif);
-        let page = ask("check", br#"{"text": "", "dialect": "latin"}"#, || false).unwrap();
+        let page = PageReply::to_json(br#"{"text": "", "dialect": "latin"}"#, check);
         let why = String::from_utf8_lossy(&page.body);
         assert!(why.contains("expected `kif` or `hrf`"), "{why}");
         let text = "role(a)\nlegal(go) :- contrl(a)\ncontrol(a)";
-        let found = asked("check", text, 0);
+        let found = asked(check, text, 0);
         let fix = &found["diagnostics"].as_array().unwrap().iter();
         let mut fixes = fix.clone().filter(|it| !it["fix"].is_null());
         let fix = &fixes.next().expect("a name is proposed")["fix"];
@@ -292,26 +289,26 @@ mod tests {
             fix["edits"],
             json!([{ "from": 21, "to": 27, "text": "control" }])
         );
-        assert_eq!(asked("explain", text, 9)["form"], json!("legal(action)"));
+        assert_eq!(asked(explain, text, 9)["form"], json!("legal(action)"));
     }
 
     #[test]
     fn names_are_proposed_and_explained() {
         let text = "(role a)\n(<= (legal a go) (tr))";
-        let found = asked("complete", text, text.len() - 2);
+        let found = asked(complete, text, text.len() - 2);
         let labels = found["proposals"].as_array().unwrap().iter();
         let labels: Vec<&Value> = labels.map(|it| &it["label"]).collect();
         assert!(labels.contains(&&json!("true")), "{labels:?}");
         assert_eq!(found["to"], json!(text.len() - 2));
-        assert_eq!(asked("explain", text, 2)["form"], json!("(role player)"));
-        assert_eq!(asked("explain", text, 9), Value::Null);
+        assert_eq!(asked(explain, text, 2)["form"], json!("(role player)"));
+        assert_eq!(asked(explain, text, 9), Value::Null);
         assert_eq!(
-            asked("format", "( role   a )", 0)["text"],
+            asked(format, "( role   a )", 0)["text"],
             json!("(role a)\n")
         );
-        assert_eq!(asked("format", "(role", 0)["text"], Value::Null);
-        assert!(ask("other", b"{}", || false).is_none());
-        let busy = ask("preview", b"{\"text\": \"\"}", || true).expect("it is known");
+        assert_eq!(asked(format, "(role", 0)["text"], Value::Null);
+        let busy = |asked| preview(asked, || true);
+        let busy = PageReply::to_json(b"{\"text\": \"\"}", busy);
         assert_eq!(&busy.body[..], b"{\"busy\":true}");
     }
 }

@@ -4,11 +4,11 @@
 //! |---|---|
 //! | `GET /api/games` | the games inside the program |
 //! | `POST /api/tables` with `{"game" or "name" and "rules", "people", "seconds" or "iterations"}` | `{"table"}` |
-//! | beside `"rules"`: `"file"`, `"dialect"` | as of `/api/check` in `sheets` |
+//! | beside `"rules"`: `"file"`, `"dialect"` | as of `/api/check` in `rulesheets` |
 //! | the same with `"study": {"facts", "line", "turn"}`, or with `{"match"}` or `{"table"}` in place of a game | `{"table"}`, at which the game is studied |
 //! | `GET /api/matches/FOLDER/board` | the boards by the file of the game of a match, as `{"shapes"}`; none where it has no such file |
 //! | `GET /api/tables/TABLE?after=VERSION` | what the table shows, once it is newer than the version, or after a while |
-//! | `GET /api/tables/TABLE/report?after=VERSION` | likewise what Panza thinks at a study table, a [`Report`](panza_web::table::Report), or null |
+//! | `GET /api/tables/TABLE/report?after=VERSION` | likewise what Panza thinks at a study table, a [`Report`](crate::table::Report), or null |
 //! | `POST /api/tables/TABLE` with `{"do", ...}`, a [`Command`] | nothing |
 //!
 //! Thinking costs processor time, so it is for clients of this machine, and for those who show the
@@ -16,27 +16,22 @@
 //!
 //! Never uses: how a game is played.
 
-use std::io;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use hyper::StatusCode;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use tokio::sync::watch;
 
-use super::{Named, Page, dialect, no_match, number, unreadable};
+use super::{DialectName, PageReply, PageStatus, RoutedRequest, dialect, matches};
+use crate::table::{
+    Command, Effort, People, Setting, Study, TableError, Tables, read_board, title_and_text,
+};
 use panza_gdl::sexpr;
 use panza_gdl_games::{BOARDS, EMBEDDED};
 use panza_hrf::Dialect;
 use panza_player::review::StoredMatch;
 use panza_telemetry::{Archive, Part};
-use panza_web::table::{
-    Command, Effort, People, Setting, Study, TableError, Tables, read_board, title_and_text,
-};
 
-/// How long a request waits for something new.
-const LONGEST_WAIT: Duration = Duration::from_secs(20);
 /// Bytes of the events of a match that are read, and of those that have its rules.
 const MOST_EVENTS: usize = 64 << 20;
 const MOST_RULES: usize = 1 << 20;
@@ -55,7 +50,7 @@ struct Known {
 }
 
 #[derive(Debug, Deserialize)]
-struct Opening {
+pub(super) struct Opening {
     /// The name of a game inside the program.
     game: Option<String>,
     /// A rulesheet, and the name of its game.
@@ -63,14 +58,14 @@ struct Opening {
     name: Option<String>,
     /// The name of its file, and its dialect where that does not follow from the file or the text.
     file: Option<String>,
-    dialect: Option<Named>,
+    dialect: Option<DialectName>,
     /// The file that says how to draw it; see `docs/boards.md`.
     board: Option<String>,
     people: Option<Seats>,
     /// Seconds of training before the first move.
     training: Option<f64>,
     /// What is studied, if the game is not played.
-    study: Option<Studied>,
+    study: Option<StudyRequest>,
     #[serde(flatten)]
     effort: Effort,
 }
@@ -78,7 +73,7 @@ struct Opening {
 /// What is studied, in place of a game that is played.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct Studied {
+struct StudyRequest {
     /// The folder of the log of a match, whose game and moves are taken.
     #[serde(rename = "match")]
     folder: Option<String>,
@@ -106,10 +101,10 @@ enum Seats {
 }
 
 /// The games inside the program.
-pub(super) fn games() -> Page {
+pub(super) fn games() -> PageReply {
     static KNOWN: OnceLock<Vec<Known>> = OnceLock::new();
     let known = KNOWN.get_or_init(|| EMBEDDED.iter().copied().map(known).collect());
-    Page::json(&json!({ "games": known }))
+    PageReply::json(&json!({ "games": known }))
 }
 
 fn known((name, text): (&'static str, &'static str)) -> Known {
@@ -124,7 +119,7 @@ fn known((name, text): (&'static str, &'static str)) -> Known {
 }
 
 /// The answer to what cannot be opened.
-type Refusal = Box<Page>;
+type Refusal = Box<PageReply>;
 
 /// The game of an opening, to be studied or played.
 fn game_of(opening: &mut Opening, study: Option<Study>) -> Result<Setting, Refusal> {
@@ -144,7 +139,7 @@ fn game_of(opening: &mut Opening, study: Option<Study>) -> Result<Setting, Refus
         (Some(game), None) => {
             let Some((name, text)) = EMBEDDED.iter().find(|(name, _)| *name == game) else {
                 let text = format!("there is no game `{game}`\n");
-                return Err(Page::text(StatusCode::NOT_FOUND, text).into());
+                return Err(PageReply::text(PageStatus::NotFound, text).into());
             };
             let found = of_program(name, text, study);
             Ok(Setting {
@@ -154,7 +149,7 @@ fn game_of(opening: &mut Opening, study: Option<Study>) -> Result<Setting, Refus
         }
         (None, None) => {
             let text = "expected the name of a game or rules\n";
-            Err(Page::text(StatusCode::BAD_REQUEST, text).into())
+            Err(PageReply::text(PageStatus::BadRequest, text).into())
         }
     }
 }
@@ -178,11 +173,11 @@ fn of_match(archive: &Archive, folder: &str) -> Result<Setting, Refusal> {
     let events = archive.slice(folder, Part::Events, 0, MOST_EVENTS);
     let Ok((events, _)) = events else {
         let text = format!("there is no match `{folder}`\n");
-        return Err(Page::text(StatusCode::NOT_FOUND, text).into());
+        return Err(PageReply::text(PageStatus::NotFound, text).into());
     };
     let stored = StoredMatch::read(&String::from_utf8_lossy(&events));
     let stored =
-        stored.map_err(|why| Page::text(StatusCode::UNPROCESSABLE_ENTITY, format!("{why}\n")))?;
+        stored.map_err(|why| PageReply::text(PageStatus::Unprocessable, format!("{why}\n")))?;
     let name = plain_name(&stored.game.unwrap_or_default());
     // A log has no comments and no file for the board; the game inside the program has both.
     let known = known_rules(&stored.rules);
@@ -217,16 +212,19 @@ fn known_rules(rules: &str) -> Option<(&'static str, &'static str)> {
 }
 
 /// The boards of a match by the file of its game, for the page of the match.
-pub(super) fn board(archive: &Archive, folder: &str) -> Page {
-    let events = match archive.slice(folder, Part::Events, 0, MOST_RULES) {
+pub(super) fn board(it: &RoutedRequest) -> PageReply {
+    let events = match it
+        .pages
+        .archive
+        .slice(it.part(0), Part::Events, 0, MOST_RULES)
+    {
         Ok((events, _)) => events,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return no_match(),
-        Err(error) => return Page::failed(&error),
+        Err(error) => return matches::unread(&error),
     };
     let stored = StoredMatch::read(&String::from_utf8_lossy(&events)).ok();
     let board = stored.and_then(|stored| board_of(known_rules(&stored.rules)?.0));
     let shapes = board.and_then(|text| read_board(&text).ok());
-    Page::json(&json!({ "shapes": shapes.unwrap_or_default() }))
+    PageReply::json(&json!({ "shapes": shapes.unwrap_or_default() }))
 }
 
 /// A game inside the program.
@@ -265,7 +263,7 @@ fn studied(
     tables: &Tables,
     archive: &Archive,
     opening: &mut Opening,
-    studied: Studied,
+    studied: StudyRequest,
 ) -> Result<Setting, Refusal> {
     let mut found = match (&studied.folder, &studied.table) {
         (Some(folder), _) => of_match(archive, folder)?,
@@ -295,17 +293,14 @@ fn studied(
 }
 
 /// Opens a table.
-pub(super) fn open(tables: &Tables, archive: &Archive, body: &[u8]) -> Page {
-    let mut opening: Opening = match serde_json::from_slice(body) {
-        Ok(opening) => opening,
-        Err(fault) => return unreadable(&fault),
-    };
+pub(super) fn open(it: &RoutedRequest, mut opening: Opening) -> PageReply {
+    let tables = &it.pages.tables;
     let setting = match opening.study.take() {
-        Some(study) => studied(tables, archive, &mut opening, study),
+        Some(study) => studied(tables, &it.pages.archive, &mut opening, study),
         None => played(opening),
     };
     match setting.map(|setting| tables.open(setting)) {
-        Ok(Ok(table)) => Page::json(&json!({ "table": table })),
+        Ok(Ok(table)) => PageReply::json(&json!({ "table": table })),
         Ok(Err(error)) => refused(&error),
         Err(page) => *page,
     }
@@ -315,12 +310,12 @@ pub(super) fn open(tables: &Tables, archive: &Archive, body: &[u8]) -> Page {
 fn played(mut opening: Opening) -> Result<Setting, Refusal> {
     let found = game_of(&mut opening, None)?;
     let people = match opening.people {
-        None => People::Place(0),
+        None => People::Nth(0),
         Some(Seats::Names(names)) => People::Named(names),
         Some(Seats::Word(word)) => match word.as_str() {
-            "first" => People::Place(0),
-            "second" => People::Place(1),
-            "third" => People::Place(2),
+            "first" => People::Nth(0),
+            "second" => People::Nth(1),
+            "third" => People::Nth(2),
             "all" => People::All,
             "none" => People::Named(Vec::new()),
             _ => People::Named(vec![word]),
@@ -337,59 +332,46 @@ fn played(mut opening: Opening) -> Result<Setting, Refusal> {
 }
 
 /// Does what a person asks for at a table.
-pub(super) fn tell(tables: &Tables, table: &str, body: &[u8]) -> Page {
-    let command: Command = match serde_json::from_slice(body) {
-        Ok(command) => command,
-        Err(fault) => return unreadable(&fault),
-    };
-    match tables.tell(table, command) {
-        Ok(()) => Page::json(&json!({})),
+pub(super) fn tell(it: &RoutedRequest, command: Command) -> PageReply {
+    match it.pages.tables.tell(it.part(0), command) {
+        Ok(()) => PageReply::json(&json!({})),
         Err(error) => refused(&error),
     }
 }
 
 /// What a table shows.
-pub(super) fn show(tables: &Tables, table: &str) -> Page {
-    match tables.view(table) {
-        Some(view) => Page::json(&*view),
+pub(super) fn show(it: &RoutedRequest) -> PageReply {
+    match it.pages.tables.view(it.part(0)) {
+        Some(view) => PageReply::json(&*view),
         None => refused(&TableError::Gone),
     }
 }
 
 /// What Panza thinks at a study table.
-pub(super) fn report(tables: &Tables, table: &str) -> Page {
+pub(super) fn report(it: &RoutedRequest) -> PageReply {
+    let (tables, table) = (&it.pages.tables, it.part(0));
     match tables.report_versions(table) {
-        Some(_) => Page::json(&tables.report(table).as_deref()),
+        Some(_) => PageReply::json(&tables.report(table).as_deref()),
         None => refused(&TableError::Gone),
     }
 }
 
 /// The facts of an earlier turn.
-pub(super) fn turn(tables: &Tables, table: &str, query: &str) -> Page {
-    let turn = number(query, "turn").unwrap_or(usize::MAX);
-    match tables.facts_of_turn(table, turn) {
-        Some(facts) => Page::json(&json!({ "facts": facts })),
-        None => Page::text(StatusCode::NOT_FOUND, "there is no such turn\n".to_string()),
+pub(super) fn turn(it: &RoutedRequest) -> PageReply {
+    let turn = it.request.number("turn").unwrap_or(usize::MAX);
+    match it.pages.tables.facts_of_turn(it.part(0), turn) {
+        Some(facts) => PageReply::json(&json!({ "facts": facts })),
+        None => PageReply::text(PageStatus::NotFound, "there is no such turn\n"),
     }
 }
 
-/// Waits until a version is newer than that in the query, or for a while.
-pub(super) async fn wait(versions: Option<watch::Receiver<u64>>, query: &str) {
-    let (Some(after), Some(mut versions)) = (number(query, "after"), versions) else {
-        return;
-    };
-    let newer = versions.wait_for(|&version| version != after as u64);
-    // What is there is shown in any case, also when the table has ended.
-    drop(tokio::time::timeout(LONGEST_WAIT, newer).await);
-}
-
-fn refused(error: &TableError) -> Page {
+fn refused(error: &TableError) -> PageReply {
     let status = match error {
         TableError::Rules(_) | TableError::Board(_) | TableError::Role(_) => {
-            StatusCode::UNPROCESSABLE_ENTITY
+            PageStatus::Unprocessable
         }
-        TableError::Gone => StatusCode::NOT_FOUND,
-        TableError::Busy | TableError::Thread => StatusCode::SERVICE_UNAVAILABLE,
+        TableError::Gone => PageStatus::NotFound,
+        TableError::Busy | TableError::Thread => PageStatus::Unavailable,
     };
-    Page::text(status, format!("{error}\n"))
+    PageReply::text(status, format!("{error}\n"))
 }

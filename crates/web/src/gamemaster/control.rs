@@ -1,4 +1,4 @@
-//! The course of a match, followed with the prover: who made each move.
+//! Which role is in control in a match of Gamemaster, followed with the prover.
 //!
 //! The role in control is the one for which waiting is not legal. Where the prover fails beyond its
 //! limits, as it may with costly rules, roles are taken to move in turn.
@@ -16,21 +16,21 @@ const WORK: u64 = 20_000_000;
 const MAX_FACTS: usize = 200_000;
 const MAX_TERMS: usize = 1_000_000;
 
-/// A match that is followed.
-pub struct Course {
+/// The role in control, move by move.
+pub struct ControlTracker {
     n_roles: usize,
     /// The role that makes the next move.
     mover: usize,
-    followed: Option<Followed>,
+    tracked: Option<Tracked>,
 }
 
-struct Followed {
+struct Tracked {
     prover: Prover,
     state: State,
 }
 
-impl Course {
-    /// The course of a game at its start.
+impl ControlTracker {
+    /// The start of a game.
     pub fn new(rules: &Rules) -> Self {
         let limits = Limits {
             facts: MAX_FACTS,
@@ -39,15 +39,15 @@ impl Course {
             ..Limits::default()
         };
         let n_roles = rules.roles().len();
-        let mut followed = Prover::untuned(rules, limits).ok().map(|prover| {
+        let mut tracked = Prover::untuned(rules, limits).ok().map(|prover| {
             let state = prover.initial_state();
-            Followed { prover, state }
+            Tracked { prover, state }
         });
-        let first = followed.as_mut().and_then(|it| it.mover(n_roles));
+        let first = tracked.as_mut().and_then(|it| it.mover(n_roles));
         Self {
             n_roles,
             mover: first.unwrap_or(0),
-            followed,
+            tracked,
         }
     }
 
@@ -57,14 +57,14 @@ impl Course {
         if let Some(own) = texts.get_mut(self.mover) {
             *own = text.to_string();
         }
-        if let Some(followed) = &mut self.followed
-            && !followed.advance(&texts)
+        if let Some(tracked) = &mut self.tracked
+            && !tracked.advance(&texts)
         {
             tracing::warn!("who moves is not known beyond {text}: roles are taken to move in turn");
-            self.followed = None;
+            self.tracked = None;
         }
-        let next = match &mut self.followed {
-            Some(followed) => followed.mover(self.n_roles),
+        let next = match &mut self.tracked {
+            Some(tracked) => tracked.mover(self.n_roles),
             None => Some((self.mover + 1) % self.n_roles.max(1)),
         };
         // Nobody may move where the game is over.
@@ -73,7 +73,7 @@ impl Course {
     }
 }
 
-impl Followed {
+impl Tracked {
     /// The first role that may not wait.
     fn mover(&mut self, n_roles: usize) -> Option<usize> {
         if n_roles == 1 {

@@ -16,7 +16,7 @@ use base64::engine::general_purpose::STANDARD_NO_PAD;
 use bzip2::{Decompress, Error, Status};
 use serde::Serialize;
 
-use super::{Page, unreadable};
+use super::PageReply;
 
 /// Limit on the unpacked bytes.
 const MOST_BYTES: usize = 64 << 20;
@@ -33,17 +33,13 @@ struct Unpacked<'a> {
 }
 
 /// The text that a request has packed.
-pub(super) fn unpack(body: &[u8]) -> Page {
-    let mut packed: String = match serde_json::from_slice(body) {
-        Ok(packed) => packed,
-        Err(fault) => return unreadable(&fault),
-    };
+pub(super) fn unpack(mut packed: String) -> PageReply {
     packed.retain(|letter| !letter.is_ascii_whitespace());
     let (bytes, problem) = match STANDARD_NO_PAD.decode(packed.trim_end_matches('=')) {
         Ok(packed) => unpacked(&packed, MOST_BYTES),
         Err(_) => (Vec::new(), Some("it is not written in base64")),
     };
-    Page::json(&Unpacked {
+    PageReply::json(&Unpacked {
         text: String::from_utf8_lossy(&bytes),
         problem,
     })
@@ -180,8 +176,8 @@ mod tests {
             ("\"\"", 200, "ends in the middle"),
             ("\"aGVsbG8=\"", 200, "not packed with bzip2"),
         ] {
-            let page = unpack(body.as_bytes());
-            assert_eq!(page.status.as_u16(), status, "{body}");
+            let page = PageReply::to_json(body.as_bytes(), unpack);
+            assert_eq!(page.status as u16, status, "{body}");
             let text = String::from_utf8_lossy(&page.body).into_owned();
             assert!(text.contains(reason), "{text}");
         }
@@ -191,7 +187,7 @@ mod tests {
     fn spaces_and_padding_of_base64_do_not_matter() {
         let text = STANDARD_NO_PAD.encode(packed(b"a \xff"));
         for body in [text.clone(), format!(" {text}="), text.replace('A', "A\\n")] {
-            let page = unpack(format!("\"{body}\"").as_bytes());
+            let page = PageReply::to_json(format!("\"{body}\"").as_bytes(), unpack);
             let answer = String::from_utf8_lossy(&page.body).into_owned();
             assert_eq!(answer, "{\"text\":\"a \u{fffd}\",\"problem\":null}");
         }

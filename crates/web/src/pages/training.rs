@@ -15,10 +15,9 @@ use std::collections::HashMap;
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use hyper::StatusCode;
 use serde_json::json;
 
-use super::Page;
+use super::{PageReply, PageStatus, RoutedRequest};
 use panza_analysis::signature;
 use panza_config::MemorySettings;
 use panza_gdl_games::EMBEDDED;
@@ -33,21 +32,29 @@ const MOST_GAMES: usize = 100;
 const SVG: &str = ".svg";
 
 /// The trained games.
-pub(super) fn games(settings: &MemorySettings) -> Page {
-    match read_games(settings) {
-        Ok(games) => Page::json(&json!({ "games": games })),
-        Err(error) => Page::failed(&error),
+pub(super) fn games(it: &RoutedRequest) -> PageReply {
+    match read_games(&it.pages.memory) {
+        Ok(games) => PageReply::json(&json!({ "games": games })),
+        Err(error) => PageReply::failed(&error),
     }
 }
 
-/// The learning curve of the game in the name of a file; nothing where there is none.
-pub(super) fn curve_of(settings: &MemorySettings, file: &str) -> Option<Page> {
+/// The learning curve of the game in the name of a file.
+pub(super) fn curve_of(it: &RoutedRequest) -> PageReply {
+    read_curve(&it.pages.memory, it.part(0)).unwrap_or_else(|| it.nothing())
+}
+
+fn read_curve(settings: &MemorySettings, file: &str) -> Option<PageReply> {
     let signature = file.strip_suffix(SVG)?;
     let mut store = open(settings)?.ok()?;
     let progress = progress(&store.read(signature).ok()??)?;
     let name = name(signature).unwrap_or(signature);
     let text = curve(name, &progress);
-    Some(Page::new(StatusCode::OK, "image/svg+xml", text))
+    Some(PageReply::new(
+        PageStatus::Ok,
+        "image/svg+xml",
+        text.into_bytes(),
+    ))
 }
 
 /// The memory, if there is one.

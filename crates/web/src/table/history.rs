@@ -1,4 +1,4 @@
-//! The course of a game at a table: its position and the states of all turns.
+//! The positions of a game at a table: the present one and the states of all turns.
 //!
 //! Invariant: each joint move was legal.
 
@@ -8,14 +8,14 @@ use panza_gdl::ids::{Id, MoveId, RoleId};
 use panza_machine::{GameInfo, Machine};
 use panza_player::Position;
 
-pub(super) struct Course {
+pub(super) struct GameHistory {
     /// The present position.
     pub position: Position,
     /// The states of all turns, that of the position last; shared with what the table shows.
     states: Vec<Arc<[u64]>>,
 }
 
-impl Course {
+impl GameHistory {
     /// A game at its start.
     pub fn new(machine: &Arc<dyn Machine>) -> Self {
         Self::from(machine, machine.initial_state())

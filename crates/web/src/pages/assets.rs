@@ -7,34 +7,32 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::Write;
 use std::sync::OnceLock;
 
-use bytes::Bytes;
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use hyper::StatusCode;
 
-use super::{Asked, Page};
+use super::{PageReply, PageRequest, PageStatus};
 use panza_log_viewer::FILES;
 
 /// A file, plain and compressed.
 struct Asset {
-    plain: Bytes,
-    gzip: Bytes,
+    plain: &'static [u8],
+    gzip: Vec<u8>,
     tag: String,
 }
 
 impl Asset {
-    fn new(plain: Bytes) -> Self {
+    fn new(plain: &'static [u8]) -> Self {
         let mut hasher = DefaultHasher::new();
         plain.hash(&mut hasher);
         let mut encoder = GzEncoder::new(Vec::new(), Compression::new(6));
         // Writing to memory does not fail; should it, nobody is sent what is not whole.
         let gzip = encoder
-            .write_all(&plain)
+            .write_all(plain)
             .and_then(|()| encoder.finish())
             .unwrap_or_default();
         Self {
             plain,
-            gzip: gzip.into(),
+            gzip,
             tag: format!("\"{:016x}\"", hasher.finish()),
         }
     }
@@ -45,31 +43,26 @@ fn assets() -> &'static [(&'static str, Asset)] {
     ASSETS.get_or_init(|| {
         FILES
             .iter()
-            .map(|&(name, bytes)| (name, Asset::new(Bytes::from_static(bytes))))
+            .map(|&(name, bytes)| (name, Asset::new(bytes)))
             .collect()
     })
 }
 
-pub(super) fn page(name: &str, asked: &Asked) -> Page {
-    asset(name, asked)
-        .unwrap_or_else(|| Page::text(StatusCode::NOT_FOUND, "this page is not here\n"))
-}
-
-/// A script or style, if there is one of this name.
-pub(super) fn asset(name: &str, asked: &Asked) -> Option<Page> {
+/// The file of this name, if there is one.
+pub(super) fn file(name: &str, request: &PageRequest) -> Option<PageReply> {
     let (_, asset) = assets().iter().find(|(own, _)| *own == name)?;
     let content_type = content_type(name);
     let tag = Some(asset.tag.clone());
-    if asked.known_tag == tag {
-        let page = Page::new(StatusCode::NOT_MODIFIED, content_type, Bytes::new());
-        return Some(Page { tag, ..page });
+    if request.known_tag == tag {
+        let page = PageReply::new(PageStatus::NotModified, content_type, &[][..]);
+        return Some(PageReply { tag, ..page });
     }
-    let is_gzip = asked.accepts_gzip && !asset.gzip.is_empty();
-    let body = if is_gzip { &asset.gzip } else { &asset.plain };
-    Some(Page {
+    let is_gzip = request.accepts_gzip && !asset.gzip.is_empty();
+    let body = if is_gzip { &asset.gzip } else { asset.plain };
+    Some(PageReply {
         is_gzip,
         tag,
-        ..Page::new(StatusCode::OK, content_type, body.clone())
+        ..PageReply::new(PageStatus::Ok, content_type, body)
     })
 }
 
@@ -90,6 +83,7 @@ mod tests {
     #[test]
     fn the_viewers_files_are_there() {
         for name in [
+            "favicon.svg",
             "index.html",
             "match.html",
             "unknown.html",
@@ -97,17 +91,14 @@ mod tests {
             "uplot.js",
             "uplot.css",
         ] {
-            let page = asset(name, &Asked::default()).unwrap_or_else(|| panic!("{name}"));
-            assert_eq!(page.status, StatusCode::OK);
-            let known = Asked {
+            let page = file(name, &PageRequest::default()).unwrap_or_else(|| panic!("{name}"));
+            assert_eq!(page.status, PageStatus::Ok);
+            let known = PageRequest {
                 known_tag: page.tag,
-                ..Asked::default()
+                ..PageRequest::default()
             };
-            assert_eq!(
-                asset(name, &known).unwrap().status,
-                StatusCode::NOT_MODIFIED
-            );
+            assert_eq!(file(name, &known).unwrap().status, PageStatus::NotModified);
         }
-        assert!(asset("../Cargo.toml", &Asked::default()).is_none());
+        assert!(file("../Cargo.toml", &PageRequest::default()).is_none());
     }
 }

@@ -2,9 +2,29 @@
 
 use std::fmt::Write;
 
+use super::{PageReply, PageStatus};
 use panza_telemetry::{COMMIT, Health, peak_resident_bytes, resident_bytes};
 
-pub(super) fn text(health: &Health, is_busy: bool) -> String {
+/// The figures.
+pub(super) fn page(health: &Health, is_busy: bool) -> PageReply {
+    let content_type = "text/plain; version=0.0.4; charset=utf-8";
+    PageReply::new(
+        PageStatus::Ok,
+        content_type,
+        text(health, is_busy).into_bytes(),
+    )
+}
+
+/// Whether the process is well.
+pub(super) fn liveness(health: &Health) -> PageReply {
+    let text = match &health.problem {
+        Some(problem) => format!("ok, but logs cannot be written: {problem}\n"),
+        None => "ok\n".to_string(),
+    };
+    PageReply::text(PageStatus::Ok, text)
+}
+
+fn text(health: &Health, is_busy: bool) -> String {
     let mut out = String::new();
     let version = env!("CARGO_PKG_VERSION");
     let commit = COMMIT.unwrap_or("unknown");

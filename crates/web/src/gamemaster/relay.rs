@@ -1,0 +1,154 @@
+//! What a page of Gamemaster sends and gets back for each message.
+//!
+//! `POST /gamemaster/message` with `{"player", "number", "content", "waited"}`, the milliseconds
+//! since the message came, is answered with `{"reply", "match", "thoughts"}`: the reply or null, the
+//! folder of the match's log, what is thought there.
+
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+
+use panza_telemetry::{Archive, Part};
+
+/// Limit on the identifier of a player, in characters.
+const LONGEST_PLAYER: usize = 80;
+/// Most time that a message can have waited in its page.
+const LONGEST_WAIT: Duration = Duration::from_secs(60);
+/// Bytes at the end of a series in which its last line is looked for.
+const SERIES_TAIL: usize = 16 * 1024;
+
+/// A message of Gamemaster as its page relays it.
+#[derive(Clone, PartialEq, Eq, Debug, Deserialize)]
+pub struct RelayedMessage {
+    /// The identifier that the player's page has in Gamemaster.
+    pub player: String,
+    /// The number of the message; a reply bears the same.
+    pub number: u64,
+    /// What it says, such as `play(mark(1,2))`.
+    pub content: String,
+    /// Milliseconds since the message came to the page.
+    #[serde(default)]
+    pub waited: u64,
+}
+
+/// The answer to it.
+#[derive(Debug, Serialize)]
+pub struct RelayReply {
+    /// The reply, if one is expected.
+    pub reply: Option<String>,
+    /// What the log of the match says by now.
+    #[serde(flatten)]
+    pub progress: MatchProgress,
+}
+
+/// What the log of a match says by now.
+#[derive(Debug, Default, Serialize)]
+pub struct MatchProgress {
+    #[serde(rename = "match")]
+    folder: Option<String>,
+    thoughts: Option<Thoughts>,
+}
+
+/// The latest figures of a match.
+#[derive(Debug, PartialEq, Serialize)]
+struct Thoughts {
+    #[serde(rename = "move")]
+    best_move: String,
+    /// Its value for our role, 0 to 100.
+    value: f64,
+    iterations_per_second: f64,
+}
+
+impl RelayedMessage {
+    /// Reads what a page sends.
+    ///
+    /// # Errors
+    /// Says what is wrong.
+    pub fn read(body: &[u8]) -> Result<Self, String> {
+        let relayed: Self = serde_json::from_slice(body).map_err(|fault| fault.to_string())?;
+        let is_plain = |character: char| !character.is_control() && character != '/';
+        let length = relayed.player.chars().count();
+        if !(1..=LONGEST_PLAYER).contains(&length) || !relayed.player.chars().all(is_plain) {
+            let text = "`player` is not a name of 1 to";
+            return Err(format!("{text} {LONGEST_PLAYER} characters without `/`"));
+        }
+        Ok(relayed)
+    }
+
+    /// When it came to the page, if it came here at `received`.
+    pub fn sent(&self, received: Instant) -> Instant {
+        let waited = Duration::from_millis(self.waited).min(LONGEST_WAIT);
+        received.checked_sub(waited).unwrap_or(received)
+    }
+}
+
+impl MatchProgress {
+    /// Reads the log of a match; nothing is known where there is none.
+    pub fn read(archive: &Archive, match_id: &str) -> Self {
+        let entry = archive.find(match_id);
+        Self {
+            thoughts: entry.as_ref().and_then(|it| latest(archive, &it.folder)),
+            folder: entry.map(|entry| entry.folder.clone()),
+        }
+    }
+}
+
+/// What is thought in the match of this folder.
+fn latest(archive: &Archive, folder: &str) -> Option<Thoughts> {
+    let length = archive.slice(folder, Part::Series, u64::MAX, 0);
+    let from = length.map_or(0, |(_, length)| length.saturating_sub(SERIES_TAIL as u64));
+    let (tail, _) = archive
+        .slice(folder, Part::Series, from, SERIES_TAIL)
+        .ok()?;
+    Thoughts::of_series(&tail)
+}
+
+impl Thoughts {
+    /// What the last whole line of a series says.
+    fn of_series(tail: &[u8]) -> Option<Self> {
+        let text = String::from_utf8_lossy(tail);
+        let line = text.lines().last()?;
+        let mut cells = line.split(',');
+        let iterations_per_second = cells.nth(3)?.parse().ok()?;
+        let (_, rest) = line.split_once(",\"")?;
+        let (best_move, rest) = rest.split_once("\",")?;
+        let value = rest.split(',').next()?.parse().ok()?;
+        Some(Self {
+            best_move: best_move.replace("\"\"", "\""),
+            value,
+            iterations_per_second,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thoughts_are_those_of_the_last_line() {
+        let lines = b"1.0,0,10,2.0,3,4.0,5,,,,,,,,\n\
+            4.000,3,1000,250.0,64000,16000.0,777,0.1,1.0,0.5,64.00,\"(say \"\"a\"\")\",61.250,9,\"[]\"\n";
+        let expected = Thoughts {
+            best_move: "(say \"a\")".into(),
+            value: 61.25,
+            iterations_per_second: 250.0,
+        };
+        assert_eq!(Thoughts::of_series(lines), Some(expected));
+        assert_eq!(Thoughts::of_series(b"1.0,0,10,2.0,,,\n"), None);
+        assert_eq!(Thoughts::of_series(b""), None);
+    }
+
+    #[test]
+    fn names_of_players_are_short_and_plain() {
+        let read = |player: &str| {
+            let body = serde_json::json!({ "player": player, "number": 1, "content": "ping()" });
+            RelayedMessage::read(body.to_string().as_bytes())
+        };
+        assert!(read("panza").is_ok());
+        for player in ["", "a/b", "a\nb", &"a".repeat(81)] {
+            assert!(read(player).is_err(), "{player:?}");
+        }
+        assert!(RelayedMessage::read(b"{}").is_err());
+    }
+}
