@@ -10,7 +10,6 @@ fn main() {
     let folders = [folder.clone(), folder.join("vendor")];
     let mut paths = Vec::new();
     for folder in &folders {
-        println!("cargo::rerun-if-changed={}", folder.display());
         let entries = fs::read_dir(folder).expect("the folders of this crate can be read");
         paths.extend(entries.filter_map(|entry| Some(entry.ok()?.path())));
     }
@@ -21,6 +20,8 @@ fn main() {
     paths.sort();
     let mut source = String::from("&[\n");
     for path in paths {
+        // Of a folder cargo would watch all that is below it: the tests and their modules too.
+        println!("cargo::rerun-if-changed={}", path.display());
         let name = path.file_name().and_then(|name| name.to_str());
         let name = name.expect("files of the viewer have plain names");
         writeln!(source, "    ({name:?}, include_bytes!({path:?})),").expect("a string takes all");

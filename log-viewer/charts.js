@@ -1,11 +1,16 @@
 // Draws a match's figures with uPlot. A chart is drawn when it becomes visible, and again when its
 // record, its scope, the theme or the chosen turn changes. The chosen turn is a band behind the
-// lines. A click on a chart chooses the turn under the pointer. All charts over time share one span:
+// lines. A click on a chart chooses the turn under the pointer. All charts over time share one
+// span:
 // zooming one zooms all.
 
 import { FIGURES, onAxis, turnTimes } from "./figures.js";
 import { drawn, element, fill, refill } from "./page.js";
 import { FONT, PALETTES, aligned, bandsOf, colourOf, frameOf, seriesOf, swatch, time } from "./plots.js";
+
+/** @import uPlot from "./uplot.js" */
+/** @import { MatchRecord } from "./record.js" */
+/** @import { Card, ChartAxes, Figure, Span, Trace, Turn } from "./types.d.ts" */
 
 const HEIGHT = 240;
 /** Marks that are nearer to each other than this are no help: then only some turns have one. */
@@ -16,23 +21,38 @@ const HOVER_REACH = 30;
 const ICONS = { in: "M8 3v10M3 8h10", out: "M3 8h10", save: "M8 2v8M4.5 7L8 10.5 11.5 7M3 13.5h10" };
 
 export class Charts {
-  /** `choose(step)` is called when somebody clicks on a turn. */
+  /**
+   * `choose(step)` is called when somebody clicks on a turn.
+   * @param {HTMLElement} place
+   * @param {(step: number) => void} choose
+   */
   constructor(place, choose) {
     this.place = place;
     this.choose = choose;
+    /** @type {MatchRecord | null} */
     this.record = null;
+    /** @type {Turn | null} */
     this.turn = null;
+    /** @type {Turn | null} */
     this.scope = null;
-    /** What somebody has zoomed to on the axis of time and on that of turns, or null. */
+    /**
+     * What somebody has zoomed to on the axis of time and on that of turns, or null.
+     * @type {{ time: Span | null, turns: Span | null }}
+     */
     this.spans = { time: null, turns: null };
+    /** @type {Card[]} */
     this.cards = [];
+    /** @type {typeof uPlot | null} */
     this.UPlot = null;
     this.isMissing = false;
     this.dark = window.matchMedia("(prefers-color-scheme: dark)");
     this.dark.addEventListener("change", () => this.refresh());
     this.sight = new IntersectionObserver((entries) => this.seen(entries), { rootMargin: "150px" });
     this.sizes = new ResizeObserver((entries) => {
-      for (const { target } of entries) target.plot?.setSize({ width: target.clientWidth, height: HEIGHT });
+      for (const { target } of entries) {
+        const card = this.cards.find(({ chart }) => chart === target);
+        card?.chart.plot?.setSize({ width: target.clientWidth, height: HEIGHT });
+      }
     });
     this.load();
   }
@@ -51,9 +71,16 @@ export class Charts {
     return this.dark.matches ? PALETTES.dark : PALETTES.light;
   }
 
-  /** Shows a record, which may have grown, at a turn. */
+  /**
+   * Shows a record, which may have grown, at a turn.
+   * @param {MatchRecord} record
+   * @param {Turn | null} turn
+   */
   show(record, turn) {
-    if (record !== this.record) for (const over of ["time", "turns"]) this.fit(over);
+    if (record !== this.record) {
+      this.fit("time");
+      this.fit("turns");
+    }
     this.record = record;
     this.turn = turn;
     if (this.isMissing) {
@@ -65,6 +92,7 @@ export class Charts {
     this.refresh();
   }
 
+  /** @param {Figure[]} figures */
   setUp(figures) {
     this.sight.disconnect();
     this.sizes.disconnect();
@@ -81,8 +109,14 @@ export class Charts {
     }
   }
 
+  /** @param {Figure} figure */
   cardOf(figure) {
     const title = element("h3", { id: `title-${figure.id}` }, figure.title, element("small", null, figure.note));
+    /**
+     * @param {keyof typeof ICONS} icon
+     * @param {string} label
+     * @param {() => void} act
+     */
     const button = (icon, label, act) =>
       element(
         "button",
@@ -95,6 +129,7 @@ export class Charts {
       button("save", "Save as a picture", () => this.save(card)),
     ];
     const legend = element("div", { class: "chart-legend", role: "group", "aria-label": `Lines: ${figure.title}` });
+    /** @type {Card["chart"]} */
     const chart = element("div", { class: "chart", id: `chart-${figure.id}` });
     const hover = element("div", { class: "chart-hover", hidden: true });
     const frame = element(
@@ -104,12 +139,26 @@ export class Charts {
       legend,
       chart,
     );
-    const card = { figure, frame, legend, chart, hover, isSeen: false, isStale: true };
-    /** The names of the lines that somebody has switched off, and what they have zoomed to by scale. */
-    Object.assign(card, { hidden: new Set(), heights: {} });
+    /** @type {Card} */
+    const card = {
+      figure,
+      frame,
+      legend,
+      chart,
+      hover,
+      isSeen: false,
+      isStale: true,
+      hidden: new Set(),
+      heights: {},
+      key: null,
+      traces: [],
+      data: [[]],
+      scope: null,
+    };
     return card;
   }
 
+  /** @param {IntersectionObserverEntry[]} entries */
   seen(entries) {
     for (const entry of entries) {
       const card = this.cards.find((card) => card.frame === entry.target);
@@ -119,7 +168,10 @@ export class Charts {
     }
   }
 
-  /** The chosen turn is another one. */
+  /**
+   * The chosen turn is another one.
+   * @param {Turn | null} turn
+   */
   setTurn(turn) {
     if (turn === this.turn) return;
     this.turn = turn;
@@ -127,14 +179,20 @@ export class Charts {
     else for (const card of this.cards) this.renew(card, (plot) => plot.redraw(false));
   }
 
-  /** One turn alone, or the whole match (null). */
+  /**
+   * One turn alone, or the whole match (null).
+   * @param {Turn | null} turn
+   */
   setScope(turn) {
     this.scope = turn;
     this.fit("time");
     this.refresh();
   }
 
-  /** Forgets what somebody has zoomed to. */
+  /**
+   * Forgets what somebody has zoomed to.
+   * @param {Figure["over"]} over
+   */
   fit(over) {
     this.spans[over] = null;
     for (const card of this.cards) if (card.figure.over === over) card.heights = {};
@@ -144,13 +202,18 @@ export class Charts {
     for (const card of this.cards) this.renew(card, () => this.draw(card));
   }
 
-  /** Does something with a chart now if it is seen; otherwise it is drawn once it is. */
+  /**
+   * Does something with a chart now if it is seen; otherwise it is drawn once it is.
+   * @param {Card} card
+   * @param {(plot: uPlot) => void} act
+   */
   renew(card, act) {
     if (!card.isSeen) card.isStale = true;
     else if (card.chart.plot === undefined) this.draw(card);
     else act(card.chart.plot);
   }
 
+  /** @param {Card} card */
   draw(card) {
     if (this.UPlot === null || this.record === null) return;
     const { figure, chart } = card;
@@ -160,23 +223,31 @@ export class Charts {
     Object.assign(card, { traces, scope, data, isStale: false });
     const names = traces.map(({ name }) => name);
     const key = JSON.stringify([names, axes, this.dark.matches, [...card.hidden]]);
-    if (card.key === key) {
+    if (card.key === key && chart.plot !== undefined) {
       chart.plot.setData(data);
       return;
     }
     card.key = key;
     chart.plot?.destroy();
-    chart.plot = new this.UPlot(this.optionsOf(card, axes), data, chart);
-    chart.plot.over.append(card.hover);
-    chart.plot.over.addEventListener("click", (event) => this.clicked(card, event));
+    const plot = new this.UPlot(this.optionsOf(this.UPlot, card, axes), data, chart);
+    chart.plot = plot;
+    plot.over.append(card.hover);
+    plot.over.addEventListener("click", (event) => this.clicked(card, plot, event));
+    /** @type {HTMLElement | null} */
     const across = chart.querySelector(".u-axis");
-    across.classList.add("across");
-    across.addEventListener("pointerdown", (event) => this.pan(card, event));
+    across?.classList.add("across");
+    across?.addEventListener("pointerdown", (event) => this.pan(card, across, event));
     refill(card.legend, traces.length > 1 && traces.map((trace) => this.legendEntry(card, trace)));
   }
 
-  optionsOf(card, axes) {
-    const { UPlot, palette } = this;
+  /**
+   * @param {typeof uPlot} UPlot
+   * @param {Card} card
+   * @param {ChartAxes} axes
+   * @returns {uPlot.Options}
+   */
+  optionsOf(UPlot, card, axes) {
+    const { palette } = this;
     const { figure, chart, traces } = card;
     const frame = frameOf(figure, axes, palette, () => card.heights);
     return {
@@ -193,7 +264,12 @@ export class Charts {
         drag: { x: true, y: true, uni: 30, dist: 5, setScale: false },
         hover: { prox: figure.over === "time" ? HOVER_REACH : null, skip: [null, undefined] },
         points: { size: 7 },
-        bind: { dblclick: () => () => this.zoomTo(card, null) },
+        bind: {
+          dblclick: () => () => {
+            this.zoomTo(card, null);
+            return null;
+          },
+        },
       },
       hooks: {
         drawClear: [(plot) => this.drawTurns(card, plot)],
@@ -203,10 +279,17 @@ export class Charts {
     };
   }
 
+  /**
+   * @param {Card} card
+   * @param {Trace} trace
+   */
   legendEntry(card, trace) {
+    /** @param {string} name */
     const isShown = (name) => !card.hidden.has(name);
+    /** @param {string} name */
     const isOwn = (name) => name === trace.name;
     const names = card.traces.map(({ name }) => name);
+    /** @param {(name: string) => boolean} isWanted */
     const show = (isWanted) => {
       card.hidden = new Set(names.filter((name) => !isWanted(name)));
       this.draw(card);
@@ -227,13 +310,25 @@ export class Charts {
     );
   }
 
-  /** Which span the horizontal axis shows. */
+  /**
+   * Which span the horizontal axis shows.
+   * @param {Card} card
+   */
   spanOf(card) {
     return this.spans[card.figure.over] ?? this.wholeOf(card);
   }
 
+  /** The turns with their times; none while there is no record. */
+  get times() {
+    return this.record === null ? [] : turnTimes(this.record);
+  }
+
+  /**
+   * @param {Card} card
+   * @returns {Span}
+   */
   wholeOf({ figure, scope, data: [xs] }) {
-    const turn = scope === null ? undefined : turnTimes(this.record).find(({ step }) => step === scope.step);
+    const turn = scope === null ? undefined : this.times.find(({ step }) => step === scope.step);
     if (turn !== undefined && turn.to > turn.from) return [onAxis(turn.from), onAxis(turn.to)];
     const [from, to] = [xs[0] ?? 0, xs.at(-1) ?? 1];
     if (figure.over === "turns") return [Math.ceil(from) - 0.5, Math.floor(to) + 0.5];
@@ -241,7 +336,11 @@ export class Charts {
     return [from - margin, to + margin];
   }
 
-  /** Shows a span on this chart and on all with the same axis; null is everything. */
+  /**
+   * Shows a span on this chart and on all with the same axis; null is everything.
+   * @param {Card} card
+   * @param {Span | null} span
+   */
   zoomTo(card, span) {
     const { over } = card.figure;
     this.spans[over] = span;
@@ -251,43 +350,66 @@ export class Charts {
     }
   }
 
+  /**
+   * @param {Card} card
+   * @param {number} factor
+   */
   zoom(card, factor) {
     const [[from, to], [first, last]] = [this.spanOf(card), this.wholeOf(card)];
     const [middle, reach] = [(from + to) / 2, ((to - from) / 2) * factor];
     this.zoomTo(card, factor > 1 && 2 * reach >= last - first ? null : [middle - reach, middle + reach]);
   }
 
-  /** Somebody has dragged over a part of the chart. */
+  /**
+   * Somebody has dragged over a part of the chart.
+   * @param {Card} card
+   * @param {uPlot} plot
+   */
   selected(card, plot) {
     const { left, top, width, height } = plot.select;
     if (width === 0 || height === 0) return;
     if (height < plot.over.clientHeight) {
-      for (const scale of ["left", "right"]) {
+      for (const scale of /** @type {const} */ (["left", "right"])) {
         card.heights[scale] = [plot.posToVal(top + height, scale), plot.posToVal(top, scale)];
       }
     }
+    /** @type {Span} */
     const span =
       width < plot.over.clientWidth ? [plot.posToVal(left, "x"), plot.posToVal(left + width, "x")] : this.spanOf(card);
     plot.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
     this.zoomTo(card, span);
   }
 
-  /** Moves the span along while the axis is dragged. */
-  pan(card, down) {
+  /**
+   * Moves the span along while the axis is dragged.
+   * @param {Card} card
+   * @param {HTMLElement} axis
+   * @param {PointerEvent} down
+   */
+  pan(card, axis, down) {
     const [from, to] = this.spanOf(card);
-    const axis = down.currentTarget;
     axis.setPointerCapture(down.pointerId);
     axis.onpointermove = ({ clientX }) => {
-      const by = ((down.clientX - clientX) / card.chart.plot.over.clientWidth) * (to - from);
+      const width = card.chart.plot?.over.clientWidth ?? 1;
+      const by = ((down.clientX - clientX) / width) * (to - from);
       this.zoomTo(card, [from + by, to + by]);
     };
     axis.onlostpointercapture = () => (axis.onpointermove = null);
   }
 
-  /** Lines where turns begin, and a band for the chosen one. */
+  /**
+   * Lines where turns begin, and a band for the chosen one.
+   * @param {Card} card
+   * @param {uPlot} plot
+   */
   drawTurns({ figure }, plot) {
     const { ctx, bbox } = plot;
+    /** @param {number} value */
     const at = (value) => plot.valToPos(value, "x", true);
+    /**
+     * @param {number} from
+     * @param {number} to
+     */
     const band = (from, to) => {
       ctx.fillStyle = this.palette.band;
       ctx.globalAlpha = 0.13;
@@ -300,7 +422,7 @@ export class Charts {
     if (figure.over === "turns") {
       if (this.turn !== null) band(this.turn.step - 0.5, this.turn.step + 0.5);
     } else if (this.scope === null) {
-      const times = turnTimes(this.record);
+      const { times } = this;
       const stride = Math.ceil((times.length * MARK_SPACE) / plot.over.clientWidth);
       ctx.strokeStyle = this.palette.marks;
       ctx.lineWidth = devicePixelRatio;
@@ -318,9 +440,13 @@ export class Charts {
     ctx.restore();
   }
 
-  /** Says what the points near the pointer are, beside it. */
+  /**
+   * Says what the points near the pointer are, beside it.
+   * @param {Card} card
+   * @param {uPlot} plot
+   */
   showHover({ figure, traces, hover }, plot) {
-    const { left, idxs } = plot.cursor;
+    const { left = -1, idxs = [] } = plot.cursor;
     const found = traces.flatMap((trace, index) => {
       const place = left < 0 || !plot.series[index + 1].show ? null : idxs[index + 1];
       return place == null ? [] : [{ trace, x: plot.data[0][place] }];
@@ -339,21 +465,30 @@ export class Charts {
     hover.style.left = `${Math.max(0, Math.min(room - width, beside))}px`;
   }
 
-  clicked({ figure, chart }, event) {
-    const x = chart.plot.posToVal(event.clientX - chart.plot.over.getBoundingClientRect().left, "x");
+  /**
+   * @param {Card} card
+   * @param {uPlot} plot
+   * @param {MouseEvent} event
+   */
+  clicked({ figure }, plot, event) {
+    const x = plot.posToVal(event.clientX - plot.over.getBoundingClientRect().left, "x");
     const turn =
       figure.over === "turns"
-        ? this.record.turns.find(({ step }) => step === Math.round(x))
-        : turnTimes(this.record).findLast(({ from }) => onAxis(from) <= x);
+        ? this.record?.turns.find(({ step }) => step === Math.round(x))
+        : this.times.findLast(({ from }) => onAxis(from) <= x);
     if (turn !== undefined) this.choose(turn.step);
   }
 
-  /** Saves what a chart shows, with its title and the names of its lines. */
+  /**
+   * Saves what a chart shows, with its title and the names of its lines.
+   * @param {Card} card
+   */
   save({ figure, frame, chart, traces, hidden }) {
-    const { canvas } = chart.plot.ctx;
+    const canvas = chart.plot?.ctx.canvas;
+    if (canvas === undefined) return;
     const head = 48;
     const picture = element("canvas", { width: canvas.width, height: canvas.height + head * devicePixelRatio });
-    const ctx = picture.getContext("2d");
+    const ctx = /** @type {CanvasRenderingContext2D} */ (picture.getContext("2d"));
     ctx.fillStyle = getComputedStyle(frame).backgroundColor;
     ctx.fillRect(0, 0, picture.width, picture.height);
     ctx.drawImage(canvas, 0, head * devicePixelRatio);

@@ -6,13 +6,25 @@ import { drawn, fill } from "./page.js";
 const HEIGHT = 100;
 
 /**
- * Draws `lines` into an svg: each `{ kind, points }`, where points are `[turn, value]` with values from 0 to 100, and null
- * where no value is known. `last` is the last turn, `at` the one shown, `marks` are turns with a mark.
+ * What is drawn: values from 0 to 100, and null where none is known. `last` is the last turn, `at`
+ * the one shown, `marks` are turns with a mark.
+ * @typedef {object} Curve
+ * @property {{ kind: string, points: [turn: number, value: number | null][] }[]} lines
+ * @property {number} last
+ * @property {number} at
+ * @property {number[]} marks
+ * @property {string} label
+ */
+
+/**
+ * @param {Element} svg
+ * @param {Curve} curve
  */
 export function drawCurve(svg, { lines, last, at, marks, label }) {
   const width = Math.max(1, last);
   svg.setAttribute("viewBox", `0 0 ${width} ${HEIGHT}`);
   svg.setAttribute("aria-label", label);
+  /** @param {number} value */
   const height = (value) => HEIGHT - value;
   fill(
     svg,
@@ -20,18 +32,22 @@ export function drawCurve(svg, { lines, last, at, marks, label }) {
     marks.map((turn) => drawn("line", { class: "mark", x1: turn, x2: turn, y1: 0, y2: HEIGHT, ...THIN })),
     drawn("line", { class: "here", x1: at, x2: at, y1: 0, y2: HEIGHT, ...THIN }),
     lines.flatMap(({ kind, points }) => {
-      const known = points.filter(([, value]) => value !== null);
-      const path = known.map(([turn, value]) => `${turn},${height(value)}`).join(" ");
+      const known = points.flatMap(([turn, value]) => (value === null ? [] : [`${turn},${height(value)}`]));
       // A single value is a line of no length, which round ends make a dot.
-      const last = known.length === 1 ? ` ${known[0][0]},${height(known[0][1])}` : "";
-      return known.length === 0 ? [] : [drawn("polyline", { class: kind, points: path + last, ...THIN })];
+      if (known.length === 1) known.push(known[0]);
+      return known.length === 0 ? [] : [drawn("polyline", { class: kind, points: known.join(" "), ...THIN })];
     }),
   );
 }
 
 const THIN = { "vector-effect": "non-scaling-stroke" };
 
-/** The turn at a place of the picture. */
+/**
+ * The turn at a place of the picture.
+ * @param {Element} svg
+ * @param {number} clientX
+ * @param {number} last
+ */
 export function turnAt(svg, clientX, last) {
   const { left, width } = svg.getBoundingClientRect();
   const share = width === 0 ? 0 : (clientX - left) / width;

@@ -1,5 +1,7 @@
-// The charts of a match and their points. Pure: a figure is data, made from a record on demand. The x
-// axis is the time since the log was opened, in seconds; with Tiltyard's statistics alone no time is
+// The charts of a match and their points. Pure: a figure is data, made from a record on demand. The
+// x
+// axis is the time since the log was opened, in seconds; with Tiltyard's statistics alone no time
+// is
 // known and the x axis is the turn.
 //
 // The root has other moves every turn, so a line for each would be hundreds. Over the whole match a
@@ -8,6 +10,9 @@
 
 import { clock, count, duration, goal, short, words } from "./format.js";
 import { spoken } from "./expressions.js";
+
+/** @import { MatchRecord } from "./record.js" */
+/** @import { Answer, Drawing, Figure, RootMove, Trace, Turn } from "./types.d.ts" */
 
 const RANKS = 5;
 const MOVES_OF_A_TURN = 12;
@@ -23,8 +28,8 @@ const GAP = 0.0001;
 const RANK_NAMES = ["Most visited", "Second", "Third", "Fourth", "Fifth"];
 
 /**
- * The charts of a match: `{ id, title, note, over, exists(record), build(record, scope) }`. `over` is `time` or `turns`;
- * `scope` is null for the whole match, or a turn; `build` gives `{ traces, axes }`.
+ * The charts of a match.
+ * @type {Figure[]}
  */
 export const FIGURES = [
   {
@@ -130,13 +135,20 @@ export const FIGURES = [
   },
 ];
 
-/** Seconds as a place on the axis of time. */
+/**
+ * Seconds as a place on the axis of time.
+ * @param {number} seconds
+ */
 export function onAxis(seconds) {
   return Math.max(0, Math.min(LATEST, seconds));
 }
 
-/** When turns began: `{ step, from, to }` in seconds, for those of which it is known. */
+/**
+ * When turns began and ended, in seconds, for those of which it is known.
+ * @param {MatchRecord} record
+ */
 export function turnTimes(record) {
+  /** @type {{ step: number, from: number, to: number }[]} */
   const times = [];
   for (const turn of record.turns) {
     if (turn.from === null) continue;
@@ -149,15 +161,34 @@ export function turnTimes(record) {
   return times;
 }
 
+/**
+ * The turns that were answered, with their answers, where those have what is asked for.
+ * @param {Turn[]} turns
+ * @param {(answer: Answer) => boolean} isWanted
+ */
+function answered(turns, isWanted) {
+  return turns.flatMap(({ step, answer }) => (answer !== null && isWanted(answer) ? [{ step, answer }] : []));
+}
+
+/**
+ * @param {MatchRecord} record
+ * @param {string[]} names
+ */
 function hasFigures(record, names) {
   return names.some((name) => record.series.column(name).some((value) => value !== null));
 }
 
+/** @param {number} value */
 function percent(value) {
   return `${(value * 100).toFixed(1)} %`;
 }
 
-/** The lines of the series that are drawn: all of them, or those of a turn, thinned where they are too many. */
+/**
+ * The lines of the series that are drawn: all of them, or those of a turn, thinned where they are
+ * too many.
+ * @param {MatchRecord} record
+ * @param {Turn | null} scope
+ */
 function places(record, scope) {
   const [from, to] = scope === null ? [0, record.series.length] : record.samplesOf(scope.step);
   const stride = Math.max(1, Math.ceil((to - from) / MOST_POINTS));
@@ -167,6 +198,13 @@ function places(record, scope) {
   return found;
 }
 
+/**
+ * @param {MatchRecord} record
+ * @param {Turn | null} scope
+ * @param {string} column
+ * @param {Pick<Trace, "name" | "colour" | "right" | "filled"> & { shown: (value: number) => string }} style
+ * @returns {Trace}
+ */
 function line(record, scope, column, { name, colour, right = false, filled = false, shown }) {
   const times = record.series.column("at_seconds");
   const values = record.series.column(column);
@@ -175,43 +213,61 @@ function line(record, scope, column, { name, colour, right = false, filled = fal
     name,
     x: at.map((index) => onAxis(times[index] ?? 0)),
     y: at.map((index) => values[index] ?? null),
-    text: at.map((index) => (values[index] == null ? "" : shown(values[index]))),
+    text: at.map((index) => {
+      const value = values[index] ?? null;
+      return value === null ? "" : shown(value);
+    }),
     colour,
     right,
     filled,
   };
 }
 
+/**
+ * @param {MatchRecord} record
+ * @param {Turn | null} scope
+ * @returns {Drawing}
+ */
 function valueOverTime(record, scope) {
   const traces = rootLines(record, scope, (move) => move.value);
   const best = line(record, scope, "best_value", { name: "Best", colour: "strong", shown: goal });
   const moves = record.series.column("best_move");
   best.text = places(record, scope).map((index, place) => `${spoken(moves[index] ?? "")} ${goal(best.y[place])}`);
-  const turns = (scope === null ? record.turns : [scope]).filter(
-    (turn) => turn.answer?.at != null && turn.answer.value !== null,
-  );
+  const turns = answered(scope === null ? record.turns : [scope], ({ at, value }) => at !== null && value !== null);
+  /** @type {Trace} */
   const answers = {
     name: "Answered",
-    x: turns.map((turn) => onAxis(turn.answer.at)),
-    y: turns.map((turn) => turn.answer.value),
-    text: turns.map((turn) => `turn ${turn.step}: ${spoken(turn.answer.move ?? "")} ${goal(turn.answer.value)}`),
+    x: turns.map(({ answer }) => onAxis(answer.at ?? 0)),
+    y: turns.map(({ answer }) => answer.value),
+    text: turns.map(({ step, answer }) => `turn ${step}: ${spoken(answer.move ?? "")} ${goal(answer.value)}`),
     colour: "strong",
     points: true,
   };
   return { traces: [...traces, best, answers], axes: { left: "value", isGoal: scope === null } };
 }
 
+/**
+ * @param {MatchRecord} record
+ * @param {Turn | null} scope
+ * @returns {Drawing}
+ */
 function visitsOverTime(record, scope) {
   return { traces: rootLines(record, scope, (move) => move.visits), axes: { left: "visits" } };
 }
 
-/** A line for each leading root move of a turn, or for each rank over the whole match. */
+/**
+ * A line for each leading root move of a turn, or for each rank over the whole match.
+ * @param {MatchRecord} record
+ * @param {Turn | null} scope
+ * @param {(move: RootMove) => number | null} read
+ */
 function rootLines(record, scope, read) {
   if (!record.series.has("root_moves")) return [];
   const times = record.series.column("at_seconds");
   const steps = record.series.column("step");
   const at = places(record, scope);
   const most = scope === null ? RANKS : MOVES_OF_A_TURN;
+  /** @type {Trace[]} */
   const lines = [];
   for (let from = 0; from < at.length;) {
     let to = from;
@@ -228,8 +284,9 @@ function rootLines(record, scope, read) {
         trace.text.push(`${scope === null ? `${spoken(name)} ` : ""}${goal(move.value)} · ${count(move.visits)}`);
       }
       // A gap, so that no line runs from one turn's move to another's.
-      if (scope === null && trace.x.length > 0) {
-        trace.x.push(trace.x.at(-1) + GAP);
+      const last = trace.x.at(-1);
+      if (scope === null && last !== undefined) {
+        trace.x.push(last + GAP);
         trace.y.push(null);
         trace.text.push("");
       }
@@ -239,7 +296,14 @@ function rootLines(record, scope, read) {
   return lines;
 }
 
-/** The moves that a turn's last sample with any has as most visited. */
+/**
+ * The moves that a turn's last sample with any has as most visited.
+ * @param {MatchRecord} record
+ * @param {number[]} at
+ * @param {number} from
+ * @param {number} to
+ * @param {number} most
+ */
 function leadingMoves(record, at, from, to, most) {
   for (let place = to - 1; place >= from; place -= 1) {
     const moves = record.series.rootMoves(at[place]);
@@ -248,15 +312,19 @@ function leadingMoves(record, at, from, to, most) {
   return [];
 }
 
+/**
+ * @param {MatchRecord} record
+ * @returns {Drawing}
+ */
 function valueByTurn(record) {
-  const turns = record.turns.filter((turn) => turn.answer !== null);
+  const turns = answered(record.turns, () => true);
   return {
     traces: [
       {
         name: "Value",
-        x: turns.map((turn) => turn.step),
-        y: turns.map((turn) => turn.answer.value),
-        text: turns.map((turn) => `${spoken(turn.answer.move ?? "")} ${goal(turn.answer.value)}`),
+        x: turns.map(({ step }) => step),
+        y: turns.map(({ answer }) => answer.value),
+        text: turns.map(({ answer }) => `${spoken(answer.move ?? "")} ${goal(answer.value)}`),
         colour: "strong",
       },
     ],
@@ -264,21 +332,26 @@ function valueByTurn(record) {
   };
 }
 
+/**
+ * @param {MatchRecord} record
+ * @returns {Drawing}
+ */
 function timeToAnswer(record) {
-  const turns = record.turns.filter((turn) => turn.answer?.seconds != null);
+  const turns = answered(record.turns, ({ seconds }) => seconds !== null);
   const playClock = record.start.play_clock;
+  /** @type {Trace[]} */
   const traces = [
     {
       name: "Answer",
       bars: true,
-      x: turns.map((turn) => turn.step),
-      y: turns.map((turn) => turn.answer.seconds),
-      text: turns.map((turn) => `${spoken(turn.answer.move ?? "")} after ${duration(turn.answer.seconds)}`),
+      x: turns.map(({ step }) => step),
+      y: turns.map(({ answer }) => answer.seconds),
+      text: turns.map(({ answer }) => `${spoken(answer.move ?? "")} after ${duration(answer.seconds)}`),
       colour: 0,
     },
   ];
   if (typeof playClock === "number" && turns.length > 0) {
-    const [first, last] = [turns[0].step - 0.5, turns.at(-1).step + 0.5];
+    const [first, last] = [turns[0].step - 0.5, turns[turns.length - 1].step + 0.5];
     const text = `play clock ${clock(playClock)}`;
     traces.push({
       name: "Play clock",
@@ -292,6 +365,11 @@ function timeToAnswer(record) {
   return { traces, axes: { left: "seconds" } };
 }
 
+/**
+ * @param {MatchRecord} record
+ * @param {Turn | null} scope
+ * @returns {Drawing}
+ */
 function stages(record, scope) {
   const names = record.series.namesFrom("time_").filter((name) => hasFigures(record, [name]));
   return {

@@ -1,8 +1,13 @@
-// The shapes of what the pages work with: what the player's server sends, what a log holds, and what
+// The shapes of what the pages work with: what the player's server sends, what a log holds, and
+// what
 // the pages make of both. Only the type check reads this file; it is not served.
 //
-// A log may be damaged or of another version. What is read from one is `unknown` until a function of
+// A log may be damaged or of another version. What is read from one is `unknown` until a function
+// of
 // `format.js` has said what it is. What the server makes itself is taken at its word.
+
+import type { MatchRecord } from "./record.js";
+import type uPlot from "./uplot.js";
 
 // Values of any kind.
 
@@ -137,6 +142,89 @@ export interface Message {
   at: number | null;
   level: string | null;
   text: string;
+}
+
+// The charts of a match.
+
+/** A line of a chart, or bars, or points. */
+export interface Trace {
+  name: string;
+  x: number[];
+  /** Null is a gap. */
+  y: (number | null)[];
+  /** What is said of each point. */
+  text: string[];
+  /** A number of the palette, or `strong`. */
+  colour: number | "strong";
+  /** Whether it belongs to the axis on the right. */
+  right?: boolean;
+  filled?: boolean;
+  dashed?: boolean;
+  /** Whether it stands on the stacked lines before it. */
+  stacked?: boolean;
+  bars?: boolean;
+  points?: boolean;
+}
+
+/** What the upright axes of a chart show. */
+export interface ChartAxes {
+  left: string;
+  right?: string;
+  leftIsShare?: boolean;
+  rightIsShare?: boolean;
+  /** Whether the values are goals, from 0 to 100. */
+  isGoal?: boolean;
+}
+
+export interface Drawing {
+  traces: Trace[];
+  axes: ChartAxes;
+}
+
+/** A chart as data: `scope` is a turn, or null for the whole match. */
+export interface Figure {
+  id: string;
+  title: string;
+  note: string;
+  over: "time" | "turns";
+  exists(record: MatchRecord): boolean;
+  build(record: MatchRecord, scope: Turn | null): Drawing;
+}
+
+/** From where to where an axis goes. */
+export type Span = [from: number, to: number];
+
+/** A chart on the page. */
+export interface Card {
+  figure: Figure;
+  frame: HTMLElement;
+  legend: HTMLElement;
+  /** The element that the chart is drawn into; `plot` is missing until then. */
+  chart: HTMLDivElement & { plot?: uPlot };
+  hover: HTMLElement;
+  isSeen: boolean;
+  /** Whether it has to be drawn again once it is seen. */
+  isStale: boolean;
+  /** The names of the lines that somebody has switched off. */
+  hidden: Set<string>;
+  /** What somebody has zoomed to on the upright axes. */
+  heights: { left?: Span; right?: Span };
+  /** What the options of its plot were made of. */
+  key: string | null;
+  traces: Trace[];
+  /** The places on the horizontal axis, then a column for each trace. */
+  data: [xs: number[], ...columns: (number | null | undefined)[][]];
+  scope: Turn | null;
+}
+
+export interface Palette {
+  lines: string[];
+  strong: string;
+  text: string;
+  grid: string;
+  marks: string;
+  band: string;
+  hover: string;
 }
 
 // Boards. `Layout` is what the server sends and a log holds; the rest is made of it.

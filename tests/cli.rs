@@ -724,7 +724,7 @@ fn a_match_can_be_watched_while_it_is_played() {
         let body = answer.split("\r\n\r\n").nth(1).unwrap();
         serde_json::from_str::<Value>(body).unwrap_or_else(|error| panic!("{error}: {answer}"))
     };
-    let until = std::time::Instant::now() + Duration::from_secs(60);
+    let until = std::time::Instant::now() + Duration::from_secs(120);
     // A folder is there shortly before the lock on it, which shows that the match is live.
     loop {
         let list = fetch("/api/matches");
@@ -1163,7 +1163,7 @@ fn a_match_writes_memory_only_where_settings_say_so() {
     });
     let (rules, _) = panza_gdl::load(&std::fs::read_to_string(game).unwrap());
     let signature = signature::signature(&rules, signature::WORK).to_string();
-    let mut store = Store::open(&memory, 10, Duration::from_secs(20)).unwrap();
+    let mut store = Store::open(&memory, 10, Duration::from_secs(120)).unwrap();
     let known = store.read(&signature).unwrap().expect("it was played");
     assert_eq!(known.matches.len(), 6);
     assert!(

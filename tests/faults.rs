@@ -14,13 +14,15 @@ use panza_cli::game_source::Game;
 use rustix::process::Resource;
 use serde_json::Value;
 
-use crate::support::client::{ggp_base, read_one, read_to_end};
+use crate::support::client::{PATIENCE, ggp_base, read_one, read_to_end};
 use crate::support::pile;
 use crate::support::process::PlayerProcess;
 
-/// Clocks in seconds that a busy machine keeps.
-const START_CLOCK: f64 = 3.0;
-const PLAY_CLOCK: f64 = 3.0;
+/// Clocks in seconds, and a margin with which answers leave two seconds and more before their end: a
+/// busy machine keeps them.
+const START_CLOCK: f64 = 4.5;
+const PLAY_CLOCK: f64 = 4.5;
+const MARGIN: &str = "player.margin_seconds=2";
 
 fn connect_four() -> String {
     Game::load("connectFour").unwrap().sheet.text
@@ -91,7 +93,7 @@ fn play_pile(server: &PlayerProcess, id: &str) {
 fn wait_until(what: &str, is_so: impl Fn() -> bool) {
     let begin = Instant::now();
     while !is_so() {
-        assert!(begin.elapsed() < Duration::from_secs(60), "{what}");
+        assert!(begin.elapsed() < PATIENCE, "{what}");
         std::thread::sleep(Duration::from_millis(10));
     }
 }
@@ -124,7 +126,7 @@ fn a_player_that_was_killed_goes_on_with_its_folders() {
     // Before START is answered, in a turn of ours, between turns, and as the match ends.
     for moment in 0..4 {
         let id = format!("killed{moment}");
-        let mut server = PlayerProcess::start(folder.path(), &[]);
+        let mut server = PlayerProcess::start(folder.path(), &[MARGIN]);
         play_pile(&server, &format!("whole{moment}"));
         let starting = server.send(&start(&id));
         if moment == 0 {
@@ -147,7 +149,7 @@ fn a_player_that_was_killed_goes_on_with_its_folders() {
         }
         server.kill();
     }
-    let server = PlayerProcess::start(folder.path(), &[]);
+    let server = PlayerProcess::start(folder.path(), &[MARGIN]);
     let list = server.json("/api/matches");
     assert_eq!(list["total"], 8, "{list}");
     for entry in list["matches"].as_array().unwrap() {
@@ -221,7 +223,7 @@ fn a_wall_clock_that_jumps_moves_no_deadline() {
         .args([&library, &source])
         .status();
     assert!(compiled.unwrap().success());
-    let server = PlayerProcess::start_with_library(folder.path(), &[], &library);
+    let server = PlayerProcess::start_with_library(folder.path(), &[MARGIN], &library);
     for id in ["first", "second"] {
         let begin = Instant::now();
         assert_eq!(ask_in_time(&server, &start(id), START_CLOCK), "ready");
@@ -254,7 +256,7 @@ fn a_wall_clock_that_jumps_moves_no_deadline() {
 #[test]
 fn a_full_disk_costs_the_logs_and_no_move() {
     let folder = tempfile::tempdir().unwrap();
-    let server = PlayerProcess::start_with_limited_files(folder.path(), &[]);
+    let server = PlayerProcess::start_with_limited_files(folder.path(), &[MARGIN]);
     play_pile(&server, "before");
     // It fills up in the middle of a match.
     assert_eq!(
@@ -298,7 +300,7 @@ fn a_full_disk_costs_the_logs_and_no_move() {
 #[test]
 fn a_player_without_descriptors_waits_for_them_in_peace() {
     let folder = tempfile::tempdir().unwrap();
-    let server = PlayerProcess::start(folder.path(), &[]);
+    let server = PlayerProcess::start(folder.path(), &[MARGIN]);
     play_pile(&server, "before");
     // A connection of its own for each message cannot be had, but one that is there stays.
     let mut manager = server.connect();

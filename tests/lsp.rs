@@ -467,7 +467,7 @@ vim.api.nvim_win_set_cursor(0, { 5, 50 })
 local places = ask('textDocument/definition')
 vim.lsp.util.apply_workspace_edit(ask('textDocument/rename', { newName = 'square' }), client.offset_encoding)
 if vim.lsp.buf.format then
-  vim.lsp.buf.format({ timeout_ms = 60000 })
+  vim.lsp.buf.format({ timeout_ms = 120000 })
 else
   vim.lsp.buf.formatting_sync(nil, 60000)
 end

@@ -59,7 +59,7 @@ fn play(server: &Running, id: &str, players: &str) {
     ] {
         server.ask(&message);
     }
-    let until = Instant::now() + Duration::from_secs(20);
+    let until = Instant::now() + Duration::from_secs(120);
     loop {
         let list = json(server, "/api/matches");
         let entries = list["matches"].as_array().unwrap();

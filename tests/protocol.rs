@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use crate::support::client::{
-    AVAILABLE, BUSY, Running, check_common, check_ggp, ggp_base, read_one, read_to_end,
+    AVAILABLE, BUSY, PATIENCE, Running, check_common, check_ggp, ggp_base, read_one, read_to_end,
 };
 use crate::support::pile::{hang, rules};
 use crate::support::{HIGH, factory, settings, sound};
@@ -47,30 +47,33 @@ fn a_match_from_start_to_stop() {
     server.assert_available();
 }
 
+/// A clock whose answers leave after two seconds: the margin takes half of it, which is the most that
+/// it takes, whatever delays the player has seen. That leaves two seconds to a busy machine.
+const HALVED: f64 = 4.0;
+const HALF: Duration = Duration::from_secs(2);
+const WIDE_MARGIN: &str = "player.margin_seconds=2";
+
 #[test]
 fn answers_leave_near_the_end_of_the_clock() {
-    let server = Running::new(settings(&["player.margin_seconds=0.4"]), sound(HIGH));
+    let server = Running::new(settings(&[WIDE_MARGIN]), sound(HIGH));
     let begin = Instant::now();
-    assert_eq!(server.ask(&start("m", "first", 60, 1.0, 1.0)), "ready");
-    let took = begin.elapsed();
-    assert!(
-        took >= Duration::from_millis(590),
-        "the start clock is ours: {took:?}"
+    assert_eq!(
+        server.ask(&start("m", "first", 60, HALVED, HALVED)),
+        "ready"
     );
-    assert!(took < Duration::from_millis(1000), "{took:?}");
+    let took = begin.elapsed();
+    assert!(took >= HALF, "the start clock is ours: {took:?}");
+    assert!(took < 2 * HALF, "{took:?}");
     let begin = Instant::now();
     let answer = server.ask("( PLAY m NIL )");
     let took = begin.elapsed();
     assert!(is_take(&answer), "{answer}");
-    assert!(
-        took >= Duration::from_millis(400),
-        "the play clock is ours: {took:?}"
-    );
-    assert!(took < Duration::from_millis(1000), "{took:?}");
+    assert!(took >= HALF, "the play clock is ours: {took:?}");
+    assert!(took < 2 * HALF, "{took:?}");
     // The other role is to move: our only move is answered at once.
     let begin = Instant::now();
     assert_eq!(server.ask("( PLAY m ( ( take 1 ) noop ) )"), "noop");
-    assert!(begin.elapsed() < Duration::from_millis(500));
+    assert!(begin.elapsed() < HALF);
     assert_eq!(server.ask("( STOP m ( noop ( take 2 ) ) )"), "done");
     server.assert_available();
 }
@@ -247,8 +250,8 @@ fn a_message_that_is_too_long_is_refused() {
 
 #[test]
 fn an_announced_length_over_the_limit_is_refused_at_once() {
-    let server = server();
-    let begin = Instant::now();
+    // Who waits for the rest of the body answers 408, and not before this test is out of patience.
+    let server = Running::new(settings(&[LONG_READ_TIMEOUT]), sound(HIGH));
     let mut stream = server.connect();
     stream
         .write_all(b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999999\r\n\r\n( INFO")
@@ -257,8 +260,6 @@ fn an_announced_length_over_the_limit_is_refused_at_once() {
     assert_eq!(answer.code(), "413");
     check_common(&answer);
     assert_eq!(answer.header("connection"), Some("close"));
-    let took = begin.elapsed();
-    assert!(took < Duration::from_secs(3), "{took:?}");
     server.assert_available();
 }
 
@@ -286,18 +287,19 @@ fn play_of_an_unknown_match_is_answered_busy() {
 
 #[test]
 fn a_second_start_is_busy_and_a_repeated_start_is_not() {
-    let server = server();
-    let first = server.send(&start("m", "first", 60, 1.0, 0.2));
+    let server = Running::new(settings(&[WIDE_MARGIN]), sound(HIGH));
+    let start = |id, role| start(id, role, 60, HALVED, HALVED);
+    let first = server.send(&start("m", "first"));
     while server.ask("( INFO )") != BUSY {}
-    assert_eq!(server.ask(&start("other", "first", 60, 1.0, 0.2)), "busy");
+    assert_eq!(server.ask(&start("other", "first")), "busy");
     // The same match for its other role is another match.
-    assert_eq!(server.ask(&start("m", "second", 60, 1.0, 0.2)), "busy");
-    let again = server.send(&start("m", "first", 60, 1.0, 0.2));
+    assert_eq!(server.ask(&start("m", "second")), "busy");
+    let again = server.send(&start("m", "first"));
     assert_eq!(read_to_end(first).body, "ready");
     assert_eq!(read_to_end(again).body, "ready");
     let begin = Instant::now();
-    assert_eq!(server.ask(&start("m", "first", 60, 1.0, 0.2)), "ready");
-    assert!(begin.elapsed() < Duration::from_millis(800));
+    assert_eq!(server.ask(&start("m", "first")), "ready");
+    assert!(begin.elapsed() < HALF, "the game was looked at again");
     assert_eq!(server.ask("( STOP m NIL )"), "done");
     server.assert_available();
 }
@@ -316,12 +318,11 @@ fn an_abort_ends_the_metagame_at_once() {
         fallback: None,
     };
     let server = Running::new(settings(&[]), factories);
-    let metagame = server.send(&start("m", "first", 60, 60.0, 10.0));
+    // The metagame lasts longer than this test waits for an answer.
+    let metagame = server.send(&start("m", "first", 60, 600.0, 10.0));
     hang(&started);
-    let begin = Instant::now();
     assert_eq!(server.ask("( ABORT m )"), "aborted");
     server.assert_available();
-    assert!(begin.elapsed() < Duration::from_secs(2));
     // Whoever waits for the start is not left waiting.
     assert_eq!(read_to_end(metagame).body, "ready");
 }
@@ -329,22 +330,21 @@ fn an_abort_ends_the_metagame_at_once() {
 #[test]
 fn info_is_answered_during_a_search() {
     let server = server();
-    assert_eq!(server.ask(&start("m", "first", 60, 0.2, 1.5)), "ready");
+    // The search lasts longer than this test waits for an answer.
+    assert_eq!(server.ask(&start("m", "first", 60, 0.2, 600.0)), "ready");
     let thinking = server.send("( PLAY m NIL )");
-    let begin = Instant::now();
     for _ in 0..5 {
         assert_eq!(server.ask("( INFO )"), BUSY);
         assert_eq!(server.ask("( PLAY x NIL )"), "busy");
     }
-    assert!(begin.elapsed() < Duration::from_secs(1));
-    assert!(is_take(&read_to_end(thinking).body));
     assert_eq!(server.ask("( STOP m NIL )"), "done");
+    assert!(is_take(&read_to_end(thinking).body));
 }
 
 #[test]
 fn a_repeated_play_gets_the_same_answer() {
-    let server = server();
-    assert_eq!(server.ask(&start("m", "second", 60, 0.2, 0.4)), "ready");
+    let server = Running::new(settings(&[WIDE_MARGIN]), sound(HIGH));
+    assert_eq!(server.ask(&start("m", "second", 60, 0.2, HALVED)), "ready");
     assert_eq!(server.ask("( PLAY m NIL )"), "noop");
     assert_eq!(server.ask("( PLAY m NIL )"), "noop");
     // While the first is unanswered, and again after its answer.
@@ -355,7 +355,7 @@ fn a_repeated_play_gets_the_same_answer() {
     assert_eq!(read_to_end(again).body, answer);
     let begin = Instant::now();
     assert_eq!(server.ask("( PLAY m ( (take 2) noop ) )"), answer);
-    assert!(begin.elapsed() < Duration::from_millis(250));
+    assert!(begin.elapsed() < HALF, "the position was searched again");
     // Had the joint move been followed twice, one token would be left here, and noop would not be
     // our only move.
     assert_eq!(server.ask("( PLAY m ( noop ( take 1 ) ) )"), "noop");
@@ -390,13 +390,12 @@ fn illegal_moves_of_others_are_tolerated() {
 fn rules_that_do_not_parse_are_refused_and_nothing_begins() {
     let server = server();
     for rules in ["", "( role first", "( <= )", "( role first ) ( <= )"] {
-        let message = format!("( START m first ( {rules} ) 5 5 )");
-        let begin = Instant::now();
+        // The clock is longer than this test waits for an answer.
+        let message = format!("( START m first ( {rules} ) 600 600 )");
         let answer = server.raw(ggp_base(&message).as_bytes());
         assert_eq!(answer.code(), "400", "{rules}");
         check_common(&answer);
         assert!(answer.body.len() > 20, "{}", answer.body);
-        assert!(begin.elapsed() < Duration::from_secs(2));
         server.assert_available();
         assert_eq!(server.ask("( PLAY m NIL )"), "busy");
     }
@@ -432,9 +431,13 @@ fn a_closed_connection_does_not_end_the_match() {
     server.assert_available();
 }
 
+const SHORT_READ_TIMEOUT: &str = "server.read_timeout_seconds=0.5";
+/// Longer than the tests wait for an answer.
+const LONG_READ_TIMEOUT: &str = "server.read_timeout_seconds=600";
+
 #[test]
 fn a_slow_client_is_cut_off() {
-    let server = Running::new(settings(&["server.read_timeout_seconds=0.5"]), sound(HIGH));
+    let server = Running::new(settings(&[SHORT_READ_TIMEOUT]), sound(HIGH));
     for beginning in [
         "",
         "POS",
@@ -447,8 +450,9 @@ fn a_slow_client_is_cut_off() {
         server.assert_available();
         let mut answer = String::new();
         stream.read_to_string(&mut answer).unwrap();
+        // The limit by default is ten seconds.
         let took = begin.elapsed();
-        assert!(took < Duration::from_secs(5), "{beginning:?}: {took:?}");
+        assert!(took < Duration::from_secs(9), "{beginning:?}: {took:?}");
         if beginning.ends_with("( IN") {
             assert!(answer.starts_with("HTTP/1.0 408 "), "{answer}");
         }
@@ -458,7 +462,7 @@ fn a_slow_client_is_cut_off() {
 
 #[test]
 fn slow_bytes_do_not_extend_the_time_limit() {
-    let server = Running::new(settings(&["server.read_timeout_seconds=0.5"]), sound(HIGH));
+    let server = Running::new(settings(&[SHORT_READ_TIMEOUT]), sound(HIGH));
     let begin = Instant::now();
     let mut stream = server.connect();
     stream
@@ -475,33 +479,31 @@ fn slow_bytes_do_not_extend_the_time_limit() {
             Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {}
             other => panic!("{other:?}"),
         }
-        assert!(begin.elapsed() < Duration::from_secs(5));
+        assert!(begin.elapsed() < PATIENCE);
     }
     server.assert_available();
 }
 
 #[test]
 fn silent_connections_block_no_client() {
-    let server = server();
+    let server = Running::new(settings(&[LONG_READ_TIMEOUT]), sound(HIGH));
     let silent: Vec<_> = (0..panza_server::MAX_CONNECTIONS + 20)
         .map(|_| server.connect())
         .collect();
-    let begin = Instant::now();
     server.assert_available();
-    assert!(begin.elapsed() < Duration::from_secs(5));
     drop(silent);
 }
 
 #[test]
 fn a_match_without_messages_ends() {
     let server = Running::new(settings(&["server.idle_abort_seconds=1"]), sound(HIGH));
-    assert_eq!(server.ask(&start("m", "first", 60, 0.2, 0.2)), "ready");
     let begin = Instant::now();
+    assert_eq!(server.ask(&start("m", "first", 60, 0.2, 0.2)), "ready");
     while server.ask("( INFO )") == BUSY {
-        assert!(begin.elapsed() < Duration::from_secs(20));
+        assert!(begin.elapsed() < PATIENCE);
         std::thread::yield_now();
     }
-    assert!(begin.elapsed() > Duration::from_millis(700), "too early");
+    assert!(begin.elapsed() > Duration::from_secs(1), "too early");
     server.assert_available();
     assert_eq!(server.ask("( PLAY m NIL )"), "busy");
 }
@@ -509,14 +511,14 @@ fn a_match_without_messages_ends() {
 #[test]
 fn shutdown_closes_all_connections() {
     let mut server = Running::new(settings(&[]), sound(HIGH));
-    assert_eq!(server.ask(&start("m", "first", 60, 0.2, 60.0)), "ready");
+    assert_eq!(server.ask(&start("m", "first", 60, 0.2, 600.0)), "ready");
     let thinking = server.send("( PLAY m NIL )");
     // The PLAY is in once a repeat of it is: requests of one connection after the other's answer
     // are in order.
     assert_eq!(server.ask("( PLAY x NIL )"), "busy");
     let begin = Instant::now();
     server.stop();
-    assert!(begin.elapsed() < Duration::from_secs(10));
+    assert!(begin.elapsed() < PATIENCE, "the search went on");
     assert!(is_take(&read_to_end(thinking).body));
 }
 

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use crate::support::client::{
-    AVAILABLE, BUSY, Running, check_common, check_ggp, ggp_base, read_one, read_to_end,
+    AVAILABLE, BUSY, PATIENCE, Running, check_common, check_ggp, ggp_base, read_one, read_to_end,
 };
 use crate::support::pile::rules;
 use crate::support::{HIGH, settings, sound};
@@ -43,7 +43,7 @@ fn is_take(text: &str) -> bool {
 fn wait_until_busy(server: &Running) {
     let begin = Instant::now();
     while server.ask("( INFO )") != BUSY {
-        assert!(begin.elapsed() < Duration::from_secs(30));
+        assert!(begin.elapsed() < PATIENCE);
     }
 }
 

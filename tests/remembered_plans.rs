@@ -20,7 +20,7 @@ use panza_sync::random::Random;
 use panza_testing::renamed::Disguise;
 use serde_json::json;
 
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(120);
 
 /// A puzzle under some names.
 struct Puzzle {
@@ -121,7 +121,7 @@ fn reply() -> (Reply, mpsc::Receiver<Answer>) {
 /// A match in the folder `folder`, with the memory beside it.
 fn begin(folder: &Path, puzzle: &Puzzle) -> Player {
     let settings = settings(&[
-        "player.margin_seconds=0.4",
+        "player.margin_seconds=2",
         "memory.enabled=true",
         &format!("memory.path={}", memory_of(folder).display()),
         "logs.match_logs=true",

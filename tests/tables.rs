@@ -9,7 +9,7 @@ use crate::support::client::{Answer, Running, send};
 use crate::support::logging_server;
 use crate::support::pile::rules;
 
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(120);
 const OWN: &str = "panza-page: 1\r\n";
 
 fn post(address: SocketAddr, path: &str, headers: &str, body: &str) -> Answer {

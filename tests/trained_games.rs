@@ -159,7 +159,7 @@ fn a_file_of_another_machine_is_checked() {
     memory.write(&trained(&game)).unwrap();
     let signature = memory.signature().to_string();
     drop(memory);
-    let mut store = Store::open(&path, 10, Duration::from_secs(5)).unwrap();
+    let mut store = Store::open(&path, 10, Duration::from_secs(120)).unwrap();
     let record = store.read(&signature).unwrap().unwrap();
     let file = export(&signature, &record).unwrap();
     let imported = import(&file).unwrap();

@@ -16,6 +16,7 @@ import {
   isAtNewest,
   openBrowser,
   points,
+  processorTimeOf,
   screenshot,
   scrollThrough,
   shownPlan,
@@ -23,7 +24,7 @@ import {
   withPage,
 } from "./page.mjs";
 import { PUZZLE_MOVES, bundleOf, makeFirst, makeMatch, makePuzzle, tiltyard, writeMatch } from "./samples.mjs";
-import { play, serve, startMatch } from "./server.mjs";
+import { play, processorTime, serve, startMatch } from "./server.mjs";
 
 const HOSTILE = "<img src=x onerror=alert(1)>";
 
@@ -85,7 +86,7 @@ async function matches(search = "") {
 
 /** A match of this game that was played. Its log is closed a moment after its end. */
 async function playedMatch(game) {
-  for (let tries = 0; tries < 50; tries += 1) {
+  for (let tries = 0; tries < 1200; tries += 1) {
     const found = (await matches(game)).find(({ live, host, folder }) => !live && host && folder.startsWith("panza"));
     if (found !== undefined) return found;
     await new Promise((done) => setTimeout(done, 100));
@@ -523,21 +524,31 @@ test("without uplot.js the rest of the page works", () =>
 
 test("a match of an hour opens fast", (context) =>
   withPage({}, async (page) => {
+    let requests = 0;
+    page.on("request", () => (requests += 1));
+    const used = await processorTimeOf(page);
     const times = [];
     for (let round = 0; round < 3; round += 1) {
       await page.goto("about:blank");
-      const start = performance.now();
+      await used();
+      requests = 0;
       await page.goto(`${server.address}/matches/hour`, { waitUntil: "commit" });
       await page.waitForSelector("#position .board");
       await untilPainted(page, "value", "Best");
-      times.push(Math.round(performance.now() - start));
+      times.push(await used());
+      assert.ok(requests < 40, `${requests} requests`);
+      const [elements, charts, drawn] = await page.evaluate(() => {
+        const charts = [...document.querySelectorAll(".chart")];
+        return [document.querySelectorAll("*").length, charts.length, charts.filter(({ plot }) => plot !== undefined).length];
+      });
+      assert.ok(elements < 5000, `${elements} elements`);
+      assert.ok(drawn > 0 && drawn <= charts / 2, `${drawn} of ${charts} charts are drawn before anybody scrolls to them`);
     }
     const samples = HOUR.series.trim().split("\n").length - 1;
     assert.ok(samples >= 3600);
     assert.equal((await points(page, "speed"))["Iterations/s"], samples);
-    context.diagnostic(`board and first chart of ${samples} samples after ${times.join(", ")} ms`);
-    // The aim is 2 s; a machine that does other things too gets more.
-    assert.ok(Math.min(...times) < 6000, times.join());
+    context.diagnostic(`board and first chart of ${samples} samples for ${times.join(", ")} ms of processor time`);
+    assert.ok(Math.min(...times) < 3000, times.join());
   }));
 
 test("ten thousand stored matches are listed", async (context) => {
@@ -550,22 +561,22 @@ test("ten thousand stored matches are listed", async (context) => {
   const many = await serve(logs);
   try {
     const ask = async () => {
-      const start = performance.now();
+      const before = await processorTime(many.pid);
       const answer = await (await fetch(`${many.address}/api/matches?offset=0&limit=100&search=`)).json();
       assert.equal(answer.total, 10_000);
-      return Math.round(performance.now() - start);
+      return (await processorTime(many.pid)) - before;
     };
     const times = [await ask(), await ask(), await ask()];
     await withPage({}, async (page) => {
-      const start = performance.now();
+      const used = await processorTimeOf(page);
       await page.goto(many.address);
       await page.waitForSelector(".match-list tbody tr:nth-child(100)");
-      times.push(Math.round(performance.now() - start));
+      const shown = await used();
+      context.diagnostic(`10,000 matches: ${times.join(", ")} ms of processor time for a list, ${shown} ms to show it`);
       await page.click("#more");
       await page.waitForSelector(".match-list tbody tr:nth-child(200)");
+      assert.ok(shown < 3000, `${shown} ms`);
     });
-    const page = times.pop();
-    context.diagnostic(`10,000 matches: answers after ${times.join(", ")} ms, the page after ${page} ms`);
     assert.ok(Math.min(...times) < 3000, times.join());
   } finally {
     await many.stop();

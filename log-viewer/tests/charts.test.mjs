@@ -291,21 +291,25 @@ test("the pointer is told the values, and a click chooses the turn", () =>
 
 test("the chosen turn is a band behind the lines", () =>
   onMatch("memory", async (page) => {
-    /** Opacity at a moment, high above the line. */
-    const opacity = (seconds) =>
-      page.evaluate((x) => {
-        const { plot } = document.getElementById("chart-memory");
-        const copy = document.createElement("canvas").getContext("2d");
-        const [left, top] = [plot.valToPos(x, "x", true), plot.bbox.top + 3];
-        copy.drawImage(plot.ctx.canvas, left, top, 1, 1, 0, 0, 1, 1);
-        return copy.getImageData(0, 0, 1, 1).data[3];
-      }, seconds);
-    const [inside, outside] = [28.3, 43.3];
+    /** Waits until the band is at one moment and not at another, high above the line. */
+    const untilBand = (inside, outside) =>
+      page.waitForFunction(
+        (moments) => {
+          const { plot } = document.getElementById("chart-memory");
+          const copy = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+          const [there, elsewhere] = moments.map((x) => {
+            copy.clearRect(0, 0, 1, 1);
+            copy.drawImage(plot.ctx.canvas, plot.valToPos(x, "x", true), plot.bbox.top + 3, 1, 1, 0, 0, 1, 1);
+            return copy.getImageData(0, 0, 1, 1).data[3];
+          });
+          return there > 20 && elsewhere === 0;
+        },
+        [inside, outside],
+      );
     await untilPainted(page, "memory", "Memory");
-    assert.ok((await opacity(inside)) > 20 && (await opacity(outside)) === 0);
+    await untilBand(28.3, 43.3);
     await page.locator("#slider").fill("13");
-    await page.waitForTimeout(200);
-    assert.ok((await opacity(outside)) > 20 && (await opacity(inside)) === 0);
+    await untilBand(43.3, 28.3);
   }));
 
 test("charts are as wide as their place, whatever becomes of the window", () =>

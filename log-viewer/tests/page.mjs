@@ -40,25 +40,42 @@ export async function withPage({ mayFail = false, ...options }, act) {
   assert.deepEqual(errors, []);
 }
 
+/**
+ * Measures the processor time of a page: the result says how many milliseconds its main thread has
+ * used since the last call. Other processes lengthen that little.
+ */
+export async function processorTimeOf(page) {
+  const session = await page.context().newCDPSession(page);
+  await session.send("Performance.enable", { timeDomain: "threadTicks" });
+  const read = async () => {
+    const { metrics } = await session.send("Performance.getMetrics");
+    return 1000 * metrics.find(({ name }) => name === "TaskDuration").value;
+  };
+  let before = await read();
+  return async () => {
+    const now = await read();
+    const used = now - before;
+    before = now;
+    return Math.round(used);
+  };
+}
+
 /** Most presses of the tabulator key from one part of a page to another. */
 const MOST_TABS = 60;
 
-/**
- * How the element that has the focus shows it: its outline, or that of a cell of a board; null
- * where it is not seen.
- */
-function seenFocus(page) {
-  return page.evaluate(() => {
+/** Waits until the element that has the focus shows it: by its outline, or that of a cell of a board. */
+function untilFocusIsSeen(page) {
+  return page.waitForFunction(() => {
     const focused = document.activeElement;
-    if (!focused.matches(":focus-visible")) return null;
+    if (!focused.matches(":focus-visible")) return false;
     // What is chosen as a file stands in a label.
     const shows = focused.type === "file" ? focused.closest("label") : focused;
     const { left, right, top, bottom } = shows.getBoundingClientRect();
-    if (right <= 0 || bottom <= 0 || left >= innerWidth || top >= innerHeight) return null;
+    if (right <= 0 || bottom <= 0 || left >= innerWidth || top >= innerHeight) return false;
     const mark = getComputedStyle(focused.querySelector(".cell-mark") ?? shows);
     const isCell = focused.matches(".cell");
     const [kind, width] = isCell ? [mark.stroke, mark.strokeWidth] : [mark.outlineStyle, mark.outlineWidth];
-    return kind === "none" || parseFloat(width) < 2 ? null : `${kind} ${width}`;
+    return kind !== "none" && parseFloat(width) >= 2;
   });
 }
 
@@ -71,7 +88,9 @@ function focusName(page) {
 export async function press(page, ...keys) {
   for (const key of keys) {
     await page.keyboard.press(key);
-    assert.ok((await seenFocus(page)) !== null, `after ${key} the focus is not seen: ${await focusName(page)}`);
+    await untilFocusIsSeen(page).catch(async () =>
+      assert.fail(`after ${key} the focus is not seen: ${await focusName(page)}`),
+    );
   }
 }
 

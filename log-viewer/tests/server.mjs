@@ -3,6 +3,7 @@
 
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
+import { readFile } from "node:fs/promises";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 
@@ -43,6 +44,13 @@ export async function serve(folder, port = 0, more = []) {
     return { address: `http://${listening}`, logs: `http://${logs}`, pid: child.pid, stop };
   }
   throw new Error("the server ended before it listened");
+}
+
+/** The processor time that a process has used so far, in milliseconds; a tick of `/proc` is a hundredth of a second. */
+export async function processorTime(pid) {
+  const stat = await readFile(`/proc/${pid}/stat`, "utf8");
+  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  return 10 * (Number(fields[11]) + Number(fields[12]));
 }
 
 /**

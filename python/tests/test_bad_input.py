@@ -222,4 +222,4 @@ def test_control_c_ends_a_long_call():
     timer.start()
     with pytest.raises(KeyboardInterrupt):
         g.check(games=100_000, max_steps=1_000_000)
-    assert time.monotonic() - started < 20
+    assert time.monotonic() - started < 120

@@ -26,7 +26,7 @@ class Served:
     def post(self, text):
         address = f"http://127.0.0.1:{self.server.server_address[1]}/"
         request = urllib.request.Request(address, data=text.encode())
-        with urllib.request.urlopen(request, timeout=60) as answer:
+        with urllib.request.urlopen(request, timeout=120) as answer:
             return answer.read().decode()
 
     def close(self):
@@ -120,7 +120,7 @@ def test_more_connections_than_allowed_are_closed(served):
         server.post("( INFO )")
     for connection in held:
         connection.close()
-    for _ in range(100):
+    for _ in range(1200):
         try:
             assert "available" in server.post("( INFO )")
             break

@@ -64,7 +64,7 @@ impl Running {
                 ))
                 .unwrap();
         });
-        let (address, logs) = listening.recv_timeout(Duration::from_secs(10)).unwrap();
+        let (address, logs) = listening.recv_timeout(PATIENCE).unwrap();
         Self {
             address,
             logs,
@@ -127,11 +127,13 @@ impl Drop for Running {
 pub const AVAILABLE: &str = "( ( name Panza ) ( status available ) ( species alien ) )";
 pub const BUSY: &str = "( ( name Panza ) ( status busy ) ( species alien ) )";
 
-/// A new connection. A read that takes half a minute is an error.
+/// How long a test waits for something that happens as soon as the processor is free for it.
+pub const PATIENCE: Duration = Duration::from_secs(120);
+
+/// A new connection. A read that takes longer than [`PATIENCE`] is an error.
 pub fn connect(address: SocketAddr) -> TcpStream {
     let stream = TcpStream::connect(address).unwrap();
-    let patience = Some(Duration::from_secs(30));
-    stream.set_read_timeout(patience).unwrap();
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
     stream
 }
 

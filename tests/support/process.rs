@@ -11,11 +11,8 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Resource, getrlimit, prlimit};
 use serde_json::Value;
 
-use super::client::{Answer, ggp_base, read_to_end};
+use super::client::{Answer, PATIENCE, ggp_base, read_to_end};
 
-/// How long the threads of a match may run after its end. They take less than a second on an idle
-/// machine.
-pub const ENDING_TIME: Duration = Duration::from_secs(60);
 /// Threads that belong to no match, by the starts of their names.
 const STANDING: [&str; 4] = ["panza", "player", "tokio", "tracing"];
 
@@ -99,8 +96,7 @@ impl PlayerProcess {
 
     pub fn connect(&self) -> TcpStream {
         let stream = TcpStream::connect(&self.address).unwrap();
-        let patience = Some(Duration::from_secs(60));
-        stream.set_read_timeout(patience).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
         stream
     }
 
@@ -182,7 +178,7 @@ impl PlayerProcess {
         names.filter(is_of_match).collect()
     }
 
-    /// Waits until no thread of a match is left.
+    /// Waits until no thread of a match is left. That takes less than a second on an idle machine.
     pub fn wait_for_end(&self, place: &str) {
         let begin = Instant::now();
         loop {
@@ -191,7 +187,7 @@ impl PlayerProcess {
                 return;
             }
             let waited = begin.elapsed();
-            assert!(waited < ENDING_TIME, "{place}: {left:?} after {waited:?}");
+            assert!(waited < PATIENCE, "{place}: {left:?} after {waited:?}");
             std::thread::sleep(Duration::from_millis(20));
         }
     }

@@ -598,7 +598,7 @@ mod tests {
             members: Mutex::default(),
         };
         let budget = LearningBudget {
-            until: Some(Deadline::wall(Instant::now() + Duration::from_secs(2))),
+            until: Some(Deadline::wall(Instant::now() + Duration::from_secs(6))),
             ..games(usize::MAX)
         };
         let learned = learn_together(&machine, None, None, None, None, budget, Some(&team));

@@ -9,7 +9,7 @@ use tempfile::{TempDir, tempdir};
 
 use super::*;
 
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(120);
 
 fn place() -> (TempDir, PathBuf) {
     let folder = tempdir().unwrap();

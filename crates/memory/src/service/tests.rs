@@ -37,7 +37,7 @@ fn begin(service: &MemoryService, game: &str, role: &str) -> (MatchMemory, Recei
 /// The history, however long reading takes on a busy machine.
 fn known(memory: &MatchMemory) -> Option<Arc<GameHistory>> {
     let (slot, _) = memory.thread.as_ref().unwrap();
-    let timeout = Duration::from_secs(30);
+    let timeout = Duration::from_secs(120);
     let (reading, _) = slot
         .changed
         .wait_timeout_while(slot.reading.lock().unwrap(), timeout, |reading| {
@@ -50,7 +50,7 @@ fn known(memory: &MatchMemory) -> Option<Arc<GameHistory>> {
 
 /// Waits for the thread; nothing is ever sent.
 fn wait(gone: &Receiver<()>) {
-    let outcome = gone.recv_timeout(Duration::from_secs(30));
+    let outcome = gone.recv_timeout(Duration::from_secs(120));
     assert_eq!(
         outcome,
         Err(crossbeam::channel::RecvTimeoutError::Disconnected)
@@ -240,7 +240,9 @@ fn waiting_for_a_locked_memory_is_short() {
     let started = Instant::now();
     let (memory, gone) = begin(&service, GAME, "red");
     assert!(memory.history().is_none());
-    assert!(started.elapsed() < READING_TIME * 10);
+    // The thread that reads waits for the lock; the match does not, and a busy machine has the
+    // difference.
+    assert!(started.elapsed() < WRITING_LOCK_TIME);
     drop(memory);
     wait(&gone);
     drop(rival);

@@ -102,7 +102,7 @@ fn a_game_without_choices_is_studied_in_time() {
     let sampled = study(&game, None, &config(), &budget(until))
         .sampled
         .unwrap();
-    assert!(started.elapsed() < Duration::from_secs(20));
+    assert!(started.elapsed() < Duration::from_secs(120));
     assert_eq!(sampled.turns, Some(Turns::Nobody));
     assert_eq!(sampled.fixed_length, Some(1));
 }
@@ -110,7 +110,7 @@ fn a_game_without_choices_is_studied_in_time() {
 #[test]
 fn an_evaluation_is_trained_until_the_deadline() {
     let game = game("ticTacToe");
-    let until = Some(Instant::now() + Duration::from_secs(2));
+    let until = Some(Instant::now() + Duration::from_secs(5));
     let study = study(&game, None, &config(), &budget(until));
     assert!(study.evaluation.is_some() && study.games > 0);
     let parameters = study.parameters;

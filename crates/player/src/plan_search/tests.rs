@@ -8,7 +8,7 @@ use super::*;
 use panza_config::Settings;
 use panza_machine::{GameInfo, Reasoner};
 
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(120);
 
 /// The shortest plan, by hand.
 const POURS: [&str; 7] = [

@@ -149,16 +149,15 @@ fn the_stop_flag_and_the_deadline_end_a_run_with_threads() {
     assert_eq!(search.run(limit), StopReason::Flag);
     check_settled(&mut search);
 
-    // The one rollout thread has four requests of 250 ms each, and the deadline is over after the
-    // first.
-    let playout = Duration::from_millis(250);
+    // The iterations would take the one rollout thread a minute.
+    let playout = Duration::from_millis(60);
     let mut search = Search::new(slow(Endless, playout), RoleId(0), threaded(1));
     let limit = Limit {
         until: Some(Instant::now() + playout),
-        iterations: Some(4),
+        iterations: Some(1000),
         ..Limit::default()
     };
     assert_eq!(search.run(limit), StopReason::Deadline);
-    assert!(search.statistics().iterations < 4);
+    assert!(search.statistics().iterations < 1000);
     check_settled(&mut search);
 }

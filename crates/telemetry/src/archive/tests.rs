@@ -22,6 +22,16 @@ fn logged(root: &Path, match_id: &str) -> String {
     folder.to_string_lossy().into_owned()
 }
 
+/// Waits until another thread has written the first lines of a live log: the summary reaches the disk
+/// when the queue is empty.
+fn wait_for_summary(folder: &Path) {
+    let wait_until = std::time::Instant::now() + std::time::Duration::from_secs(120);
+    while !folder.join("summary.json").exists() {
+        assert!(std::time::Instant::now() < wait_until);
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+}
+
 #[test]
 fn live_matches_come_first_and_then_the_newest() {
     let root = tempfile::tempdir().unwrap();
@@ -36,12 +46,7 @@ fn live_matches_come_first_and_then_the_newest() {
     std::fs::write(root.path().join("memory.sqlite"), "").unwrap();
     std::fs::create_dir(root.path().join("no match")).unwrap();
     std::fs::create_dir(root.path().join("empty")).unwrap();
-    // The summary reaches the disk when the queue is empty.
-    let wait_until = std::time::Instant::now() + std::time::Duration::from_secs(20);
-    while !root.path().join("live/summary.json").exists() {
-        assert!(std::time::Instant::now() < wait_until);
-        std::thread::sleep(std::time::Duration::from_millis(5));
-    }
+    wait_for_summary(&root.path().join("live"));
     let folders = |archive: &Archive| -> Vec<(String, bool)> {
         let list = archive.list().unwrap();
         list.iter()
@@ -171,13 +176,9 @@ fn the_oldest_give_way_and_nothing_else_does() {
     std::fs::write(root.path().join("memory.sqlite"), vec![0; 100_000]).unwrap();
     let archive = Archive::new(root.path());
     let one = read::bytes(&root.path().join("c"));
-    // Another thread writes the first lines of the live log.
     let live_folder = root.path().join("live");
-    let mut live_bytes = 0;
-    while live_bytes == 0 || live_bytes != read::bytes(&live_folder) {
-        live_bytes = read::bytes(&live_folder);
-        std::thread::sleep(std::time::Duration::from_millis(50));
-    }
+    wait_for_summary(&live_folder);
+    let live_bytes = read::bytes(&live_folder);
     assert_eq!(archive.prune(u64::MAX).unwrap(), 0);
     assert_eq!(archive.prune(live_bytes + one + one / 2).unwrap(), 1);
     assert!(root.path().join("c/match.log").exists());

@@ -3,7 +3,7 @@ use super::*;
 use panza_gdl_games::EMBEDDED;
 use panza_player::{Manager, Message, StartRequest};
 
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(120);
 /// Building this game takes all the time that it may take.
 const EXPLODING: &str = "(role r) (init (n y)) (init (n z)) (legal r go)
     (<= terminal (true (n stop))) (goal r 50)
