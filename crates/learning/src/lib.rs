@@ -551,12 +551,12 @@ mod tests {
     }
 
     /// Members in this process, and one whose weights are none.
-    struct Here {
+    struct LocalTeam {
         machine: Arc<dyn Machine>,
         members: Mutex<Vec<Member>>,
     }
 
-    impl Team for Here {
+    impl Team for LocalTeam {
         fn begin(&self, evaluation: &Evaluation, games: usize, budget: &LearningBudget<'_>) {
             let members = (0..2).map(|member| {
                 let plan = MemberPlan {
@@ -593,7 +593,7 @@ mod tests {
     #[test]
     fn members_learn_together() {
         let machine = machine(FLAGS);
-        let team = Here {
+        let team = LocalTeam {
             machine: Arc::clone(&machine),
             members: Mutex::default(),
         };

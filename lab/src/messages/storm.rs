@@ -244,7 +244,7 @@ fn broken(address: SocketAddr, request: &[u8], answers: &mut Answers) -> io::Res
     // The server may have refused before all was written.
     let _ = connection.write(request);
     let _ = connection.finish();
-    match connection.rest() {
+    match connection.read_to_end() {
         Ok(Some(status)) => answers.note(begin, status, what, request),
         Ok(None) => answers.unanswered += 1,
         Err(error) => answers.fault(&error, what, request),
