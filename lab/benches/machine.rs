@@ -7,7 +7,7 @@
 
 use std::hint::black_box;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use criterion::measurement::{Measurement, ValueFormatter, WallTime};
 use criterion::{BenchmarkGroup, Criterion, Throughput, criterion_group, criterion_main};
@@ -352,11 +352,7 @@ fn looks(criterion: &mut Criterion<WorkTime>) {
 fn prospects(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("prospects");
     group.throughput(Throughput::Elements(WIDTH as u64));
-    let budget = BuildBudget {
-        until: Instant::now() + Duration::from_secs(60),
-        memory: 1 << 30,
-        cancelled: Arc::default(),
-    };
+    let budget = BuildBudget::within(Duration::from_secs(60), 1 << 30);
     for name in ["connectFour", "breakthrough", "pentago", "hex"] {
         let game = Game::load(name).expect("the game can be played");
         let built = panza_game::build(&game.rules, &budget).expect("it has a network");

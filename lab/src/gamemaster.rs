@@ -199,11 +199,7 @@ fn converted_rules(rules: &Rules) -> [(&'static str, Result<Rules, String>); 2] 
 }
 
 fn network(rules: &Rules) -> Result<Arc<dyn Machine>, String> {
-    let budget = BuildBudget {
-        until: Instant::now() + BUILD_TIME,
-        memory: BUILD_MEMORY,
-        cancelled: Arc::default(),
-    };
+    let budget = BuildBudget::within(BUILD_TIME, BUILD_MEMORY);
     build(rules, &budget).map(|built| built.machine)
 }
 
