@@ -34,7 +34,7 @@ pub struct Played {
     pub faults: Vec<String>,
 }
 
-/// ServerUsage for writing whenever the player may be free, so that no other START gets it.
+/// Held for writing whenever the player may be free, so that no other START gets it.
 pub type Busy = RwLock<()>;
 
 /// Keeps [`Busy`] as a match goes on, and measures answers.

@@ -5,10 +5,12 @@ use std::collections::BTreeMap;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use panza_sync::random::Random;
 
+use super::ASK_EVERY;
 use super::client::{Connection, post};
 use super::matches::Busy;
 use super::mutate::{below, mutate};
@@ -234,6 +236,20 @@ pub fn one(
         Err(error) => answers.fault(&error, what, request),
     }
     Ok(())
+}
+
+/// Asks INFO again and again until `is_over`; `look` is called each time.
+pub fn ask_info(address: SocketAddr, is_over: impl Fn() -> bool, look: impl Fn()) -> Answers {
+    let mut answers = Answers::default();
+    while !is_over() {
+        thread::sleep(ASK_EVERY);
+        look();
+        let asked = one(address, &post(b"( INFO )", false), "an INFO", &mut answers);
+        if let Err(error) = asked {
+            answers.faults.push(format!("{error} for a connection"));
+        }
+    }
+    answers
 }
 
 /// A request that may have no answer, since its head is fuzzed too.

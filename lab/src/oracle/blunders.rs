@@ -196,7 +196,7 @@ fn play(
             if moves.len() == 1 {
                 continue;
             }
-            let drawn = moves[random.below(moves.len() as u32) as usize];
+            let drawn = *random.choose(moves);
             joint_move[role] = match strength {
                 0 => drawn,
                 _ => {

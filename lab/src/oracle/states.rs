@@ -53,8 +53,7 @@ impl States {
 
 /// A random joint move.
 pub(super) fn draw(legal: &Legal, random: &mut Random) -> Vec<MoveId> {
-    let mut draw = |moves: &Vec<MoveId>| moves[random.below(moves.len() as u32) as usize];
-    legal.iter().map(&mut draw).collect()
+    legal.iter().map(|moves| *random.choose(moves)).collect()
 }
 
 /// Each role's legal moves in the reasoner's state, ascending.
@@ -69,9 +68,7 @@ pub(super) fn all_legal(reasoner: &mut dyn Reasoner, n_roles: usize) -> Legal {
 
 /// The role's goal in the reasoner's state; an undefined one counts 0.
 pub(super) fn final_goal(reasoner: &mut dyn Reasoner, n_roles: usize, role: RoleId) -> u8 {
-    let mut goals = vec![None; n_roles];
-    reasoner.goals(&mut goals);
-    goals[role.index()].unwrap_or(0)
+    reasoner.final_goals(n_roles)[role.index()]
 }
 
 /// How many ways the other roles can choose; nothing when there are too many.
