@@ -7,7 +7,7 @@
 
 use std::hint::black_box;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use criterion::measurement::{Measurement, ValueFormatter, WallTime};
 use criterion::{BenchmarkGroup, Criterion, Throughput, criterion_group, criterion_main};
@@ -38,13 +38,13 @@ const CHILDREN: usize = 16;
 const MAX_STEPS: u32 = 10_000;
 
 /// A state that is not terminal, and a random joint move there.
-struct Place {
+struct Sample {
     state: Vec<u64>,
     joint_move: Vec<MoveId>,
 }
 
 /// The first states of random playouts that are not terminal.
-fn places(machine: &dyn Machine, reasoner: &mut dyn Reasoner) -> Vec<Place> {
+fn places(machine: &dyn Machine, reasoner: &mut dyn Reasoner) -> Vec<Sample> {
     let mut random = Random::new(1);
     let mut places = Vec::with_capacity(STATES);
     let mut state = machine.initial_state();
@@ -62,7 +62,7 @@ fn places(machine: &dyn Machine, reasoner: &mut dyn Reasoner) -> Vec<Place> {
             .collect();
         let mut next = Vec::new();
         reasoner.next_state(&joint_move, &mut next);
-        places.push(Place { state, joint_move });
+        places.push(Sample { state, joint_move });
         state = next;
     }
     places
@@ -231,15 +231,15 @@ enum Looking {
 }
 
 /// Batches of steps to go round, `n` in each.
-fn batches(machine: &Arc<dyn Machine>, looking: Looking, n: usize) -> Vec<Vec<Place>> {
+fn batches(machine: &Arc<dyn Machine>, looking: Looking, n: usize) -> Vec<Vec<Sample>> {
     let mut reasoner = Arc::clone(machine).reasoner();
     let places = places(machine.as_ref(), reasoner.as_mut());
     let mut steps = Vec::new();
     // Strides without a common divisor with their number: states of one batch are of many playouts.
     for index in 0.. {
-        let Place { state, joint_move } = &places[index * 37 % places.len()];
+        let Sample { state, joint_move } = &places[index * 37 % places.len()];
         match looking {
-            Looking::Leaves => steps.push(Place {
+            Looking::Leaves => steps.push(Sample {
                 state: state.clone(),
                 joint_move: joint_move.clone(),
             }),
@@ -250,7 +250,7 @@ fn batches(machine: &Arc<dyn Machine>, looking: Looking, n: usize) -> Vec<Vec<Pl
                     .collect();
                 let most = legal.iter().map(Vec::len).max().unwrap_or(0);
                 steps.extend((0..most).map(|child| {
-                    Place {
+                    Sample {
                         state: state.clone(),
                         joint_move: legal
                             .iter()
@@ -352,11 +352,7 @@ fn looks(criterion: &mut Criterion<WorkTime>) {
 fn prospects(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("prospects");
     group.throughput(Throughput::Elements(WIDTH as u64));
-    let budget = BuildBudget {
-        until: Instant::now() + Duration::from_secs(60),
-        memory: 1 << 30,
-        cancelled: Arc::default(),
-    };
+    let budget = BuildBudget::within(Duration::from_secs(60), 1 << 30);
     for name in ["connectFour", "breakthrough", "pentago", "hex"] {
         let game = Game::load(name).expect("the game can be played");
         let built = panza_game::build(&game.rules, &budget).expect("it has a network");

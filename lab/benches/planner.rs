@@ -27,11 +27,7 @@ fn games() -> Vec<(String, BuiltGame)> {
     let paths = std::env::var("PANZA_PUZZLES").unwrap_or_else(|_| own.to_string());
     let build = |path: &str| {
         let rules = panza_gdl::load(&std::fs::read_to_string(path).unwrap()).0;
-        let budget = BuildBudget {
-            until: Instant::now() + Duration::from_secs(60),
-            memory: 1 << 30,
-            cancelled: Arc::default(),
-        };
+        let budget = BuildBudget::within(Duration::from_secs(60), 1 << 30);
         let name = path.rsplit('/').next().unwrap_or(path);
         (name.to_string(), build(&rules, &budget).unwrap())
     };

@@ -199,11 +199,7 @@ fn converted_rules(rules: &Rules) -> [(&'static str, Result<Rules, String>); 2] 
 }
 
 fn network(rules: &Rules) -> Result<Arc<dyn Machine>, String> {
-    let budget = BuildBudget {
-        until: Instant::now() + BUILD_TIME,
-        memory: BUILD_MEMORY,
-        cancelled: Arc::default(),
-    };
+    let budget = BuildBudget::within(BUILD_TIME, BUILD_MEMORY);
     build(rules, &budget).map(|built| built.machine)
 }
 
@@ -231,11 +227,7 @@ pub fn sheets(folder: &Path) -> anyhow::Result<Vec<(String, String)>> {
 ///
 /// # Errors
 /// A file cannot be read or has another form. Differences are no errors.
-pub fn examine(
-    folder: &Path,
-    (game, sheet): (&str, &str),
-    seconds: f64,
-) -> anyhow::Result<Examined> {
+pub fn examine(folder: &Path, game: &str, sheet: &str, seconds: f64) -> anyhow::Result<Examined> {
     let path = folder.join(format!("games/{sheet}.hrf"));
     let text = fs::read_to_string(&path).with_context(|| path.display().to_string())?;
     let (rules, diagnostics) = panza_hrf::load(&text);
@@ -304,7 +296,7 @@ pub(crate) fn run(arguments: &GamemasterArguments, output: Output) -> anyhow::Re
         if !arguments.game.is_empty() && !arguments.game.contains(&game) {
             continue;
         }
-        let found = examine(&arguments.folder, (&game, &sheet), arguments.seconds)?;
+        let found = examine(&arguments.folder, &game, &sheet, arguments.seconds)?;
         output.object(&json!({
             "sheet": found.sheet,
             "states": found.states,

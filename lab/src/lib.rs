@@ -66,7 +66,7 @@ enum Command {
     #[command(after_help = "Status 1: a game failed.\n\n\
             Example:\n  cargo lab analysis --corpus ../shared/corpus --seconds 2 --out docs/analysis.md")]
     Analysis(analysis::AnalysisArguments),
-    /// Make and verify positions with proven claims about their moves, and search them.
+    /// Verify positions with proven claims about their moves, and search them.
     #[command(
         after_help = "An oracle is a file of positions: NAME stands for lab/oracles/NAME.jsonl. `score` measures how often the search\n\
             chooses a move that loses value: its figures show smaller changes of strength than matches do, and in less time.\n\
@@ -74,8 +74,7 @@ enum Command {
             Examples:\n  cargo lab oracle score --iterations 1000,10000 --ms 100\n  \
             cargo lab oracle score reversi --set search.exploration=0.6 --positions 100\n  \
             cargo lab oracle check lab/oracles/forced --seconds 2 --threads 2\n  \
-            cargo lab oracle verify connectFour\n  \
-            cargo lab oracle make reversi --count 300 --out lab/oracles/reversi.jsonl"
+            cargo lab oracle verify connectFour"
     )]
     Oracle(oracle::OracleArguments),
     /// Measure playouts by engine and width beside outside programs, and searches.

@@ -118,11 +118,11 @@ impl Server {
         let mut latest = 0.0f64;
         for entry in fs::read_dir(self.folder.join("logs"))?.flatten() {
             let events = fs::read_to_string(entry.path().join("events.jsonl"))?;
-            for line in events
-                .lines()
-                .filter(|line| line.contains("\"kind\":\"move\""))
-            {
+            for line in events.lines() {
                 let event: Value = serde_json::from_str(line)?;
+                if event["kind"] != "move" {
+                    continue;
+                }
                 let number = |name: &str| event["data"][name].as_f64().unwrap_or_default();
                 latest = latest.max(number("seconds") - number("due_seconds"));
             }

@@ -35,7 +35,7 @@ enum Action {
     /// List the games.
     List {
         #[command(flatten)]
-        memory: Place,
+        memory: MemoryChoice,
     },
     /// Show what is known of a game.
     Show {
@@ -61,7 +61,7 @@ enum Action {
         #[arg(long)]
         replace: bool,
         #[command(flatten)]
-        memory: Place,
+        memory: MemoryChoice,
     },
     /// Remove what is known of a game.
     Forget(OfGame),
@@ -72,17 +72,17 @@ struct OfGame {
     /// Path to a rulesheet, name of a game, or a signature of the list.
     game: String,
     #[command(flatten)]
-    memory: Place,
+    memory: MemoryChoice,
 }
 
 /// Where the memory is: the setting memory.path.
 #[derive(Args, Debug)]
-struct Place {
+struct MemoryChoice {
     #[command(flatten)]
     settings: SettingsChoice,
 }
 
-impl Place {
+impl MemoryChoice {
     fn settings(&self) -> anyhow::Result<MemorySettings> {
         Ok(self.settings.load([])?.memory)
     }

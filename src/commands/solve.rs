@@ -51,11 +51,7 @@ pub fn run(arguments: &SolveArguments, output: Output) -> anyhow::Result<Outcome
     let game = Game::load(&arguments.game)?;
     let name = &game.sheet.name;
     let progress = spinner(format!("{name}: compiling"));
-    let budget = BuildBudget {
-        until: Instant::now() + BUILD_TIME,
-        memory: BUILD_BYTES,
-        cancelled: Arc::default(),
-    };
+    let budget = BuildBudget::within(BUILD_TIME, BUILD_BYTES);
     let built = panza_game::build(&game.rules, &budget).or_else(|reason| {
         tracing::warn!("solving with the prover: {reason}");
         panza_game::prover(&game.rules)

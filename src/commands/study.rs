@@ -125,7 +125,7 @@ fn log_at(path: &Path) -> Option<PathBuf> {
 }
 
 #[derive(Serialize)]
-struct Shown {
+struct StudyAddresses {
     listening: String,
     study: String,
 }
@@ -236,7 +236,7 @@ fn open_study(address: SocketAddr, body: &str, secret: Option<&str>) -> anyhow::
 fn tell(address: SocketAddr, table: &str, opens: bool, output: Output) -> anyhow::Result<()> {
     let study = format!("http://{address}/study#{table}");
     output.line(format_args!("study at {study}\nCtrl-C ends"))?;
-    output.object(&Shown {
+    output.object(&StudyAddresses {
         listening: address.to_string(),
         study: study.clone(),
     })?;

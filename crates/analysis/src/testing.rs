@@ -84,16 +84,14 @@ pub(super) fn play(network: &Network, n_games: usize, max_steps: usize) -> Vec<P
         for _ in 0..max_steps {
             reasoner.set_state(&state);
             if reasoner.is_terminal() {
-                let mut goals = vec![None; network.roles.len()];
-                reasoner.goals(&mut goals);
-                played.goals = Some(goals.iter().map(|goal| goal.unwrap_or(0)).collect());
+                played.goals = Some(reasoner.final_goals(network.roles.len()));
                 break;
             }
             let mut joint_move = Vec::new();
             for role in (0..network.roles.len()).map(RoleId::from_index) {
                 let moves = reasoner.legal_moves(role);
                 if !moves.is_empty() {
-                    joint_move.push(moves[random.below(moves.len() as u32) as usize]);
+                    joint_move.push(*random.choose(moves));
                 }
             }
             if joint_move.len() < network.roles.len() {

@@ -8,7 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::engine_choice::Built;
-use panza_machine::{BatchPlayouts, Machine, PlayoutEnd, PlayoutTotals};
+use panza_machine::{BatchPlayouts, Machine, PlayoutEnd, PlayoutTicket, PlayoutTotals, Reasoner};
 use panza_sync::clock::thread_cpu_time;
 use panza_sync::random::Random;
 
@@ -25,8 +25,7 @@ pub struct Figures {
     /// Joint moves made, those of playouts that were cut off included.
     pub steps: u64,
     finished_steps: u64,
-    /// Sum of each role's goals over the playouts that ended. Abreast, playouts that were cut off
-    /// count too, with the goals of their last state.
+    /// Sum of each role's goals, those of playouts that were cut off in their last state.
     goal_sums: Vec<u64>,
     with_goals: u64,
     /// Concurrent playouts of a thread; none where it makes one after the other.
@@ -121,80 +120,39 @@ pub fn run(built: &Built, n_threads: usize, seed: u64, until: Until) -> anyhow::
 
 /// Plays on this thread.
 pub fn play(machine: &Arc<dyn Machine>, seed: u64, until: Until) -> Figures {
-    let playouts = Arc::clone(machine).playouts(&mut Random::new(seed), MAX_STEPS);
     let state = machine.initial_state();
-    playouts
-        .and_then(|mut playouts| play_abreast(playouts.as_mut(), &state, until))
-        .unwrap_or_else(|| play_in_turn(machine, seed, until))
+    Arc::clone(machine)
+        .playouts(&mut Random::new(seed), MAX_STEPS)
+        .and_then(|mut lanes| {
+            let width = Some(lanes.width());
+            measure(lanes.as_mut(), width, &state, until)
+        })
+        .or_else(|| measure(&mut InTurn::new(machine, seed), None, &state, until))
+        .unwrap_or_default()
 }
 
-fn play_in_turn(machine: &Arc<dyn Machine>, seed: u64, until: Until) -> Figures {
-    let mut random = Random::new(seed);
-    let mut reasoner = Arc::clone(machine).reasoner();
-    let initial = machine.initial_state();
-    let n_roles = machine.info().n_roles();
-    let mut goals = vec![0; n_roles];
+/// Measures playouts. More of those abreast are requested at all times than there are lanes, so
+/// that no lane is idle. When the time is up, all requested playouts are finished: those that end
+/// early would be the short ones. None where the state cannot be played from abreast.
+fn measure(
+    playouts: &mut dyn BatchPlayouts,
+    width: Option<usize>,
+    state: &[u64],
+    until: Until,
+) -> Option<Figures> {
     let mut figures = Figures {
-        goal_sums: vec![0; n_roles],
-        ..Figures::default()
-    };
-    let started = Instant::now();
-    let cpu_started = thread_cpu_time();
-    // Reading the clock after each playout would cost short games a few per cent. So it is read
-    // after a batch, which doubles as long as it takes less than a millisecond.
-    let mut batch = 1;
-    loop {
-        let batch_started = started.elapsed();
-        let wanted = match until {
-            Until::Elapsed(time) if batch_started >= time => 0,
-            Until::Elapsed(_) => batch,
-            Until::Playouts(count) => batch.min(count - figures.playouts - figures.cut_off),
-        };
-        if wanted == 0 {
-            break;
-        }
-        for _ in 0..wanted {
-            reasoner.set_state(&initial);
-            match reasoner.playout(&mut random, MAX_STEPS, &mut goals) {
-                PlayoutEnd::Finished { steps } => {
-                    figures.playouts += 1;
-                    figures.finished_steps += u64::from(steps);
-                    figures.steps += u64::from(steps);
-                    add(
-                        &mut figures.goal_sums,
-                        goals.iter().map(|&goal| u64::from(goal)),
-                    );
-                }
-                PlayoutEnd::CutOff => {
-                    figures.cut_off += 1;
-                    figures.steps += u64::from(MAX_STEPS);
-                }
-            }
-        }
-        if started.elapsed() - batch_started < Duration::from_millis(1) {
-            batch *= 2;
-        }
-    }
-    figures.with_goals = figures.playouts;
-    figures.over(started, cpu_started)
-}
-
-/// Plays with more playouts requested at all times than there are lanes, so that no lane is idle.
-/// When the time is up, all requested playouts are finished: those that end early would be the
-/// short ones. None where the state cannot be played from abreast.
-fn play_abreast(playouts: &mut dyn BatchPlayouts, state: &[u64], until: Until) -> Option<Figures> {
-    let width = playouts.width() as u64;
-    let mut figures = Figures {
-        width: Some(playouts.width()),
+        width,
         ..Figures::default()
     };
     let mut tally = PlayoutTotals::default();
+    // As many wait as are under way in lanes.
+    let queue = if width.is_some() { 2 } else { 1 };
     let started = Instant::now();
     let cpu_started = thread_cpu_time();
     let mut n_submitted = 0;
     loop {
-        // As many wait as are under way.
-        while playouts.n_outstanding() < 2 * width {
+        let width = playouts.width() as u64;
+        while playouts.n_outstanding() < queue * width {
             let samples = match until {
                 Until::Elapsed(time) if started.elapsed() >= time => 0,
                 Until::Elapsed(_) => width,
@@ -213,6 +171,78 @@ fn play_abreast(playouts: &mut dyn BatchPlayouts, state: &[u64], until: Until) -
         while playouts.take_finished(&mut tally).is_some() {
             figures.add_tally(&tally);
         }
+    }
+}
+
+/// Playouts one after the other. The clock is read once for each request: after each playout, that
+/// would cost short games a few per cent. So the width doubles as long as the playouts of a request
+/// take less than a millisecond.
+struct InTurn {
+    reasoner: Box<dyn Reasoner>,
+    random: Random,
+    width: u32,
+    state: Vec<u64>,
+    waiting: u32,
+    goals: Vec<u8>,
+    tally: PlayoutTotals,
+}
+
+impl InTurn {
+    fn new(machine: &Arc<dyn Machine>, seed: u64) -> Self {
+        Self {
+            reasoner: Arc::clone(machine).reasoner(),
+            random: Random::new(seed),
+            width: 1,
+            state: Vec::new(),
+            waiting: 0,
+            goals: vec![0; machine.info().n_roles()],
+            tally: PlayoutTotals::default(),
+        }
+    }
+}
+
+impl BatchPlayouts for InTurn {
+    fn width(&self) -> usize {
+        self.width as usize
+    }
+
+    fn n_outstanding(&self) -> u64 {
+        self.waiting.into()
+    }
+
+    fn submit(&mut self, state: &[u64], samples: u32) -> Option<PlayoutTicket> {
+        self.state = state.to_vec();
+        self.waiting = samples;
+        self.tally.clear(self.goals.len());
+        Some(0)
+    }
+
+    fn advance(&mut self) {
+        let started = Instant::now();
+        for _ in 0..std::mem::take(&mut self.waiting) {
+            self.reasoner.set_state(&self.state);
+            let end = (self.reasoner).playout(&mut self.random, MAX_STEPS, &mut self.goals);
+            let steps = match end {
+                PlayoutEnd::Finished { steps } => steps,
+                PlayoutEnd::CutOff => MAX_STEPS,
+            };
+            self.tally.playouts += 1;
+            self.tally.cut_off += u32::from(end == PlayoutEnd::CutOff);
+            self.tally.steps += u64::from(steps);
+            for (sum, &goal) in self.tally.totals.iter_mut().zip(&self.goals) {
+                *sum += u64::from(goal);
+            }
+        }
+        if started.elapsed() < Duration::from_millis(1) {
+            self.width = self.width.saturating_mul(2);
+        }
+    }
+
+    fn take_finished(&mut self, tally: &mut PlayoutTotals) -> Option<PlayoutTicket> {
+        (self.tally.playouts > 0).then(|| {
+            *tally = std::mem::take(&mut self.tally);
+            0
+        })
     }
 }
 

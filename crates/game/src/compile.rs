@@ -17,7 +17,7 @@ use panza_machine::compile::CounterLayout;
 use panza_machine::counter::CounterMachine;
 use panza_machine::specialised;
 use panza_machine::specialised::SpecialisedLayout;
-use panza_propnet::{MutexGroup, Network, SpecialisedGame, passes};
+use panza_propnet::{MutexGroup, Network, PlayedPosition, SpecialisedGame, passes};
 
 use panza_gdl::ids::BaseId;
 use panza_sync::budget::Budget;
@@ -182,6 +182,17 @@ struct PhasedMachine {
     mean_length: f64,
 }
 
+/// The phases of one mutex group, specialised and laid out.
+struct Specialisation {
+    /// Empty when the whole game is one phase.
+    mutex_group: Vec<BaseId>,
+    layout: SpecialisedLayout,
+    networks: Vec<Network>,
+    /// The work per step over the sampled positions.
+    work: u64,
+    compile_time: Duration,
+}
+
 /// Chooses the phases of a game: a few mutex groups are specialised, and the one with the least
 /// work per step over the sampled positions is taken. Nothing is timed.
 struct PhaseChoice<'a> {
@@ -225,7 +236,7 @@ impl PhaseChoice<'_> {
         let found = mutex_groups::find(self.network, &player, budget);
         drop(player);
         // `find` has dropped its clone.
-        let Some(mut machine) = Arc::into_inner(whole) else {
+        let Some(machine) = Arc::into_inner(whole) else {
             return self.counted();
         };
         let played = &found.played[..found.played.len().min(MAX_POSITIONS)];
@@ -240,42 +251,50 @@ impl PhaseChoice<'_> {
         }
         let mutex_groups = options.iter().map(|group| group.to_vec());
         let mutex_groups = mutex_groups.filter(|group| !group.is_empty()).collect();
-        let mean_length = found.mean_length();
-        let mut best: Option<(u64, Vec<Network>)> = None;
+        let mut best: Option<Specialisation> = None;
         for group in options {
             if self.limits.is_stopped() {
                 return None;
             }
-            let Some((specialised, networks)) = self.specialise(group) else {
+            let Some(option) = self.specialisation(group, played) else {
                 continue;
             };
-            let specialised_at = Instant::now();
-            let Some(layout) = SpecialisedLayout::compile(&specialised) else {
-                continue;
-            };
-            compile_time += specialised_at.elapsed();
-            let before = machine.run_specialised((group.to_vec(), Some(layout)));
-            let work = machine.specialised().and_then(|layout| {
-                let phase_of = |state: &[u64]| machine.specialised_phase_of(state);
-                specialised::work(layout, machine.info().n_roles(), phase_of, played)
-            });
-            let work = work.unwrap_or(u64::MAX);
-            if best.as_ref().is_none_or(|&(least, _)| work < least) {
-                best = Some((work, networks));
-            } else {
-                machine.run_specialised(before);
+            compile_time += option.compile_time;
+            if best.as_ref().is_none_or(|best| option.work < best.work) {
+                best = Some(option);
             }
         }
-        match best {
-            Some((_, networks)) => Some(PhasedMachine {
-                machine,
-                networks,
-                compile_time,
-                mutex_groups,
-                mean_length,
-            }),
-            None => self.counted(),
-        }
+        let Some(best) = best else {
+            return self.counted();
+        };
+        Some(PhasedMachine {
+            machine: machine.specialise(best.mutex_group, best.layout),
+            networks: best.networks,
+            compile_time,
+            mutex_groups,
+            mean_length: found.mean_length(),
+        })
+    }
+
+    /// The layout of a mutex group's phases, with the work per step over the sampled positions.
+    /// `None` when the game cannot be specialised so.
+    fn specialisation(
+        &self,
+        group: &[BaseId],
+        played: &[PlayedPosition],
+    ) -> Option<Specialisation> {
+        let (specialised, networks) = self.specialise(group)?;
+        let started = Instant::now();
+        let layout = SpecialisedLayout::compile(&specialised)?;
+        let compile_time = started.elapsed();
+        let work = specialised::work(&layout, self.network.roles.len(), group, played);
+        Some(Specialisation {
+            mutex_group: group.to_vec(),
+            layout,
+            networks,
+            work: work.unwrap_or(u64::MAX),
+            compile_time,
+        })
     }
 
     /// The machine of a game that cannot be specialised, with the phases found by form.

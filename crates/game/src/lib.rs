@@ -24,7 +24,7 @@ pub mod turns;
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use panza_analysis::factors::Factors;
 use panza_gdl::Rules;
@@ -89,6 +89,16 @@ pub struct BuildBudget {
 }
 
 impl BuildBudget {
+    /// So much time from now and so many bytes; nobody cancels the build.
+    #[expect(clippy::disallowed_methods, reason = "the limit begins now")]
+    pub fn within(time: Duration, memory: usize) -> Self {
+        Self {
+            until: Instant::now() + time,
+            memory,
+            cancelled: Arc::default(),
+        }
+    }
+
     /// The same as limits of a stage.
     pub fn limits(&self) -> Budget<'_> {
         Budget {

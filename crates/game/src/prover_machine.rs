@@ -415,11 +415,7 @@ impl Reasoner for ProverReasoner {
             self.state = next;
             steps += 1;
         };
-        let mut values = vec![None; goals.len()];
-        self.goals(&mut values);
-        for (goal, value) in goals.iter_mut().zip(values) {
-            *goal = value.unwrap_or(0);
-        }
+        goals.copy_from_slice(&self.final_goals(goals.len()));
         end
     }
 }

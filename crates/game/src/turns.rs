@@ -37,7 +37,7 @@ struct Seen {
 /// The game cannot be played, or several roles choose at once; the message names the position.
 pub fn find_turns(rules: &Rules) -> anyhow::Result<Turns> {
     let names = rules.role_names();
-    let seen = look(rules)?;
+    let seen = sample_states(rules)?;
     if names.len() <= 1 {
         let is_fact = seen.iter().all(|state| {
             let mut of_control = state.facts.iter().filter(|(name, _)| name == "control");
@@ -120,7 +120,7 @@ fn at_once(roles: &[usize], names: &[String], place: &str) -> String {
 }
 
 /// The states of random games.
-fn look(rules: &Rules) -> anyhow::Result<Vec<Seen>> {
+fn sample_states(rules: &Rules) -> anyhow::Result<Vec<Seen>> {
     let mut prover = Prover::new(rules)?;
     let roles: Vec<String> = prover.roles().iter().map(|&it| prover.show(it)).collect();
     let mut random = Random::new(SEED);

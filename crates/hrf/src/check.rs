@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::sheet::{Goal, Sheet, is_built_in};
+use super::sheet::{Condition, Sheet, is_built_in};
 use panza_gdl::check as of_rules;
 use panza_gdl::diagnostic::{Diagnostic, brief};
 use panza_gdl::ids::Symbol;
@@ -108,28 +108,32 @@ impl<'a> Checker<'a> {
         }
     }
 
-    fn note<'g>(&mut self, goals: impl IntoIterator<Item = &'g Goal>, head: Option<Signature>) {
-        for goal in goals {
-            match goal {
-                Goal::View(atom) => {
+    fn note<'g>(
+        &mut self,
+        conditions: impl IntoIterator<Item = &'g Condition>,
+        head: Option<Signature>,
+    ) {
+        for condition in conditions {
+            match condition {
+                Condition::View(atom) => {
                     // A relation that only its own rules ask for is not used.
                     if Some(atom.signature()) != head {
                         self.used.entry(atom.signature()).or_insert(atom.span);
                     }
                 }
-                Goal::Fact(term, span) => {
+                Condition::Fact(term, span) => {
                     if let Some(signature) = term.signature() {
                         self.asked.entry(signature).or_insert(*span);
                     }
                 }
-                Goal::Not(inner, _) | Goal::Count(_, inner, ..) => {
+                Condition::Not(inner, _) | Condition::Count(_, inner, ..) => {
                     self.note(inner.iter().flatten(), head);
                 }
-                Goal::Same(..)
-                | Goal::Distinct(..)
-                | Goal::Compare(..)
-                | Goal::Compute(..)
-                | Goal::Never => {}
+                Condition::Same(..)
+                | Condition::Distinct(..)
+                | Condition::Compare(..)
+                | Condition::Compute(..)
+                | Condition::Never => {}
             }
         }
     }

@@ -12,12 +12,12 @@
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
+use super::conditions::{alone, for_each_variable};
 use super::frame::{Frame, Unsolved, atom};
-use super::goals::{alone, for_each_variable};
 use super::names::{NOOP, relation_to_kif};
 use super::numbers::{Arithmetic, Comparison};
 use super::sensitive::{self, Sensitive};
-use super::sheet::{Clause, Goal, Operation, Sheet, term_of};
+use super::sheet::{Clause, Condition, Operation, Sheet, term_of};
 use panza_gdl::diagnostic::Diagnostic;
 use panza_gdl::ids::Symbol;
 use panza_gdl::keyword;
@@ -33,13 +33,13 @@ const MAX_RULES: usize = 1 << 20;
 
 /// A place in the arguments of a relation.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub struct Place {
+pub struct ArgumentPath {
     pub argument: usize,
     /// From the argument inwards: each function, and which argument of it.
     pub path: Vec<(Signature, usize)>,
 }
 
-impl Place {
+impl ArgumentPath {
     fn argument(argument: usize) -> Self {
         let path = Vec::new();
         Self { argument, path }
@@ -61,7 +61,7 @@ pub enum Special {
     /// The values that callers give for a place in an argument of a relation.
     Domain {
         of: Symbol,
-        place: Place,
+        place: ArgumentPath,
     },
 }
 
@@ -115,7 +115,7 @@ struct Compiler<'a> {
     taken: HashSet<Symbol>,
     /// By name: how many relations of the translation have it.
     numbers: HashMap<Box<str>, usize>,
-    domains: HashMap<(Symbol, Place), Symbol>,
+    domains: HashMap<(Symbol, ArgumentPath), Symbol>,
     specials: HashMap<Symbol, Special>,
     moves: Symbol,
     deleted: Symbol,
@@ -361,29 +361,29 @@ impl<'a> Compiler<'a> {
     }
 
     /// Compiles conditions from left to right.
-    fn walk(&mut self, frame: &mut Frame, goals: Vec<Goal>) -> Result<(), Never> {
-        let mut goals = VecDeque::from(goals);
-        while let Some(goal) = goals.pop_front() {
-            match goal {
-                Goal::Never => return Err(Never),
-                Goal::Fact(term, span) => {
+    fn walk(&mut self, frame: &mut Frame, conditions: Vec<Condition>) -> Result<(), Never> {
+        let mut conditions = VecDeque::from(conditions);
+        while let Some(condition) = conditions.pop_front() {
+            match condition {
+                Condition::Never => return Err(Never),
+                Condition::Fact(term, span) => {
                     frame.bind(&term);
                     frame.push(keyword::TRUE, vec![term], span);
                 }
-                Goal::View(called) => {
+                Condition::View(called) => {
                     let is_bound = called.arguments.iter().map(|term| frame.is_bound(term));
                     let is_bound: Vec<bool> = is_bound.collect();
                     let relation = self.version(called.signature(), &is_bound).ok_or(Never)?;
                     called.arguments.iter().for_each(|term| frame.bind(term));
                     frame.push(relation, called.arguments.into(), called.span);
                 }
-                Goal::Not(inner, span) => {
+                Condition::Not(inner, span) => {
                     if let Some(literal) = self.negation(frame, inner, span)? {
                         frame.literals.push(literal);
                     }
                 }
-                Goal::Same(left, right) => {
-                    let solved = frame.solve(&mut goals, left, right, &mut self.n_solved);
+                Condition::Same(left, right) => {
+                    let solved = frame.solve(&mut conditions, left, right, &mut self.n_solved);
                     if let Err(Unsolved::TooLarge) = solved {
                         let message = "this rule is too large when its equalities are solved";
                         let fault = Diagnostic::error("rule-too-large", frame.span, message);
@@ -391,20 +391,20 @@ impl<'a> Compiler<'a> {
                     }
                     solved.map_err(|_| Never)?;
                 }
-                Goal::Distinct(left, right, span) => {
+                Condition::Distinct(left, right, span) => {
                     self.distinct(frame, left, right, span)?;
                 }
-                Goal::Compare(comparison, left, right, span) => {
+                Condition::Compare(comparison, left, right, span) => {
                     self.expect_bound(frame, &[&left, &right], span)?;
                     let relation = self.symbols.intern(comparison.name());
                     self.specials.insert(relation, Special::Compare(comparison));
                     frame.push(relation, vec![left, right], span);
                 }
-                Goal::Compute(function, inputs, result, span) => {
+                Condition::Compute(function, inputs, result, span) => {
                     self.expect_bound(frame, &inputs.iter().collect::<Vec<_>>(), span)?;
                     self.compute(frame, function, inputs, result, span);
                 }
-                Goal::Count(template, inner, count, span) => {
+                Condition::Count(template, inner, count, span) => {
                     self.count(frame, template, inner, count, span);
                 }
             }
@@ -465,19 +465,19 @@ impl<'a> Compiler<'a> {
         frame: &Frame,
         head: Vec<Term>,
         n_outer: usize,
-        inner: Vec<Vec<Goal>>,
+        inner: Vec<Vec<Condition>>,
         span: Span,
     ) -> Option<Symbol> {
         let relation = self.new_relation(name);
         let n_rules = self.rules.len();
-        for goals in inner {
-            let (head, goals, variables) = alone(head.clone(), goals, &frame.variables);
+        for conditions in inner {
+            let (head, conditions, variables) = alone(head.clone(), conditions, &frame.variables);
             let mut frame = Frame::new(head, &variables, span);
             for index in 0..n_outer {
                 let outer = frame.head[index].clone();
                 frame.bind(&outer);
             }
-            if let Ok(()) = self.walk(&mut frame, goals) {
+            if let Ok(()) = self.walk(&mut frame, conditions) {
                 self.finish(relation, span, frame);
             }
         }
@@ -485,15 +485,20 @@ impl<'a> Compiler<'a> {
     }
 
     /// The variables of conditions that have a value, in the order of their numbers.
-    fn outer(&self, frame: &Frame, goals: &[Vec<Goal>], template: Option<&Term>) -> Vec<Term> {
+    fn outer(
+        &self,
+        frame: &Frame,
+        conditions: &[Vec<Condition>],
+        template: Option<&Term>,
+    ) -> Vec<Term> {
         let mut found: Vec<u32> = Vec::new();
         let mut note = |variable: u32| {
             if frame.bound[variable as usize] {
                 found.push(variable);
             }
         };
-        for goal in goals.iter().flatten() {
-            for_each_variable(goal, &mut note);
+        for condition in conditions.iter().flatten() {
+            for_each_variable(condition, &mut note);
         }
         if let Some(template) = template {
             template.for_each_variable(&mut note);
@@ -507,22 +512,22 @@ impl<'a> Compiler<'a> {
     fn negation(
         &mut self,
         frame: &mut Frame,
-        inner: Vec<Vec<Goal>>,
+        inner: Vec<Vec<Condition>>,
         span: Span,
     ) -> Result<Option<Literal>, Never> {
         if inner.iter().any(Vec::is_empty) {
             return Err(Never);
         }
-        if let [goals] = &inner[..]
-            && let [goal] = &goals[..]
+        if let [conditions] = &inner[..]
+            && let [condition] = &conditions[..]
         {
-            match goal {
-                Goal::Never => return Ok(None),
-                Goal::Fact(term, span) if frame.is_bound(term) => {
+            match condition {
+                Condition::Never => return Ok(None),
+                Condition::Fact(term, span) if frame.is_bound(term) => {
                     let fact = atom(keyword::TRUE, [term.clone()], *span);
                     return Ok(Some(Literal::Negative(fact)));
                 }
-                Goal::View(called) if called.arguments.iter().all(|it| frame.is_bound(it)) => {
+                Condition::View(called) if called.arguments.iter().all(|it| frame.is_bound(it)) => {
                     let is_bound = vec![true; called.arguments.len()];
                     let relation = self.version(called.signature(), &is_bound);
                     return Ok(relation.map(|relation| {
@@ -543,7 +548,7 @@ impl<'a> Compiler<'a> {
         &mut self,
         frame: &mut Frame,
         template: Term,
-        inner: Vec<Vec<Goal>>,
+        inner: Vec<Vec<Condition>>,
         count: Term,
         span: Span,
     ) {
@@ -554,7 +559,7 @@ impl<'a> Compiler<'a> {
         let of = self.helper("counted", frame, head, n_outer, inner, span);
         let of = of.unwrap_or_else(|| self.new_relation("counted"));
         let relation = self.new_relation("count");
-        let outer = (0..n_outer).map(|index| self.domain(relation, Place::argument(index)));
+        let outer = (0..n_outer).map(|index| self.domain(relation, ArgumentPath::argument(index)));
         let outer = outer.collect();
         self.specials.insert(relation, Special::Count { of, outer });
         frame.bind(&count);
@@ -635,7 +640,7 @@ impl<'a> Compiler<'a> {
         let mut places: Vec<(usize, &Term)> = frame.head.iter().enumerate().collect();
         places.sort_by_key(|(index, _)| given.is_some_and(|given| !given[*index]));
         for (index, argument) in places {
-            let mut place = Place::argument(index);
+            let mut place = ArgumentPath::argument(index);
             for_each_place(argument, &mut place, &mut |variable, place| {
                 if !std::mem::replace(&mut has_value[variable as usize], true) {
                     guards.push((variable, place.clone()));
@@ -651,8 +656,8 @@ impl<'a> Compiler<'a> {
         self.push_rule(head, frame.literals, &frame.variables, frame.span);
     }
 
-    fn domain(&mut self, of: Symbol, place: Place) -> Symbol {
-        if of == keyword::GOAL && place == Place::argument(0) {
+    fn domain(&mut self, of: Symbol, place: ArgumentPath) -> Symbol {
+        if of == keyword::GOAL && place == ArgumentPath::argument(0) {
             return keyword::ROLE;
         }
         if let Some(domain) = self.domains.get(&(of, place.clone())) {
@@ -707,7 +712,11 @@ fn arguments_of(term: &Term) -> Vec<Term> {
 }
 
 /// Calls `visit` for each variable and its place.
-fn for_each_place(term: &Term, place: &mut Place, visit: &mut impl FnMut(u32, &Place)) {
+fn for_each_place(
+    term: &Term,
+    place: &mut ArgumentPath,
+    visit: &mut impl FnMut(u32, &ArgumentPath),
+) {
     match term {
         Term::Variable(variable) => visit(*variable, place),
         Term::Constant(_) => {}

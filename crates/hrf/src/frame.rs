@@ -2,8 +2,8 @@
 
 use std::collections::VecDeque;
 
-use super::goals::for_each_term;
-use super::sheet::Goal;
+use super::conditions::for_each_term;
+use super::sheet::Condition;
 use panza_gdl::ids::Symbol;
 use panza_gdl::rules::{Atom, Literal, Term};
 use panza_gdl::sexpr::MAX_DEPTH;
@@ -63,7 +63,7 @@ impl Frame {
     /// Makes two terms one, from here on and in what was compiled before.
     pub fn solve(
         &mut self,
-        goals: &mut VecDeque<Goal>,
+        conditions: &mut VecDeque<Condition>,
         left: Term,
         right: Term,
         n_solved: &mut usize,
@@ -116,8 +116,8 @@ impl Frame {
             self.head.iter_mut().for_each(&mut put);
             let literals = self.literals.iter_mut();
             literals.flat_map(Literal::terms_mut).for_each(&mut put);
-            let goals = goals.iter_mut();
-            goals.for_each(|goal| for_each_term(goal, &mut put));
+            let conditions = conditions.iter_mut();
+            conditions.for_each(|condition| for_each_term(condition, &mut put));
             for (left, right) in &mut pairs {
                 put(left);
                 put(right);

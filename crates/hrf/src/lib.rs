@@ -23,7 +23,7 @@ mod check;
 mod compile;
 mod format;
 mod frame;
-mod goals;
+mod conditions;
 pub mod names;
 mod numbers;
 mod sensitive;

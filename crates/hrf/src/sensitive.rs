@@ -3,8 +3,8 @@
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
-use super::goals::for_each_variable;
-use super::sheet::{Clause, Goal};
+use super::conditions::for_each_variable;
+use super::sheet::{Clause, Condition};
 use panza_gdl::keyword;
 use panza_gdl::rules::{Signature, Term};
 
@@ -20,8 +20,8 @@ pub fn find(clauses: &[Clause]) -> Sensitive {
     let mut callers: HashMap<Signature, Vec<&Clause>> = HashMap::new();
     for clause in clauses {
         let mut called = HashSet::new();
-        for goal in &clause.body {
-            if let Goal::View(atom) = goal
+        for condition in &clause.body {
+            if let Condition::View(atom) = condition
                 && called.insert(atom.signature())
             {
                 callers.entry(atom.signature()).or_default().push(clause);
@@ -58,15 +58,15 @@ fn needed(clause: &Clause, sensitive: &Sensitive) -> HashSet<u32> {
             bound.insert(variable);
         });
     };
-    for goal in &clause.body {
+    for condition in &clause.body {
         let mut need = |variable: u32| {
             if !bound.contains(&variable) {
                 needed.insert(variable);
             }
         };
-        match goal {
-            Goal::Fact(term, _) => binds(&mut bound, term),
-            Goal::View(atom) => {
+        match condition {
+            Condition::Fact(term, _) => binds(&mut bound, term),
+            Condition::View(atom) => {
                 let places = sensitive.get(&atom.signature());
                 for (index, argument) in atom.arguments.iter().enumerate() {
                     if places.is_some_and(|places| places[index]) {
@@ -75,7 +75,7 @@ fn needed(clause: &Clause, sensitive: &Sensitive) -> HashSet<u32> {
                 }
                 atom.arguments.iter().for_each(|it| binds(&mut bound, it));
             }
-            Goal::Same(left, right) => {
+            Condition::Same(left, right) => {
                 let is_bound = |term: &Term| {
                     let mut is_bound = true;
                     term.for_each_variable(&mut |it| is_bound &= bound.contains(&it));
@@ -84,25 +84,25 @@ fn needed(clause: &Clause, sensitive: &Sensitive) -> HashSet<u32> {
                 match (is_bound(left), is_bound(right)) {
                     (true, _) => binds(&mut bound, right),
                     (_, true) => binds(&mut bound, left),
-                    (false, false) => for_each_variable(goal, &mut need),
+                    (false, false) => for_each_variable(condition, &mut need),
                 }
             }
-            Goal::Compute(_, inputs, result, _) => {
+            Condition::Compute(_, inputs, result, _) => {
                 inputs
                     .iter()
                     .for_each(|term| term.for_each_variable(&mut need));
                 binds(&mut bound, result);
             }
-            Goal::Count(template, inner, count, span) => {
+            Condition::Count(template, inner, count, span) => {
                 let nothing = Term::Constant(keyword::TRUE);
-                let asked = Goal::Count(template.clone(), inner.clone(), nothing, *span);
+                let asked = Condition::Count(template.clone(), inner.clone(), nothing, *span);
                 for_each_variable(&asked, &mut need);
                 binds(&mut bound, count);
             }
-            Goal::Not(..) | Goal::Distinct(..) | Goal::Compare(..) => {
-                for_each_variable(goal, &mut need);
+            Condition::Not(..) | Condition::Distinct(..) | Condition::Compare(..) => {
+                for_each_variable(condition, &mut need);
             }
-            Goal::Never => {}
+            Condition::Never => {}
         }
     }
     clause.head.for_each_variable(&mut |variable| {

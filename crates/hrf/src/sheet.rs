@@ -57,13 +57,13 @@ pub fn is_built_in(name: &str) -> bool {
 
 /// A condition.
 #[derive(Clone, Debug)]
-pub enum Goal {
+pub enum Condition {
     /// A relation of the sheet.
     View(Atom),
     /// A fact of the state.
     Fact(Term, Span),
     /// None of these conjunctions has a solution.
-    Not(Vec<Vec<Goal>>, Span),
+    Not(Vec<Vec<Condition>>, Span),
     /// The terms are one.
     Same(Term, Term),
     /// The terms cannot be made one.
@@ -71,7 +71,7 @@ pub enum Goal {
     Compare(Comparison, Term, Term, Span),
     Compute(Arithmetic, Vec<Term>, Term, Span),
     /// The number of instances of a term among the solutions of the conjunctions.
-    Count(Term, Vec<Vec<Goal>>, Term, Span),
+    Count(Term, Vec<Vec<Condition>>, Term, Span),
     Never,
 }
 
@@ -79,7 +79,7 @@ pub enum Goal {
 #[derive(Clone, Debug)]
 pub struct Clause {
     pub head: Atom,
-    pub body: Vec<Goal>,
+    pub body: Vec<Condition>,
     pub variables: Vec<Box<str>>,
     pub span: Span,
 }
@@ -96,7 +96,7 @@ pub struct Effect {
 #[derive(Clone, Debug)]
 pub struct Operation {
     pub action: Term,
-    pub conditions: Vec<Goal>,
+    pub conditions: Vec<Condition>,
     pub effects: Vec<Effect>,
     pub variables: Vec<Box<str>>,
     pub span: Span,
@@ -255,7 +255,7 @@ impl Sheet {
         Ok(())
     }
 
-    fn add_clauses(&mut self, head: Atom, bodies: Vec<Vec<Goal>>, scope: Scope, span: Span) {
+    fn add_clauses(&mut self, head: Atom, bodies: Vec<Vec<Condition>>, scope: Scope, span: Span) {
         for body in bodies {
             self.clauses.push(Clause {
                 head: head.clone(),
@@ -359,15 +359,19 @@ impl Sheet {
     }
 
     /// The conjunctions of a formula.
-    fn conditions(&mut self, tree: &Tree, scope: &mut Scope) -> Result<Vec<Vec<Goal>>, Reported> {
+    fn conditions(
+        &mut self,
+        tree: &Tree,
+        scope: &mut Scope,
+    ) -> Result<Vec<Vec<Condition>>, Reported> {
         let span = tree.span();
-        let one = |goal| Ok(vec![vec![goal]]);
+        let one = |condition| Ok(vec![vec![condition]]);
         match tree {
             Tree::Operator(Operator::And, operands, _) => self.all(operands, span, scope),
             Tree::Operator(Operator::Or, operands, _) => self.any(operands, span, scope),
             Tree::Operator(Operator::Not, operands, _) => {
                 let inner = self.conditions(&operands[0], scope)?;
-                one(Goal::Not(inner, span))
+                one(Condition::Not(inner, span))
             }
             Tree::Operator(..) => {
                 let message = "found no condition here";
@@ -378,16 +382,16 @@ impl Sheet {
                 let message = format!("the variable `{}` stands as a condition", brief(name));
                 let help = "it is taken as never true; is a name missing before it?";
                 self.warn("variable-as-condition", span, message, help);
-                one(Goal::Never)
+                one(Condition::Never)
             }
             Tree::Name(name, _) if **name == *"true" => Ok(vec![Vec::new()]),
             Tree::Apply(name, arguments, _) if is_built_in(name) => {
                 self.built_in(name, arguments, span, scope)
             }
             Tree::Name(name, _) | Tree::Apply(name, ..) if self.views.contains(name) => {
-                one(Goal::View(self.atom(tree, scope)?))
+                one(Condition::View(self.atom(tree, scope)?))
             }
-            Tree::Name(..) | Tree::Apply(..) => one(Goal::Fact(self.term(tree, scope)?, span)),
+            Tree::Name(..) | Tree::Apply(..) => one(Condition::Fact(self.term(tree, scope)?, span)),
         }
     }
 
@@ -396,8 +400,8 @@ impl Sheet {
         operands: &[Tree],
         span: Span,
         scope: &mut Scope,
-    ) -> Result<Vec<Vec<Goal>>, Reported> {
-        let mut done: Vec<Vec<Goal>> = vec![Vec::new()];
+    ) -> Result<Vec<Vec<Condition>>, Reported> {
+        let mut done: Vec<Vec<Condition>> = vec![Vec::new()];
         for operand in operands {
             let more = self.conditions(operand, scope)?;
             if done.len() == 1 && more.len() == 1 {
@@ -407,12 +411,16 @@ impl Sheet {
             if done.len() * more.len() > MAX_ALTERNATIVES {
                 return self.too_many(span);
             }
-            let size = |goals: &Vec<Goal>| goals.iter().map(goal_size).sum::<usize>();
+            let size =
+                |conditions: &Vec<Condition>| conditions.iter().map(condition_size).sum::<usize>();
             let left: usize = done.iter().map(size).sum();
             let right: usize = more.iter().map(size).sum();
             self.charge(2, left * more.len() + right * done.len(), span)?;
-            let joined = |left: &Vec<Goal>, right: &Vec<Goal>| {
-                left.iter().chain(right).cloned().collect::<Vec<Goal>>()
+            let joined = |left: &Vec<Condition>, right: &Vec<Condition>| {
+                left.iter()
+                    .chain(right)
+                    .cloned()
+                    .collect::<Vec<Condition>>()
             };
             let pairs = (done.iter()).flat_map(|left| more.iter().map(move |right| (left, right)));
             done = pairs.map(|(left, right)| joined(left, right)).collect();
@@ -425,7 +433,7 @@ impl Sheet {
         operands: &[Tree],
         span: Span,
         scope: &mut Scope,
-    ) -> Result<Vec<Vec<Goal>>, Reported> {
+    ) -> Result<Vec<Vec<Condition>>, Reported> {
         let mut done = Vec::new();
         for operand in operands {
             done.extend(self.conditions(operand, scope)?);
@@ -461,25 +469,25 @@ impl Sheet {
         arguments: &[Tree],
         span: Span,
         scope: &mut Scope,
-    ) -> Result<Vec<Vec<Goal>>, Reported> {
+    ) -> Result<Vec<Vec<Condition>>, Reported> {
         match (name, arguments) {
             ("and", _) => return self.all(arguments, span, scope),
             ("or", _) => return self.any(arguments, span, scope),
             ("not", [operand]) => {
                 let inner = self.conditions(operand, scope)?;
-                return Ok(vec![vec![Goal::Not(inner, span)]]);
+                return Ok(vec![vec![Condition::Not(inner, span)]]);
             }
             ("countofall", [template, condition, count]) => {
                 let template = self.term(template, scope)?;
                 let inner = self.conditions(condition, scope)?;
                 let count = self.term(count, scope)?;
-                return Ok(vec![vec![Goal::Count(template, inner, count, span)]]);
+                return Ok(vec![vec![Condition::Count(template, inner, count, span)]]);
             }
             ("evaluate", [expression @ Tree::Apply(..), value]) => {
-                let mut goals = Vec::new();
-                let found = self.evaluated(expression, scope, &mut goals)?;
-                goals.push(Goal::Same(found, self.term(value, scope)?));
-                return Ok(vec![goals]);
+                let mut conditions = Vec::new();
+                let found = self.evaluated(expression, scope, &mut conditions)?;
+                conditions.push(Condition::Same(found, self.term(value, scope)?));
+                return Ok(vec![conditions]);
             }
             ("member", [item, list]) => {
                 let Some(items) = items_of(list) else {
@@ -493,7 +501,7 @@ impl Sheet {
                 let item = self.term(item, scope)?;
                 let same = items.into_iter().map(|other| {
                     let other = self.term(other, scope)?;
-                    Ok(vec![Goal::Same(item.clone(), other)])
+                    Ok(vec![Condition::Same(item.clone(), other)])
                 });
                 return same.collect();
             }
@@ -501,41 +509,41 @@ impl Sheet {
         }
         let terms = arguments.iter().map(|tree| self.term(tree, scope));
         let terms: Vec<Term> = terms.collect::<Result<_, Reported>>()?;
-        let goal = match (name, &terms[..]) {
-            ("same", [left, right]) => Goal::Same(left.clone(), right.clone()),
-            ("distinct", [left, right]) => Goal::Distinct(left.clone(), right.clone(), span),
+        let condition = match (name, &terms[..]) {
+            ("same", [left, right]) => Condition::Same(left.clone(), right.clone()),
+            ("distinct", [left, right]) => Condition::Distinct(left.clone(), right.clone(), span),
             ("mutex", terms) if terms.len() <= MAX_ALTERNATIVES => {
                 let pairs = (terms.iter().enumerate())
                     .flat_map(|(at, left)| terms[at + 1..].iter().map(move |right| (left, right)));
-                let goals =
-                    pairs.map(|(left, right)| Goal::Distinct(left.clone(), right.clone(), span));
-                return Ok(vec![goals.collect()]);
+                let conditions = pairs
+                    .map(|(left, right)| Condition::Distinct(left.clone(), right.clone(), span));
+                return Ok(vec![conditions.collect()]);
             }
             ("leq", [left, right]) => {
-                Goal::Compare(Comparison::AtMost, left.clone(), right.clone(), span)
+                Condition::Compare(Comparison::AtMost, left.clone(), right.clone(), span)
             }
             ("less", [left, right]) => {
-                Goal::Compare(Comparison::Less, left.clone(), right.clone(), span)
+                Condition::Compare(Comparison::Less, left.clone(), right.clone(), span)
             }
             (_, [inputs @ .., result]) if !inputs.is_empty() => {
                 match Arithmetic::of(name, inputs.len()) {
                     Some(operator) => {
-                        Goal::Compute(operator, inputs.to_vec(), result.clone(), span)
+                        Condition::Compute(operator, inputs.to_vec(), result.clone(), span)
                     }
                     None => return self.unsupported(name, terms.len(), span),
                 }
             }
             _ => return self.unsupported(name, terms.len(), span),
         };
-        Ok(vec![vec![goal]])
+        Ok(vec![vec![condition]])
     }
 
-    /// The value of nested functions of numbers, with the goals that compute it.
+    /// The value of nested functions of numbers, with the conditions that compute it.
     fn evaluated(
         &mut self,
         tree: &Tree,
         scope: &mut Scope,
-        goals: &mut Vec<Goal>,
+        conditions: &mut Vec<Condition>,
     ) -> Result<Term, Reported> {
         match tree {
             Tree::Variable(..) => return self.term(tree, scope),
@@ -543,10 +551,10 @@ impl Sheet {
             Tree::Apply(name, arguments, span) => {
                 if let Some(function) = Arithmetic::of(name, arguments.len()) {
                     let inputs = arguments.iter();
-                    let inputs = inputs.map(|tree| self.evaluated(tree, scope, goals));
+                    let inputs = inputs.map(|tree| self.evaluated(tree, scope, conditions));
                     let inputs: Vec<Term> = inputs.collect::<Result<_, Reported>>()?;
                     let result = Term::Variable(scope.fresh("?_"));
-                    goals.push(Goal::Compute(function, inputs, result.clone(), *span));
+                    conditions.push(Condition::Compute(function, inputs, result.clone(), *span));
                     return Ok(result);
                 }
             }
@@ -595,17 +603,27 @@ fn size_of(term: &Term) -> usize {
     }
 }
 
-fn goal_size(goal: &Goal) -> usize {
-    let all = |goals: &Vec<Vec<Goal>>| goals.iter().flatten().map(goal_size).sum::<usize>();
+fn condition_size(condition: &Condition) -> usize {
+    let all = |conditions: &Vec<Vec<Condition>>| {
+        conditions
+            .iter()
+            .flatten()
+            .map(condition_size)
+            .sum::<usize>()
+    };
     let terms = |terms: &[Term]| terms.iter().map(size_of).sum::<usize>();
-    match goal {
-        Goal::View(atom) => 1 + terms(&atom.arguments),
-        Goal::Fact(term, _) => size_of(term),
-        Goal::Not(inner, _) => 1 + all(inner),
-        Goal::Same(left, right) | Goal::Distinct(left, right, _) => size_of(left) + size_of(right),
-        Goal::Compare(_, left, right, _) => size_of(left) + size_of(right),
-        Goal::Compute(_, inputs, result, _) => terms(inputs) + size_of(result),
-        Goal::Count(template, inner, count, _) => size_of(template) + size_of(count) + all(inner),
-        Goal::Never => 1,
+    match condition {
+        Condition::View(atom) => 1 + terms(&atom.arguments),
+        Condition::Fact(term, _) => size_of(term),
+        Condition::Not(inner, _) => 1 + all(inner),
+        Condition::Same(left, right) | Condition::Distinct(left, right, _) => {
+            size_of(left) + size_of(right)
+        }
+        Condition::Compare(_, left, right, _) => size_of(left) + size_of(right),
+        Condition::Compute(_, inputs, result, _) => terms(inputs) + size_of(result),
+        Condition::Count(template, inner, count, _) => {
+            size_of(template) + size_of(count) + all(inner)
+        }
+        Condition::Never => 1,
     }
 }

@@ -175,22 +175,12 @@ const FIXED_SUM_PLAYOUTS: usize = 256;
 /// Trains an evaluation by self-play on the machine: `known` if it fits, else a new one with these
 /// tuples, and with these prospects where they are small enough and lower its errors.
 ///
+/// Where there is a team and a deadline, the team plays and trains; the choice of inputs and the
+/// validation stay here.
+///
 /// `None` for games with more than [`MAX_ROLES`](evaluation::MAX_ROLES) roles, and for
 /// machines whose states are not sets of facts.
 pub fn learn(
-    machine: &Arc<dyn Machine>,
-    symmetries: Option<&Symmetries>,
-    tuples: Option<Arc<Tuples>>,
-    prospects: Option<Arc<Prospects>>,
-    known: Option<Known>,
-    budget: LearningBudget<'_>,
-) -> Option<Learned> {
-    learn_together(machine, symmetries, tuples, prospects, known, budget, None)
-}
-
-/// As [`learn`]. Where there is a team and a deadline, the team plays and trains; the choice of
-/// inputs and the validation stay here.
-pub fn learn_together(
     machine: &Arc<dyn Machine>,
     symmetries: Option<&Symmetries>,
     tuples: Option<Arc<Tuples>>,
@@ -511,7 +501,7 @@ mod tests {
     #[test]
     fn the_deciding_fact_gets_the_largest_value() {
         let machine = machine(FLAGS);
-        let learned = learn(&machine, None, None, None, None, games(3000)).unwrap();
+        let learned = learn(&machine, None, None, None, None, games(3000), None).unwrap();
         assert_eq!(learned.games, 3000);
         let worth = |fact: &str| learned.evaluation.worth(bit(&machine, fact))[0];
         let gold = worth("(has left gold)");
@@ -530,7 +520,7 @@ mod tests {
     fn the_same_seed_gives_the_same_weights() {
         let machine = machine(FLAGS);
         let twice = [0, 1].map(|_| {
-            learn(&machine, None, None, None, None, games(300))
+            learn(&machine, None, None, None, None, games(300), None)
                 .unwrap()
                 .evaluation
         });
@@ -544,19 +534,19 @@ mod tests {
             threads: 2,
             ..games(3000)
         };
-        let learned = learn(&machine, None, None, None, None, budget).unwrap();
+        let learned = learn(&machine, None, None, None, None, budget, None).unwrap();
         // Each round has as many games of each thread.
         assert!((3000..3200).contains(&learned.games), "{}", learned.games);
         assert!(value_of_gold(&machine, &learned.evaluation) > 80.0);
     }
 
     /// Members in this process, and one whose weights are none.
-    struct Here {
+    struct LocalTeam {
         machine: Arc<dyn Machine>,
         members: Mutex<Vec<Member>>,
     }
 
-    impl Team for Here {
+    impl Team for LocalTeam {
         fn begin(&self, evaluation: &Evaluation, games: usize, budget: &LearningBudget<'_>) {
             let members = (0..2).map(|member| {
                 let plan = MemberPlan {
@@ -593,7 +583,7 @@ mod tests {
     #[test]
     fn members_learn_together() {
         let machine = machine(FLAGS);
-        let team = Here {
+        let team = LocalTeam {
             machine: Arc::clone(&machine),
             members: Mutex::default(),
         };
@@ -601,7 +591,7 @@ mod tests {
             until: Some(Deadline::wall(Instant::now() + Duration::from_secs(6))),
             ..games(usize::MAX)
         };
-        let learned = learn_together(&machine, None, None, None, None, budget, Some(&team));
+        let learned = learn(&machine, None, None, None, None, budget, Some(&team));
         let learned = learned.unwrap();
         assert!(learned.games > 1000, "{}", learned.games);
         let gold = value_of_gold(&machine, &learned.evaluation);
@@ -619,14 +609,14 @@ mod tests {
     #[test]
     fn training_goes_on_where_it_ended() {
         let machine = machine(FLAGS);
-        let learned = learn(&machine, None, None, None, None, games(2000)).unwrap();
+        let learned = learn(&machine, None, None, None, None, games(2000), None).unwrap();
         let again = |sums: Option<GradientSums>| {
             let known = Known {
                 evaluation: learned.evaluation.clone(),
                 games: learned.games,
                 sums,
             };
-            let next = learn(&machine, None, None, None, Some(known), games(20)).unwrap();
+            let next = learn(&machine, None, None, None, Some(known), games(20), None).unwrap();
             assert_eq!(next.games, 2020);
             let rows = next.evaluation.weights().rows.iter();
             let before = learned.evaluation.weights().rows.iter();
@@ -653,7 +643,7 @@ mod tests {
             families: 1,
             openings: &[],
         };
-        let learned = learn(&machine, None, None, None, None, budget).unwrap();
+        let learned = learn(&machine, None, None, None, None, budget, None).unwrap();
         assert_eq!(learned.games, 0);
         assert_eq!(learned.validation, Validation::default());
     }
@@ -665,7 +655,7 @@ mod tests {
             cancelled: Some(&cancelled),
             ..games(usize::MAX)
         };
-        let learned = learn(&machine(FLAGS), None, None, None, None, budget).unwrap();
+        let learned = learn(&machine(FLAGS), None, None, None, None, budget, None).unwrap();
         assert_eq!(learned.games, 0);
     }
 
@@ -679,7 +669,7 @@ mod tests {
         let network = panza_propnet::build(&program, limits).unwrap();
         let machine: Arc<dyn Machine> =
             Arc::new(CounterMachine::new(CounterLayout::compile(&network)));
-        let learned = learn(&machine, None, None, None, None, games(usize::MAX)).unwrap();
+        let learned = learn(&machine, None, None, None, None, games(usize::MAX), None).unwrap();
         assert_eq!(learned.games, 0);
     }
 }

@@ -73,28 +73,13 @@ impl CounterMachine {
         }
     }
 
-    /// A machine that runs the phases, or the whole game when there is no mutex group, specialised.
-    /// The layout of the whole game serves for what no phase covers.
-    pub fn with_specialised(
-        whole: CounterLayout,
-        mutex_group: Vec<BaseId>,
-        specialised: SpecialisedLayout,
-    ) -> Self {
-        let mut machine = Self::new(whole);
-        machine.run_specialised((mutex_group, Some(specialised)));
-        machine
-    }
-
-    /// Runs the whole game's machine on this mutex group's specialised phases from now on, and
-    /// gives back what it ran on before.
-    pub fn run_specialised(
-        &mut self,
-        (mutex_group, specialised): (Vec<BaseId>, Option<SpecialisedLayout>),
-    ) -> (Vec<BaseId>, Option<SpecialisedLayout>) {
-        (
-            std::mem::replace(&mut self.mutex_group, mutex_group),
-            std::mem::replace(&mut self.specialised, specialised),
-        )
+    /// Runs the whole game's machine specialised: the phases of a mutex group, or the whole game
+    /// when there is no group. The layout of the whole game serves for what no phase covers.
+    #[must_use]
+    pub fn specialise(mut self, mutex_group: Vec<BaseId>, layout: SpecialisedLayout) -> Self {
+        self.mutex_group = mutex_group;
+        self.specialised = Some(layout);
+        self
     }
 
     /// The mutex group whose true base selects the phase; empty when the game has one phase.
@@ -109,11 +94,8 @@ impl CounterMachine {
 
     /// Which phase of the specialised game a state belongs to.
     #[inline(always)]
-    pub fn specialised_phase_of(&self, state: &[u64]) -> Option<usize> {
-        match self.mutex_group.len() {
-            0 => Some(0),
-            _ => self.phase_of(state).checked_sub(1),
-        }
+    fn specialised_phase_of(&self, state: &[u64]) -> Option<usize> {
+        phase_of_group(&self.mutex_group, state)
     }
 
     /// A reasoner for a new thread.
@@ -150,22 +132,38 @@ impl CounterMachine {
     /// The index of the layout that runs a state.
     #[inline]
     fn phase_of(&self, state: &[u64]) -> usize {
-        let is_true = |base: &BaseId| {
-            state
-                .get(base.index() / 64)
-                .is_some_and(|word| word >> (base.index() % 64) & 1 == 1)
-        };
-        let mut phase = 0;
-        for (index, base) in self.mutex_group.iter().enumerate() {
-            if is_true(base) {
-                if phase != 0 {
-                    return 0;
-                }
-                phase = index + 1;
-            }
-        }
-        phase
+        only_true(&self.mutex_group, state).map_or(0, |index| index + 1)
     }
+}
+
+/// Which phase of a game that is specialised by this mutex group a state belongs to; a game without
+/// a group has one phase.
+#[inline(always)]
+pub(crate) fn phase_of_group(mutex_group: &[BaseId], state: &[u64]) -> Option<usize> {
+    match mutex_group {
+        [] => Some(0),
+        _ => only_true(mutex_group, state),
+    }
+}
+
+/// The index of the base that is true in a state; `None` unless exactly one is.
+#[inline]
+fn only_true(mutex_group: &[BaseId], state: &[u64]) -> Option<usize> {
+    let is_true = |base: &BaseId| {
+        state
+            .get(base.index() / 64)
+            .is_some_and(|word| word >> (base.index() % 64) & 1 == 1)
+    };
+    let mut found = None;
+    for (index, base) in mutex_group.iter().enumerate() {
+        if is_true(base) {
+            if found.is_some() {
+                return None;
+            }
+            found = Some(index);
+        }
+    }
+    found
 }
 
 impl Machine for CounterMachine {

@@ -95,6 +95,13 @@ pub trait Reasoner: Send {
     /// the highest counts.
     fn goals(&mut self, out: &mut [Option<u8>]);
 
+    /// As [`goals`](Self::goals) of so many roles, 0 where undefined.
+    fn final_goals(&mut self, n_roles: usize) -> Vec<u8> {
+        let mut goals = vec![None; n_roles];
+        self.goals(&mut goals);
+        goals.iter().map(|goal| goal.unwrap_or(0)).collect()
+    }
+
     /// The role's legal moves, in no particular order, each once. May be empty in a broken game.
     fn legal_moves(&mut self, role: RoleId) -> &[MoveId];
 

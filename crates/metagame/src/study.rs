@@ -302,6 +302,7 @@ impl Study {
                 families: 1,
                 openings: &[],
             },
+            None,
         )
     }
 

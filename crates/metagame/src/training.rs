@@ -35,7 +35,7 @@ use panza_analysis::tuples::Tuples;
 use panza_game::BuiltGame;
 use panza_learning::evaluation::Evaluation;
 use panza_learning::team::Team;
-use panza_learning::{Deadline, Known, Learned, LearningBudget, learn_together};
+use panza_learning::{Deadline, Known, Learned, LearningBudget, learn};
 use panza_machine::{GameInfo, Machine};
 use panza_memory::Kind;
 use panza_memory::{GameHistory, term, term_text};
@@ -312,7 +312,7 @@ impl<'a> Training<'a> {
             members,
             info: self.game.info(),
         });
-        let learned = learn_together(
+        let learned = learn(
             &self.game.machine,
             self.structure.symmetries.as_deref(),
             self.tuples.clone(),

@@ -8,7 +8,7 @@
 //!
 //! Never uses: the memory file.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -127,11 +127,7 @@ fn check(claimed: &str, record: GameRecord) -> Result<Imported, String> {
     let kinds: Vec<Kind> = record.notes.iter().map(|(kind, _)| *kind).collect();
     let names = StoredNames::new(&rules, signature, canonical, Some(&record));
     let history = names.history(record);
-    let budget = BuildBudget {
-        until: Instant::now() + BUILD_TIME,
-        memory: BUILD_MEMORY,
-        cancelled: std::sync::Arc::default(),
-    };
+    let budget = BuildBudget::within(BUILD_TIME, BUILD_MEMORY);
     let game = build(&rules, &budget).map_err(|why| format!("its game cannot be built: {why}"))?;
     let is_evaluation =
         |note: &Value| read_evaluation(game.info(), note, || find_prospects(&game)).is_some();

@@ -510,9 +510,7 @@ impl Dive<'_, '_> {
                 }
             }
         }
-        for last in (1..legal.len()).rev() {
-            legal.swap(last, self.random.below(last as u32 + 1) as usize);
-        }
+        self.random.shuffle(&mut legal);
         match fewest.choice {
             Some((0, _)) => return None,
             Some((_, Choice::Setting(setting))) => {

@@ -36,7 +36,7 @@ pub(super) type FactParts = (u32, Vec<u32>);
 
 /// Where a fact is stored.
 #[derive(Clone, Copy)]
-struct Place {
+struct FactSlot {
     word: u32,
     shift: u8,
     /// All bits of the field, shifted to 0.
@@ -55,7 +55,7 @@ struct Field {
 pub(super) struct Packing {
     raw_words: usize,
     /// Empty where states are kept as they are.
-    places: Vec<Place>,
+    places: Vec<FactSlot>,
     /// The fields of each word.
     fields: Vec<Vec<Field>>,
     facts: Vec<u32>,
@@ -117,7 +117,7 @@ impl Packing {
         // Wide fields first leave fewer gaps.
         fields.sort_by_key(|facts| (!is_on(mask, facts[0]), std::cmp::Reverse(facts.len())));
         let n_facts = fields.iter().map(Vec::len).sum();
-        let nowhere = Place {
+        let nowhere = FactSlot {
             word: 0,
             shift: 0,
             mask: 0,
@@ -148,7 +148,7 @@ impl Packing {
             let field_mask = ((1u64 << n_bits) - 1) as u32;
             let start = packing.facts.len() as u32;
             for (value, &fact) in (1..).zip(&facts) {
-                packing.places[fact as usize] = Place {
+                packing.places[fact as usize] = FactSlot {
                     word: word as u32,
                     shift,
                     mask: field_mask,
@@ -220,7 +220,7 @@ impl Packing {
             while left != 0 {
                 let fact = index * 64 + left.trailing_zeros() as usize;
                 left &= left - 1;
-                let Place {
+                let FactSlot {
                     word,
                     shift,
                     mask,

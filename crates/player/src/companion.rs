@@ -64,11 +64,8 @@ impl Companion {
             if !panza_gdl::is_playable(&rules, &diagnostics) {
                 return Err("the rules cannot be played".into());
             }
-            let budget = BuildBudget {
-                until: Instant::now() + BUILD_TIME,
-                memory: panza_ground::Budget::generous().max_bytes,
-                cancelled: Arc::default(),
-            };
+            let budget =
+                BuildBudget::within(BUILD_TIME, panza_ground::Budget::generous().max_bytes);
             let built = panza_game::build(&rules, &budget)?;
             self.game = Some((shared.rules.clone(), built));
         }

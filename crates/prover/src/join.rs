@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::index::BucketId;
-use super::plan::{Check, Op, Place, Scan};
+use super::plan::{Check, Lookup, Op, Scan};
 use super::store::Store;
 use panza_gdl::ids::TermId;
 
@@ -69,8 +69,8 @@ impl Store {
     fn run_scan(&mut self, scan: &Scan, rest: &[Op], registers: &mut [TermId]) -> Outcome {
         self.catch_up(scan.index, scan.relation);
         let bucket = match &scan.place {
-            Place::Bucket(bucket) => Some(*bucket),
-            Place::Keys(keys) => {
+            Lookup::Bucket(bucket) => Some(*bucket),
+            Lookup::Keys(keys) => {
                 self.find_all(keys, registers, |keys| self.indexes[scan.index].find(keys))
             }
         };
@@ -140,7 +140,7 @@ impl Store {
         from: usize,
         registers: &mut [TermId],
     ) -> (usize, Outcome) {
-        let Place::Bucket(bucket) = scan.place else {
+        let Lookup::Bucket(bucket) = scan.place else {
             return (from, Outcome::Failed);
         };
         self.catch_up(scan.index, scan.relation);

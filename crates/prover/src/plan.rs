@@ -13,7 +13,7 @@ use panza_gdl::ids::TermId;
 use panza_gdl::{Atom, Literal, Rule, Term};
 
 #[derive(Clone, Debug)]
-pub enum Place {
+pub enum Lookup {
     Bucket(BucketId),
     Keys(Box<[Build]>),
 }
@@ -22,7 +22,7 @@ pub enum Place {
 pub struct Scan {
     pub relation: RelationId,
     pub index: IndexId,
-    pub place: Place,
+    pub place: Lookup,
     pub outputs: Box<[u32]>,
     /// One success is enough, since the head is bound already.
     pub is_existential: bool,
@@ -231,8 +231,8 @@ impl Planner<'_> {
         let index = self.store.index(relation, matching.patterns);
         let known: Option<Vec<TermId>> = matching.keys.iter().map(known_term).collect();
         let place = match known {
-            Some(keys) => Place::Bucket(self.store.indexes[index].bucket(&keys)),
-            None => Place::Keys(matching.keys.into()),
+            Some(keys) => Lookup::Bucket(self.store.indexes[index].bucket(&keys)),
+            None => Lookup::Keys(matching.keys.into()),
         };
         atom.for_each_variable(&mut |variable| scope.is_bound[variable as usize] = true);
         scope.captured.extend(matching.captures);

@@ -31,11 +31,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         .next()
         .unwrap_or("gdl-games/connectFour.gdl".to_string());
     let (rules, _) = panza_gdl::load(&std::fs::read_to_string(&path)?);
-    let budget = BuildBudget {
-        until: Instant::now() + Duration::from_secs(60),
-        memory: 4 << 30,
-        cancelled: Default::default(),
-    };
+    let budget = BuildBudget::within(Duration::from_secs(60), 4 << 30);
     let machine = panza_game::build(&rules, &budget)?.machine;
     let info = machine.info();
     let roles: Vec<RoleId> = (0..info.n_roles()).map(RoleId::from_index).collect();

@@ -33,6 +33,19 @@ impl Random {
         }
         (product >> 32) as u32
     }
+
+    /// One of the items, each exactly as likely as any other. There must be one.
+    #[inline]
+    pub fn choose<'a, T>(&mut self, items: &'a [T]) -> &'a T {
+        &items[self.below(items.len() as u32) as usize]
+    }
+
+    /// Puts items in a random order (Fisher and Yates).
+    pub fn shuffle<T>(&mut self, items: &mut [T]) {
+        for last in (1..items.len()).rev() {
+            items.swap(last, self.below(last as u32 + 1) as usize);
+        }
+    }
 }
 
 #[cfg(test)]

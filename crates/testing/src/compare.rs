@@ -127,7 +127,7 @@ fn run_whole(name: &str, network: &Network, machines: &mut Machines) {
     if let Some(specialised) = specialised {
         let specialised =
             SpecialisedLayout::compile(&specialised).expect("the pulled gates are not deep");
-        let specialised = CounterMachine::with_specialised(layout(), Vec::new(), specialised);
+        let specialised = CounterMachine::new(layout()).specialise(Vec::new(), specialised);
         machines.push((
             format!("{name}, specialised"),
             AnyMachine::Counter(Box::new(specialised)),
@@ -165,7 +165,7 @@ pub fn run_phases(name: &str, network: &Network, phases: &Phases, machines: &mut
         let specialised =
             SpecialisedLayout::compile(&specialised).expect("the pulled gates are not deep");
         let whole = CounterLayout::compile(network);
-        let specialised = CounterMachine::with_specialised(whole, group.clone(), specialised);
+        let specialised = CounterMachine::new(whole).specialise(group.clone(), specialised);
         machines.push((
             format!("{name}, specialised"),
             AnyMachine::Counter(Box::new(specialised)),

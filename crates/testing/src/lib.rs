@@ -14,7 +14,7 @@ pub mod renamed;
 pub mod tic_tac_toe;
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use panza_game::{BuildBudget, BuiltGame, build};
 use panza_gdl::Rules;
@@ -34,11 +34,7 @@ pub fn game(name: &str) -> BuiltGame {
 
 /// The game of a playable rulesheet.
 pub fn game_of(text: &str) -> BuiltGame {
-    let budget = BuildBudget {
-        until: Instant::now() + Duration::from_secs(60),
-        memory: 1 << 30,
-        cancelled: Arc::default(),
-    };
+    let budget = BuildBudget::within(Duration::from_secs(60), 1 << 30);
     build(&rules_of(text), &budget).expect("a machine")
 }
 

@@ -140,11 +140,11 @@ pub trait PairSource {
 pub(crate) fn run(arguments: &DuelArguments, output: Output) -> anyhow::Result<Outcome> {
     let duel = Duel::start(arguments)?;
     let (names, terms) = (duel.names(), duel.terms.clone());
-    let mut here = Here {
+    let mut pairs = LocalPairs {
         duel,
         orders: VecDeque::new(),
     };
-    run_at(arguments, output, (&names, &terms), &mut here)
+    run_at(arguments, output, &names, &terms, &mut pairs)
 }
 
 /// As `cargo lab duel`, with the pairs of another source.
@@ -157,14 +157,15 @@ pub fn run_elsewhere(
     source: &mut dyn PairSource,
 ) -> anyhow::Result<Outcome> {
     let duel = Duel::start(arguments)?;
-    run_at(arguments, output, (&duel.names(), &duel.terms), source)
+    run_at(arguments, output, &duel.names(), &duel.terms, source)
 }
 
 /// Runs the command with pairs of a source. Games have `names`.
 fn run_at(
     arguments: &DuelArguments,
     output: Output,
-    (names, terms): (&[String], &Terms),
+    names: &[String],
+    terms: &Terms,
     source: &mut dyn PairSource,
 ) -> anyhow::Result<Outcome> {
     check_place(arguments.out.as_deref())?;
@@ -248,12 +249,12 @@ fn run_at(
 }
 
 /// Plays pairs in this process.
-struct Here {
+struct LocalPairs {
     duel: Duel,
     orders: VecDeque<PairOrder>,
 }
 
-impl PairSource for Here {
+impl PairSource for LocalPairs {
     fn start(&mut self, orders: VecDeque<PairOrder>) {
         self.orders = orders;
     }

@@ -76,7 +76,7 @@ impl Connection {
     }
 
     /// Reads up to the end, and returns the status of the first answer; none where there is none.
-    pub fn rest(&mut self) -> io::Result<Option<u16>> {
+    pub fn read_to_end(&mut self) -> io::Result<Option<u16>> {
         loop {
             match self.more() {
                 Ok(0) => break,

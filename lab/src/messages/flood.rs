@@ -21,8 +21,8 @@ use serde::Serialize;
 
 use super::client::{Connection, post};
 use super::matches::{self, Busy, Played};
-use super::storm::{self, Answers};
-use super::{ASK_EVERY, REST, SLOW};
+use super::storm;
+use super::{REST, SLOW};
 use crate::server::{Figures, Server};
 
 /// Bytes of a body. The server refuses more than 2²⁴.
@@ -136,15 +136,8 @@ pub fn run(
             .collect();
         let stalling = (flood == Flood::Stalled)
             .then(|| scope.spawn(|| stall(address, &message(flood), MAX_CONNECTIONS, is_over)));
-        let mut answers = Answers::default();
-        while !playing.is_finished() {
-            thread::sleep(ASK_EVERY);
-            is_last.store(is_over(), Ordering::Relaxed);
-            let asked = storm::one(address, &post(b"( INFO )", false), "an INFO", &mut answers);
-            if let Err(error) = asked {
-                answers.faults.push(format!("{error} for a connection"));
-            }
-        }
+        let look = || is_last.store(is_over(), Ordering::Relaxed);
+        let answers = storm::ask_info(address, || playing.is_finished(), look);
         let mut sent = Sent::default();
         for sender in senders.into_iter().chain(stalling) {
             let more = sender.join().ok().context("a sender has panicked")?;

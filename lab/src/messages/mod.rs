@@ -29,7 +29,6 @@ use panza_referee::game_manager::Clocks;
 use serde::Serialize;
 
 use crate::server::{Figures, Server, program};
-use client::post;
 use flood::Flood;
 use matches::{Busy, Played};
 use storm::Answers;
@@ -168,11 +167,7 @@ pub fn run(arguments: &MessagesArguments, output: Output) -> anyhow::Result<Outc
         && report.panics.is_empty()
         && report.played.faults.is_empty()
         && report.slowest_ms <= milliseconds(SLOW);
-    Ok(if holds {
-        Outcome::Holds
-    } else {
-        Outcome::DoesNotHold
-    })
+    Ok(Outcome::holds_if(holds))
 }
 
 /// Fires fuzzed messages while matches are played.
@@ -236,15 +231,8 @@ fn dribbling(
     thread::scope(|scope| {
         let dribbling = scope.spawn(|| dribble::dribble(address, count, &stop));
         let playing = scope.spawn(|| matches::play(address, game, clocks, &busy, &is_last));
-        let mut answers = Answers::default();
-        while !playing.is_finished() {
-            thread::sleep(ASK_EVERY);
-            is_last.store(Instant::now() >= until, Ordering::Relaxed);
-            let asked = storm::one(address, &post(b"( INFO )", false), "an INFO", &mut answers);
-            if let Err(error) = asked {
-                answers.faults.push(format!("{error} for a connection"));
-            }
-        }
+        let look = || is_last.store(Instant::now() >= until, Ordering::Relaxed);
+        let answers = storm::ask_info(address, || playing.is_finished(), look);
         stop.store(true, Ordering::Relaxed);
         let played = playing
             .join()

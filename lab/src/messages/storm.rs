@@ -5,10 +5,12 @@ use std::collections::BTreeMap;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use panza_sync::random::Random;
 
+use super::ASK_EVERY;
 use super::client::{Connection, post};
 use super::matches::Busy;
 use super::mutate::{below, mutate};
@@ -236,6 +238,20 @@ pub fn one(
     Ok(())
 }
 
+/// Asks INFO again and again until `is_over`; `look` is called each time.
+pub fn ask_info(address: SocketAddr, is_over: impl Fn() -> bool, look: impl Fn()) -> Answers {
+    let mut answers = Answers::default();
+    while !is_over() {
+        thread::sleep(ASK_EVERY);
+        look();
+        let asked = one(address, &post(b"( INFO )", false), "an INFO", &mut answers);
+        if let Err(error) = asked {
+            answers.faults.push(format!("{error} for a connection"));
+        }
+    }
+    answers
+}
+
 /// A request that may have no answer, since its head is fuzzed too.
 fn broken(address: SocketAddr, request: &[u8], answers: &mut Answers) -> io::Result<()> {
     let what = "a broken request";
@@ -244,7 +260,7 @@ fn broken(address: SocketAddr, request: &[u8], answers: &mut Answers) -> io::Res
     // The server may have refused before all was written.
     let _ = connection.write(request);
     let _ = connection.finish();
-    match connection.rest() {
+    match connection.read_to_end() {
         Ok(Some(status)) => answers.note(begin, status, what, request),
         Ok(None) => answers.unanswered += 1,
         Err(error) => answers.fault(&error, what, request),

@@ -118,11 +118,7 @@ pub fn run(arguments: &NetsArguments, output: Output) -> anyhow::Result<Outcome>
 }
 
 fn build_game(game: &Game) -> anyhow::Result<BuiltGame> {
-    let budget = BuildBudget {
-        until: Instant::now() + Duration::from_secs(120),
-        memory: 1 << 30,
-        cancelled: Arc::default(),
-    };
+    let budget = BuildBudget::within(Duration::from_secs(120), 1 << 30);
     panza_game::build(&game.rules, &budget).map_err(|error| anyhow!(error))
 }
 
@@ -167,6 +163,7 @@ fn train_all(
             prospects.clone(),
             None,
             budget,
+            None,
         );
         let learned = learned.context("the game cannot be learned")?;
         let seconds = (clock() - begin).as_secs_f64();

@@ -119,7 +119,7 @@ impl Reference {
             if choices.is_empty() {
                 continue;
             }
-            let (state, role) = choices[random.below(choices.len() as u32) as usize];
+            let (state, role) = random.choose(&choices);
             let role = role.unwrap_or(0);
             positions.push(Position {
                 facts: machine.info().state_facts(state),
@@ -127,7 +127,7 @@ impl Reference {
                 moves: maker.move_values(state, role, size.time, &mut random),
             });
             for _ in 0..RESULTS {
-                let (state, _) = &states[random.below(states.len() as u32) as usize];
+                let (state, _) = random.choose(&states);
                 results.push(GameResult {
                     facts: machine.info().state_facts(state),
                     goals: goals.clone(),
@@ -164,9 +164,7 @@ impl Maker<'_> {
         for length in 0..MAX_LENGTH {
             self.reasoner.set_state(&state);
             if self.reasoner.is_terminal() {
-                let mut goals = vec![None; n_roles];
-                self.reasoner.goals(&mut goals);
-                let goals = goals.iter().map(|goal| goal.unwrap_or(0)).collect();
+                let goals = self.reasoner.final_goals(n_roles);
                 return (!states.is_empty()).then_some((states, goals));
             }
             let mut joint_move: Vec<MoveId> = Vec::new();
@@ -278,10 +276,8 @@ pub fn children(
         reasoner.next_state(&joint_move, &mut next);
         reasoner.set_state(&next);
         let goals = reasoner.is_terminal().then(|| {
-            let mut goals = vec![None; n_roles];
-            reasoner.goals(&mut goals);
-            let goals = goals.iter().map(|goal| f32::from(goal.unwrap_or(0)));
-            goals.collect()
+            let goals = reasoner.final_goals(n_roles);
+            goals.into_iter().map(f32::from).collect()
         });
         found.push(Child {
             mv,

@@ -27,8 +27,7 @@ use serde::Serialize;
 use super::file::LOSING;
 use super::recipe::Recipe;
 use super::solve::Solver;
-use super::states::{Line, States};
-use super::walk::Walker;
+use super::states::{Line, States, draw};
 
 /// Joint moves of a match.
 const MAX_TURNS: usize = 500;
@@ -135,11 +134,11 @@ pub(super) fn run(arguments: &BlundersArguments, output: Output) -> anyhow::Resu
     let mut all = Tally::default();
     let mut rows = Vec::new();
     for &strength in &arguments.players {
-        let mut walker = Walker::new(&machine, arguments.seed);
+        let mut random = Random::new(arguments.seed);
         let mut tally = Tally::default();
         let bar = progress_bar(arguments.matches.into(), "matches");
         for number in 0..arguments.matches {
-            let opened = (0..MAX_OPENINGS).find_map(|_| walker.walk(opening));
+            let opened = (0..MAX_OPENINGS).find_map(|_| open(&machine, opening, &mut random));
             let opened = opened.context("no opening is that long")?;
             let seed = arguments.seed.wrapping_add(u64::from(number));
             let line = play(&machine, opened, strength, &config, seed);
@@ -167,6 +166,17 @@ pub(super) fn run(arguments: &BlundersArguments, output: Output) -> anyhow::Resu
     Ok(Outcome::holds_if(is_good))
 }
 
+/// Random joint moves, so many; `None` when the game is over by then.
+fn open(machine: &Arc<dyn Machine>, steps: usize, random: &mut Random) -> Option<Line> {
+    let mut states = States::new(machine);
+    let mut line = Line::new(machine);
+    for _ in 0..steps {
+        let legal = states.choices(line.last())?;
+        line.push(&mut states, draw(&legal, random));
+    }
+    states.choices(line.last()).is_some().then_some(line)
+}
+
 /// Plays on from an opening, both roles by searches of `strength` iterations a move.
 fn play(
     machine: &Arc<dyn Machine>,
@@ -186,7 +196,7 @@ fn play(
             if moves.len() == 1 {
                 continue;
             }
-            let drawn = moves[random.below(moves.len() as u32) as usize];
+            let drawn = *random.choose(moves);
             joint_move[role] = match strength {
                 0 => drawn,
                 _ => {

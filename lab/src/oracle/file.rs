@@ -6,8 +6,6 @@
 //! goal that the role can force and all moves that keep it. A move has one value where the role
 //! chooses alone, else one for each legal move of the other role in the order of their texts. Where
 //! chance takes part, values are expected goals.
-//!
-//! Invariant: [`OracleFile::read`] reads what [`OracleFile::text`] writes.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -19,15 +17,12 @@ use panza_cli::trace::canonical;
 use panza_gdl::ids::{Id, MoveId, RoleId};
 use panza_gdl::{Sexpr, sexpr};
 use panza_machine::Machine;
-use serde::{Deserialize, Serialize, Serializer};
-use serde_json::Number;
+use serde::Deserialize;
 
 use super::prove::Verdict;
 use super::solve::{Players, ValueTable};
-use super::states::{Legal, Line, States, in_order, texts};
+use super::states::{Legal, Line, States, in_order};
 
-/// Stored values are rounded to this part of a point.
-const PRECISION: f64 = 0.001;
 /// The least loss, in points, that counts as losing value.
 pub(super) const LOSING: f64 = 1.0;
 
@@ -41,7 +36,7 @@ pub struct OracleFile {
 }
 
 /// The first line of a file.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Head {
     /// Path to a rulesheet, or the name of a game.
@@ -51,7 +46,7 @@ pub struct Head {
 }
 
 /// A position and what is claimed of its moves.
-#[derive(Clone, PartialEq, Default, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Default, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct OraclePosition {
     /// The role that chooses.
@@ -59,20 +54,16 @@ pub struct OraclePosition {
     /// The joint moves from the initial state, as in `((drop 4) noop) (noop (drop 3))`.
     pub moves: String,
     /// The exact values of each legal move, unless there is a goal.
-    #[serde(
-        default,
-        skip_serializing_if = "BTreeMap::is_empty",
-        serialize_with = "write_values"
-    )]
+    #[serde(default)]
     pub values: BTreeMap<String, Vec<f64>>,
     /// The highest goal that the role can force, whatever the other roles do.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub goal: Option<u8>,
     /// All moves that keep this goal.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default)]
     pub good: Vec<String>,
     /// A comment on the position.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
+    #[serde(default)]
     pub note: String,
 }
 
@@ -143,16 +134,6 @@ impl OracleFile {
         Ok(Self { head, positions })
     }
 
-    /// The file's text.
-    pub fn text(&self) -> anyhow::Result<String> {
-        let mut text = serde_json::to_string(&self.head)? + "\n";
-        for position in &self.positions {
-            text += &serde_json::to_string(position)?;
-            text.push('\n');
-        }
-        Ok(text)
-    }
-
     /// The line of a position in the file, from 1.
     pub fn line_of(index: usize) -> usize {
         index + 2
@@ -160,36 +141,6 @@ impl OracleFile {
 }
 
 impl OraclePosition {
-    /// The position after a line of play, with its claims.
-    pub(super) fn new(
-        machine: &Arc<dyn Machine>,
-        line: &[Vec<MoveId>],
-        role: RoleId,
-        claims: &Claims,
-    ) -> Self {
-        let info = machine.info();
-        let joint_move = |moves: &Vec<MoveId>| format!("({})", texts(machine, moves).join(" "));
-        let mut position = Self {
-            role: info.role_name(role).to_string(),
-            moves: line.iter().map(joint_move).collect::<Vec<_>>().join(" "),
-            ..Self::default()
-        };
-        match claims {
-            Claims::Values(table) => {
-                let rows = table.moves().iter().zip(table.rows());
-                let rounded = |value: &f64| (value / PRECISION).round() * PRECISION;
-                let rounded = |row: &Vec<f64>| row.iter().map(rounded).collect();
-                let rows = rows.map(|(&mv, row)| (info.move_text(mv), rounded(row)));
-                position.values = rows.collect();
-            }
-            Claims::Forced(verdict) => {
-                position.goal = Some(verdict.goal);
-                position.good = texts(machine, &verdict.good);
-            }
-        }
-        position
-    }
-
     /// Plays the moves. The error is the first that is not legal.
     pub(super) fn line(&self, machine: &Arc<dyn Machine>) -> anyhow::Result<Line> {
         let mut states = States::new(machine);
@@ -310,19 +261,6 @@ fn read_joint_move(
             .with_context(|| format!("`{text}` is not legal for {name}"))
     };
     items.iter().enumerate().map(read).collect()
-}
-
-/// Whole numbers are written without a decimal point.
-fn write_values<S: Serializer>(
-    values: &BTreeMap<String, Vec<f64>>,
-    serializer: S,
-) -> Result<S::Ok, S::Error> {
-    let number = |value: &f64| match value.fract() == 0.0 {
-        true => Some(Number::from(*value as i64)),
-        false => Number::from_f64((value / PRECISION).round() * PRECISION),
-    };
-    let numbers = |row: &Vec<f64>| row.iter().filter_map(number).collect::<Vec<_>>();
-    serializer.collect_map(values.iter().map(|(text, row)| (text, numbers(row))))
 }
 
 #[cfg(test)]

@@ -2,11 +2,9 @@
 //! chooses in them.
 //!
 //! An oracle has either the exact value of every legal move of a position, or the goal that its
-//! role can force and all moves that keep it. `make` solves positions of random lines of play,
-//! `find` proves deep and misleading ones near the ends of played games, `verify` proves claims
-//! again by other means, `score` counts how often the search loses value, `check` shows whether and
-//! when it finds a good move, and `blunders` whether the look for blunders names the real ones. The
-//! files are in `lab/oracles`.
+//! role can force and all moves that keep it. `verify` proves claims again by other means, `score`
+//! counts how often the search loses value, `check` shows whether and when it finds a good move, and
+//! `blunders` whether the look for blunders names the real ones. The files are in `lab/oracles`.
 //!
 //! Invariants: claims and search share nothing but machines, so that a fault of either shows; a
 //! file names no folder of this machine.
@@ -14,16 +12,12 @@
 mod blunders;
 pub mod check;
 pub mod file;
-mod find;
-mod lookahead;
-mod make;
 mod prove;
 mod recipe;
 pub mod score;
 pub mod solve;
 mod states;
 pub mod verify;
-mod walk;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -82,26 +76,6 @@ enum Command {
             cargo lab oracle verify lab/oracles/forced"
     )]
     Verify(verify::VerifyArguments),
-    /// Play lines, solve the positions that they lead to, and write them as an oracle.
-    #[command(
-        after_help = "connectFour and reversi have solvers of their own. Others are solved by alpha-beta on a machine, or where both roles\n\
-            choose at once, or in games with chance, by backward induction. They must have two roles with goals that add up\n\
-            to 100, or one role beside `random`.\n\
-            Equal arguments give equal files. Status 1: fewer positions were found than wanted.\n\n\
-            Examples:\n  cargo lab oracle make connectFour --count 500 --seed 1 --out lab/oracles/connectFour.jsonl\n  \
-            cargo lab oracle make reversi --hard --count 150 --out lab/oracles/reversiHard.jsonl\n  \
-            cargo lab oracle make ../shared/corpus/games/quarto.kif --steps 16-20 --count 50"
-    )]
-    Make(make::MakeArguments),
-    /// Play games and write an oracle of positions near their ends with proven good moves.
-    #[command(
-        after_help = "More --states prove positions farther from the end of the game. --lines takes the positions on the way to\n\
-            those of another oracle.\n\
-            Status 1: fewer positions were found than wanted.\n\n\
-            Examples:\n  cargo lab oracle find connectFour --count 5 --out lab/oracles/forced/connectFour.jsonl\n  \
-            cargo lab oracle find hanoi --lines solution.jsonl --lookahead 7"
-    )]
-    Find(find::FindArguments),
     /// Compare the look for blunders with an exact solver, in matches of weak players.
     #[command(
         after_help = "A real blunder loses at least a point by the solver. Turns before the players begin, and those that the\n\
@@ -118,8 +92,6 @@ pub(crate) fn run(arguments: &OracleArguments, output: Output) -> anyhow::Result
         Command::Score(arguments) => score::run(arguments, output),
         Command::Check(arguments) => check::run(arguments, output),
         Command::Verify(arguments) => verify::run(arguments, output),
-        Command::Make(arguments) => make::run(arguments, output),
-        Command::Find(arguments) => find::run(arguments, output),
         Command::Blunders(arguments) => blunders::run(arguments, output),
     }
 }
@@ -210,31 +182,4 @@ fn path_of(name: &str) -> PathBuf {
         true => path.to_path_buf(),
         false => Path::new(FOLDER).join(format!("{name}.{EXTENSION}")),
     }
-}
-
-/// Writes positions that were made, and tells where fewer than `wanted` were found.
-fn write(
-    file: &OracleFile,
-    out: Option<&Path>,
-    summary: &str,
-    wanted: u32,
-    advice: &str,
-    output: Output,
-) -> anyhow::Result<Outcome> {
-    match out {
-        Some(path) => {
-            fs::write(path, file.text()?)
-                .with_context(|| format!("cannot write `{}`", path.display()))?;
-            output.line(summary)?;
-        }
-        None => output.text(&file.text()?)?,
-    }
-    let found = file.positions.len();
-    if found < wanted as usize {
-        output.complaint(format_args!(
-            "{}: {found} positions of {wanted} that were wanted; {advice}",
-            file.head.game
-        ));
-    }
-    Ok(Outcome::holds_if(found >= wanted as usize))
 }

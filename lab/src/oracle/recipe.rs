@@ -1,5 +1,4 @@
-//! Recipes: which solver a game's oracle is made with, and how far from the start its positions
-//! are.
+//! Recipes: which solver made a game's oracle, and how far from the start its positions are.
 
 use std::ops::RangeInclusive;
 use std::sync::Arc;

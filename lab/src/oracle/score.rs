@@ -339,11 +339,8 @@ impl<'a> Machines<'a> {
     /// The game as it is built for a match.
     fn of_match(&mut self) -> anyhow::Result<&BuiltGame> {
         if self.of_match.is_none() {
-            let budget = BuildBudget {
-                until: Instant::now() + BUILD_TIME,
-                memory: panza_ground::Budget::generous().max_bytes,
-                cancelled: Default::default(),
-            };
+            let budget =
+                BuildBudget::within(BUILD_TIME, panza_ground::Budget::generous().max_bytes);
             let game = panza_game::build(self.rules, &budget).map_err(|error| anyhow!(error))?;
             self.of_match = Some(game);
         }

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use panza_cli::playouts::MAX_STEPS;
 use panza_gdl::ids::{Id, MoveId, RoleId};
 use panza_machine::{Machine, Reasoner};
 use panza_sync::random::Random;
@@ -50,47 +49,11 @@ impl States {
         self.reasoner.next_state(joint_move, &mut next);
         next
     }
-
-    pub fn goal(&mut self, state: &[u64], role: RoleId) -> u8 {
-        self.reasoner.set_state(state);
-        let n_roles = self.n_roles();
-        final_goal(self.reasoner.as_mut(), n_roles, role)
-    }
-
-    /// The move whose random playouts are best for the role, the first of `moves` among equals.
-    pub fn best_by_playouts(
-        &mut self,
-        state: &[u64],
-        role: RoleId,
-        moves: &[MoveId],
-        playouts: u32,
-        random: &mut Random,
-    ) -> Option<MoveId> {
-        let legal = self.choices(state)?;
-        let mut goals = vec![0; self.n_roles()];
-        let mut best: Option<(u32, MoveId)> = None;
-        for &mv in moves {
-            let mut sum = 0;
-            for _ in 0..playouts {
-                let mut joint_move = draw(&legal, random);
-                joint_move[role.index()] = mv;
-                let next = self.after(state, &joint_move);
-                self.reasoner.set_state(&next);
-                self.reasoner.playout(random, MAX_STEPS, &mut goals);
-                sum += u32::from(goals[role.index()]);
-            }
-            if best.is_none_or(|(most, _)| sum > most) {
-                best = Some((sum, mv));
-            }
-        }
-        best.map(|(_, mv)| mv)
-    }
 }
 
 /// A random joint move.
 pub(super) fn draw(legal: &Legal, random: &mut Random) -> Vec<MoveId> {
-    let mut draw = |moves: &Vec<MoveId>| moves[random.below(moves.len() as u32) as usize];
-    legal.iter().map(&mut draw).collect()
+    legal.iter().map(|moves| *random.choose(moves)).collect()
 }
 
 /// Each role's legal moves in the reasoner's state, ascending.
@@ -105,9 +68,7 @@ pub(super) fn all_legal(reasoner: &mut dyn Reasoner, n_roles: usize) -> Legal {
 
 /// The role's goal in the reasoner's state; an undefined one counts 0.
 pub(super) fn final_goal(reasoner: &mut dyn Reasoner, n_roles: usize, role: RoleId) -> u8 {
-    let mut goals = vec![None; n_roles];
-    reasoner.goals(&mut goals);
-    goals[role.index()].unwrap_or(0)
+    reasoner.final_goals(n_roles)[role.index()]
 }
 
 /// How many ways the other roles can choose; nothing when there are too many.

@@ -16,7 +16,7 @@ const STANDING: [&str; 4] = ["panza", "player", "tokio", "tracing"];
 
 /// What a process holds when no match is played.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
-pub struct Held {
+pub struct ServerUsage {
     /// Resident memory.
     pub resident_kib: u64,
     /// Resident memory that belongs to no file.
@@ -35,7 +35,7 @@ pub struct Held {
 
 /// Waits until the threads of a match have ended, and says what a server holds then. All is zero
 /// when the process has ended.
-pub fn when_quiet(server: &Server) -> Held {
+pub fn when_quiet(server: &Server) -> ServerUsage {
     let ended = Instant::now();
     let mut left = BTreeMap::new();
     while ended.elapsed() < QUIET {
@@ -51,7 +51,7 @@ pub fn when_quiet(server: &Server) -> Held {
     thread::sleep(5 * LOOK);
     let figures = server.figures().unwrap_or_default();
     let kib = |mib: f64| (1024.0 * mib) as u64;
-    Held {
+    ServerUsage {
         resident_kib: kib(figures.memory_mib),
         anonymous_kib: kib(figures.anonymous_mib),
         peak_kib: kib(figures.peak_mib),

@@ -8,7 +8,7 @@ use anyhow::Context;
 use panza_referee::game_manager::{Fault, FaultKind, Request};
 use serde::{Deserialize, Serialize};
 
-use super::process::Held;
+use super::process::ServerUsage;
 
 /// The ending of a match in a terminal state.
 pub const TERMINAL: &str = "terminal";
@@ -38,7 +38,7 @@ pub struct MatchLine {
     pub seconds: f64,
     pub answers: Answers,
     pub faults: Vec<Fault>,
-    pub held: Held,
+    pub held: ServerUsage,
     /// How the server's process ended, where it did not outlive the match.
     #[serde(default)]
     pub crash: Option<String>,

@@ -111,10 +111,7 @@ impl Schedule {
     fn begin_round(&mut self) {
         self.n_rounds += 1;
         self.round.clone_from(&self.games);
-        for last in (1..self.round.len()).rev() {
-            let chosen = self.random.below(last as u32 + 1) as usize;
-            self.round.swap(last, chosen);
-        }
+        self.random.shuffle(&mut self.round);
     }
 }
 

@@ -280,7 +280,7 @@ pub mod tests {
     use panza_referee::game_manager::{Fault, Request};
 
     use super::*;
-    use crate::soak::process::Held;
+    use crate::soak::process::ServerUsage;
     use crate::soak::record::Answers;
 
     fn line(number: usize, resident_kib: u64) -> MatchLine {
@@ -299,11 +299,11 @@ pub mod tests {
             seconds: 9.0,
             answers: Answers::default(),
             faults: Vec::new(),
-            held: Held {
+            held: ServerUsage {
                 resident_kib,
                 threads: 5,
                 descriptors: 12,
-                ..Held::default()
+                ..ServerUsage::default()
             },
             crash: None,
         }

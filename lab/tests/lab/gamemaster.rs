@@ -36,7 +36,7 @@ fn gamemaster_games_agree_with_their_traces_on_the_prover_and_on_networks() {
     let (next, examined) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
     let examine_some = || {
         while let Some((game, sheet)) = sheets.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let found = examine(&folder, (game, sheet), 0.0).expect("the files can be read");
+            let found = examine(&folder, game, sheet, 0.0).expect("the files can be read");
             println!("{sheet}: {} states, {:?}", found.states, found.network);
             examined.lock().unwrap().push((game == sheet, sheet, found));
         }

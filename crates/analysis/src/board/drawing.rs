@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::Arguments;
-use super::shape::{Place, Shape, cell_names};
+use super::shape::{Coordinates, Shape, cell_names};
 
 /// The greatest width of boards side by side.
 const MAX_WIDTH: usize = 110;
@@ -44,8 +44,8 @@ pub(super) fn draw(shape: &Shape, facts: &[Arguments]) -> String {
     let mut rows: BTreeMap<usize, Vec<Drawing>> = BTreeMap::new();
     for ((line, column), cells) in boards {
         let title = match &shape.selector {
-            Place::Row(values) => values.get(column).cloned().unwrap_or_default(),
-            Place::Grid { .. } | Place::Compass(_) => String::new(),
+            Coordinates::Row(values) => values.get(column).cloned().unwrap_or_default(),
+            Coordinates::Grid { .. } | Coordinates::Compass(_) => String::new(),
         };
         rows.entry(line)
             .or_default()
@@ -62,13 +62,13 @@ pub(super) fn draw(shape: &Shape, facts: &[Arguments]) -> String {
 }
 
 /// The places of all boards, so that empty boards are drawn too.
-fn board_places(selector: &Place, rows_first: bool) -> Vec<(usize, usize)> {
+fn board_places(selector: &Coordinates, rows_first: bool) -> Vec<(usize, usize)> {
     let (lines, columns) = match selector {
-        Place::Grid { first, second } if rows_first => (first.len(), second.len()),
-        Place::Grid { first, second } => (second.len(), first.len()),
+        Coordinates::Grid { first, second } if rows_first => (first.len(), second.len()),
+        Coordinates::Grid { first, second } => (second.len(), first.len()),
         // Only the facts show which compass points are boards.
-        Place::Compass(_) => (0, 0),
-        Place::Row(values) => (1, values.len().max(1)),
+        Coordinates::Compass(_) => (0, 0),
+        Coordinates::Row(values) => (1, values.len().max(1)),
     };
     (0..lines)
         .flat_map(|line| (0..columns).map(move |column| (line, column)))

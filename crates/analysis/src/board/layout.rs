@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use super::orientation::{Orientation, Slant};
-use super::shape::{Place, Shape, cell_names};
+use super::shape::{Coordinates, Shape, cell_names};
 
 /// The boards of one function. The arguments of a fact are, in this order, those that select the
 /// board, the coordinates of the cell, and its content. Keys join the arguments by spaces.
@@ -196,14 +196,14 @@ fn slanted(mut cells: BTreeMap<String, (f64, f64)>, shape: &Shape) -> BTreeMap<S
 }
 
 /// The arguments of all places.
-fn keys(place: &Place) -> Vec<Vec<String>> {
+fn keys(place: &Coordinates) -> Vec<Vec<String>> {
     match place {
-        Place::Grid { first, second } => first
+        Coordinates::Grid { first, second } => first
             .iter()
             .flat_map(|a| second.iter().map(move |b| vec![a.clone(), b.clone()]))
             .collect(),
-        Place::Compass(names) => names.iter().map(|name| vec![name.clone()]).collect(),
-        Place::Row(values) if values.is_empty() => vec![Vec::new()],
-        Place::Row(values) => values.iter().map(|value| vec![value.clone()]).collect(),
+        Coordinates::Compass(names) => names.iter().map(|name| vec![name.clone()]).collect(),
+        Coordinates::Row(values) if values.is_empty() => vec![Vec::new()],
+        Coordinates::Row(values) => values.iter().map(|value| vec![value.clone()]).collect(),
     }
 }

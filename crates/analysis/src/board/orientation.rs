@@ -68,15 +68,16 @@ pub(super) struct Votes {
 }
 
 impl Votes {
-    /// Counts a move that has shifted what lies on the board by these lines and columns.
-    pub fn add(&mut self, (line, column): (i32, i32), shift: (f64, f64)) {
+    /// Counts a move in a direction, down and to the right, that shifted the pieces by so many lines
+    /// and columns.
+    pub fn add(&mut self, direction: (i32, i32), shift: (f64, f64)) {
         let sign = |shift: f64| match shift {
             _ if shift > 0.01 => 1,
             _ if shift < -0.01 => -1,
             _ => 0,
         };
-        self.line += line * sign(shift.0);
-        self.column += column * sign(shift.1);
+        self.line += direction.0 * sign(shift.0);
+        self.column += direction.1 * sign(shift.1);
     }
 
     /// The orientation by these votes, from the one that they were counted in.

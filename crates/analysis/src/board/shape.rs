@@ -44,7 +44,7 @@ const COMPASS: [[&[&str]; 3]; 3] = [
 
 /// Coordinates: one or two arguments.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) enum Place {
+pub(super) enum Coordinates {
     /// Two arguments with ordered values: across and up, or down and across.
     Grid {
         first: Vec<String>,
@@ -56,21 +56,21 @@ pub(super) enum Place {
     Row(Vec<String>),
 }
 
-impl Place {
+impl Coordinates {
     /// How many arguments it takes.
     pub(super) fn n_arguments(&self) -> usize {
         match self {
-            Place::Grid { .. } => 2,
-            Place::Compass(_) => 1,
-            Place::Row(values) => usize::from(!values.is_empty()),
+            Coordinates::Grid { .. } => 2,
+            Coordinates::Compass(_) => 1,
+            Coordinates::Row(values) => usize::from(!values.is_empty()),
         }
     }
 
     fn n_places(&self) -> usize {
         match self {
-            Place::Grid { first, second } => first.len() * second.len(),
-            Place::Compass(_) => 9,
-            Place::Row(values) => values.len().max(1),
+            Coordinates::Grid { first, second } => first.len() * second.len(),
+            Coordinates::Compass(_) => 9,
+            Coordinates::Row(values) => values.len().max(1),
         }
     }
 
@@ -82,7 +82,7 @@ impl Place {
     ) -> Option<(usize, usize)> {
         let at = |values: &[String], value: &String| values.iter().position(|own| own == value);
         match (self, arguments) {
-            (Place::Grid { first, second }, [a, b]) => {
+            (Coordinates::Grid { first, second }, [a, b]) => {
                 let (first_at, second_at) = (at(first, a)?, at(second, b)?);
                 let (line, column) = match orientation.rows_first {
                     true => (first_at, second_at),
@@ -97,15 +97,15 @@ impl Place {
                     turned(column, n_columns, orientation.is_mirrored),
                 ))
             }
-            (Place::Compass(_), [name]) => compass_place(name),
-            (Place::Row(values), [value]) => Some((0, at(values, value)?)),
-            (Place::Row(values), []) if values.is_empty() => Some((0, 0)),
+            (Coordinates::Compass(_), [name]) => compass_place(name),
+            (Coordinates::Row(values), [value]) => Some((0, at(values, value)?)),
+            (Coordinates::Row(values), []) if values.is_empty() => Some((0, 0)),
             _ => None,
         }
     }
 }
 
-/// A place among `n`, counted from the other end if so.
+/// Mirrors index `place` of `0..n`.
 fn turned(place: usize, n: usize, is_turned: bool) -> usize {
     match is_turned {
         true => n - 1 - place,
@@ -119,9 +119,9 @@ pub(super) struct Shape {
     function: String,
     arity: usize,
     /// The arguments that select the board.
-    pub(super) selector: Place,
+    pub(super) selector: Coordinates,
     /// The coordinates of the cell.
-    pub(super) cell: Place,
+    pub(super) cell: Coordinates,
     /// Which way the coordinates run.
     pub(super) orientation: Orientation,
     /// Which diagonals join the cells of a board of hexagons.
@@ -245,7 +245,7 @@ impl Shape {
 
     /// Makes the cells hexagons where a relation between neighbours is that of hexagons.
     pub(super) fn set_slant(&mut self, neighbours: &Neighbours) {
-        if let Place::Grid { first, second } = &self.cell {
+        if let Coordinates::Grid { first, second } = &self.cell {
             self.slant = neighbours.slant(first, second);
         }
     }
@@ -308,7 +308,7 @@ impl Shape {
 /// The names of the lines of a board, from the top, and of its columns; empty where they have none.
 pub(super) fn cell_names(shape: &Shape) -> (Vec<String>, Vec<String>) {
     match &shape.cell {
-        Place::Grid { first, second } => {
+        Coordinates::Grid { first, second } => {
             let Orientation {
                 rows_first,
                 is_upside_down,
@@ -326,8 +326,8 @@ pub(super) fn cell_names(shape: &Shape) -> (Vec<String>, Vec<String>) {
             }
             (lines, columns)
         }
-        Place::Compass(_) => (vec![String::new(); 3], vec![String::new(); 3]),
-        Place::Row(values) => (vec![String::new()], values.clone()),
+        Coordinates::Compass(_) => (vec![String::new(); 3], vec![String::new(); 3]),
+        Coordinates::Row(values) => (vec![String::new()], values.clone()),
     }
 }
 
@@ -338,7 +338,7 @@ fn places(
     all: &[Arguments],
     n_where: usize,
     orders: &Orders,
-) -> Option<(Place, Place)> {
+) -> Option<(Coordinates, Coordinates)> {
     let facts = || seen.iter().copied().chain(all);
     let values: Vec<Vec<String>> = (0..n_where)
         .map(|at| distinct(facts().map(|arguments| &arguments[at])))
@@ -413,12 +413,13 @@ impl Orders {
     }
 
     /// Splits the coordinates into selector and cell.
-    fn split(&self, values: &[Vec<String>]) -> Option<(Place, Place)> {
-        let one_board = Place::Row(Vec::new());
+    fn split(&self, values: &[Vec<String>]) -> Option<(Coordinates, Coordinates)> {
+        let one_board = Coordinates::Row(Vec::new());
         match values {
-            [a, b] if is_compass(b) && is_compass(a) => {
-                Some((Place::Compass(a.clone()), Place::Compass(b.clone())))
-            }
+            [a, b] if is_compass(b) && is_compass(a) => Some((
+                Coordinates::Compass(a.clone()),
+                Coordinates::Compass(b.clone()),
+            )),
             [a, b] => Some((one_board, self.grid(a, b)?)),
             [board, a, b] => Some((self.selector(board)?, self.grid(a, b)?)),
             [p, q, a, b] => {
@@ -429,18 +430,18 @@ impl Orders {
         }
     }
 
-    fn selector(&self, values: &[String]) -> Option<Place> {
+    fn selector(&self, values: &[String]) -> Option<Coordinates> {
         if is_compass(values) {
-            return Some(Place::Compass(values.to_vec()));
+            return Some(Coordinates::Compass(values.to_vec()));
         }
         let values = self.ordered(values).unwrap_or_else(|| values.to_vec());
-        (values.len() <= MAX_SELECTORS).then_some(Place::Row(values))
+        (values.len() <= MAX_SELECTORS).then_some(Coordinates::Row(values))
     }
 
-    fn grid(&self, first: &[String], second: &[String]) -> Option<Place> {
+    fn grid(&self, first: &[String], second: &[String]) -> Option<Coordinates> {
         let (first, second) = (self.ordered(first)?, self.ordered(second)?);
         let is_board = first.len() >= 2 && second.len() >= 2 && first.len() + second.len() >= 5;
-        is_board.then_some(Place::Grid { first, second })
+        is_board.then_some(Coordinates::Grid { first, second })
     }
 }
 

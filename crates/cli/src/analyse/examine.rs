@@ -70,11 +70,7 @@ pub fn build_as_in_match(
     game: &Game,
     time: Duration,
 ) -> anyhow::Result<(BuiltGame, Option<String>)> {
-    let budget = BuildBudget {
-        until: Instant::now() + time,
-        memory: panza_ground::Budget::generous().max_bytes,
-        cancelled: Default::default(),
-    };
+    let budget = BuildBudget::within(time, panza_ground::Budget::generous().max_bytes);
     Ok(match panza_game::build(&game.rules, &budget) {
         Ok(built) => (built, None),
         Err(reason) => {

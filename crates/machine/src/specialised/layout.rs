@@ -13,8 +13,6 @@
 //! establishes all of it.
 
 mod compile;
-mod effects;
-mod lazy;
 
 use panza_gdl::ids::{BaseId, IdVec, MoveId, RoleId};
 use panza_propnet::SpecialisedGame;
@@ -73,6 +71,7 @@ pub(crate) struct NextWord {
     pub row: u32,
 }
 
+/// The updates of a move or key: runs of the tables.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Effects {
     pub masks: (u32, u32),
@@ -89,6 +88,18 @@ pub(crate) struct Copies {
     pub first: u32,
 }
 
+/// What [`Effects`] are runs of.
+#[derive(Default, Debug)]
+pub(crate) struct EffectTables {
+    pub masks: Vec<Mask>,
+    pub bits: Vec<(BaseId, Operand)>,
+    pub copies: Vec<Copies>,
+    /// The bases that copies make true.
+    pub targets: Vec<BaseId>,
+    /// The effects of keys.
+    pub keyed: Vec<Effects>,
+}
+
 /// The start of a number's users in the edge array, and the start of those that are leaves. They
 /// end where the next number's users start.
 #[derive(Clone, Copy, Default, Debug)]
@@ -103,6 +114,17 @@ pub(crate) struct Users {
 pub(crate) struct LazyGate {
     pub operands: (u32, u32),
     pub guarded: (u32, u32),
+}
+
+/// All lazy gates.
+#[derive(Default, Debug)]
+pub(crate) struct LazyGates {
+    pub gates: Vec<LazyGate>,
+    /// Operands of lazy gates that are on unless a base is true, by that base.
+    pub guarded: Vec<Guarded>,
+    /// Runs of `operands`, per base of `guarded`.
+    pub guarded_operands: Vec<(u32, u32)>,
+    pub operands: Vec<Operand>,
 }
 
 /// Bases of one word, each of which, if it is true, requires the operands `guarded_operands[first]`
@@ -195,17 +217,8 @@ pub struct SpecialisedLayout {
     pub(crate) users: Vec<Users>,
     /// User and whether it takes the value inverted: `2·number + inverted`.
     pub(crate) edges: Vec<u32>,
-    pub(crate) lazy: Vec<LazyGate>,
-    /// Operands of lazy gates that are on unless a base is true, by that base.
-    pub(crate) guarded: Vec<Guarded>,
-    /// Runs of `operands`, per base of `guarded`.
-    pub(crate) guarded_operands: Vec<(u32, u32)>,
-    pub(crate) operands: Vec<Operand>,
-    pub(crate) masks: Vec<Mask>,
-    pub(crate) bits: Vec<(BaseId, Operand)>,
-    pub(crate) keyed: Vec<Effects>,
-    pub(crate) copies: Vec<Copies>,
-    pub(crate) targets: Vec<BaseId>,
+    pub(crate) lazy: LazyGates,
+    pub(crate) effects: EffectTables,
     pub(crate) goal_passes: Vec<GoalPass>,
     /// Numbers from here on belong to the goal passes.
     pub(crate) n_kept: u32,

@@ -107,7 +107,7 @@ impl SpecialisedCounters {
                 let below = (on & on.wrapping_neg()) - 1;
                 let key = keys.first + (keys.mask & below).count_ones();
                 on &= on - 1;
-                self.apply(layout, layout.keyed[key as usize]);
+                self.apply(layout, layout.effects.keyed[key as usize]);
             }
         }
         for (index, role) in phase.roles.iter().enumerate() {
@@ -120,21 +120,23 @@ impl SpecialisedCounters {
 
     #[inline(always)]
     fn apply(&mut self, layout: &SpecialisedLayout, effects: Effects) {
-        for mask in &layout.masks[effects.masks.0 as usize..effects.masks.1 as usize] {
+        for mask in &layout.effects.masks[effects.masks.0 as usize..effects.masks.1 as usize] {
             let word = &mut self.next[mask.word as usize];
             *word = *word & mask.keep | mask.set;
         }
-        for &(base, operand) in &layout.bits[effects.bits.0 as usize..effects.bits.1 as usize] {
+        for &(base, operand) in
+            &layout.effects.bits[effects.bits.0 as usize..effects.bits.1 as usize]
+        {
             let bit = u64::from(self.read(layout, operand));
             self.next[base.index() / 64] |= bit << (base.0 % 64);
         }
-        for copies in &layout.copies[effects.copies.0 as usize..effects.copies.1 as usize] {
+        for copies in &layout.effects.copies[effects.copies.0 as usize..effects.copies.1 as usize] {
             let mut on = self.state[copies.word as usize] & copies.mask;
             while on != 0 {
                 let below = (on & on.wrapping_neg()) - 1;
                 let target = copies.first + (copies.mask & below).count_ones();
                 on &= on - 1;
-                let base = layout.targets[target as usize];
+                let base = layout.effects.targets[target as usize];
                 self.next[base.index() / 64] |= 1 << (base.0 % 64);
             }
         }

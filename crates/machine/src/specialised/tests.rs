@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::SpecialisedLayout;
 use crate::compile::CounterLayout;
-use crate::counter::CounterMachine;
+use crate::counter::{CounterMachine, phase_of_group};
 use crate::{Machine, Reasoner};
 use panza_propnet::{Network, Phases};
 use panza_sync::random::Random;
@@ -28,11 +28,8 @@ fn machines(network: &Network, phases: Option<&Phases>) -> [Arc<CounterMachine>;
     let mutex_group = phases.map_or_else(Vec::new, |phases| phases.mutex_group.clone());
     [
         CounterMachine::new(CounterLayout::compile(network)),
-        CounterMachine::with_specialised(
-            CounterLayout::compile(network),
-            mutex_group,
-            specialised.expect("the gates are not deep"),
-        ),
+        CounterMachine::new(CounterLayout::compile(network))
+            .specialise(mutex_group, specialised.expect("the gates are not deep")),
     ]
     .map(Arc::new)
 }
@@ -131,7 +128,7 @@ fn phases_and_the_whole_come_to_the_same() {
             .info()
             .state_from_facts(&facts)
             .expect("the facts are known");
-        assert_eq!(machines[1].specialised_phase_of(&state), None);
+        assert_eq!(phase_of_group(machines[1].mutex_group(), &state), None);
         let found = machines.clone().map(|machine| {
             let mut reasoner = machine.counter_reasoner();
             let mut goals = vec![0; 2];
@@ -179,7 +176,7 @@ fn register(n_bits: usize) -> String {
 fn goals_in_one_pass_and_copies_by_the_word() {
     let machines = machines(&network(&register(20)), None);
     let layout = machines[1].specialised().expect("the game is specialised");
-    assert!(!layout.copies.is_empty(), "the shift copies bases");
+    assert!(!layout.effects.copies.is_empty(), "the shift copies bases");
     assert_eq!(layout.goal_passes.len(), 1, "sums need many gates");
     assert_eq!(layout.phases[0].goal_pass, Some(0));
     agree(&machines, 300);

@@ -77,7 +77,7 @@ impl SpecialisedCounters {
             next: vec![0; n_words],
             made: vec![NO_ROW; n_roles],
             drawn: vec![0; n_roles],
-            lazy: vec![0; layout.lazy.len()],
+            lazy: vec![0; layout.lazy.gates.len()],
             evaluation: 0,
             n_evaluated: 0,
             last_set: Vec::new(),
@@ -234,9 +234,9 @@ impl SpecialisedCounters {
     /// The value of a flat lazy gate, which is cheaper to evaluate than to cache.
     #[inline(always)]
     fn read_flat(&mut self, layout: &SpecialisedLayout, number: u32) -> bool {
-        let (start, end) = layout.lazy[number as usize].operands;
+        let (start, end) = layout.lazy.gates[number as usize].operands;
         let values = self.values();
-        layout.operands[start as usize..end as usize]
+        layout.lazy.operands[start as usize..end as usize]
             .iter()
             .all(|operand| values[operand.number() as usize] >> 7 != operand.inversion())
     }
@@ -248,7 +248,7 @@ impl SpecialisedCounters {
             return known & 1 == 1;
         }
         self.n_evaluated += 1;
-        let LazyGate { operands, guarded } = layout.lazy[number as usize];
+        let LazyGate { operands, guarded } = layout.lazy.gates[number as usize];
         let is_on = self.are_on(layout, operands) && self.are_guarded_on(layout, guarded);
         self.lazy[number as usize] = self.evaluation << 1 | u32::from(is_on);
         is_on
@@ -256,7 +256,7 @@ impl SpecialisedCounters {
 
     #[inline(always)]
     fn are_on(&mut self, layout: &SpecialisedLayout, operands: (u32, u32)) -> bool {
-        layout.operands[operands.0 as usize..operands.1 as usize]
+        layout.lazy.operands[operands.0 as usize..operands.1 as usize]
             .iter()
             .all(|&operand| self.read(layout, operand))
     }
@@ -264,13 +264,13 @@ impl SpecialisedCounters {
     /// Whether the operands of true bases are on; those of other bases are on anyway.
     #[inline(always)]
     fn are_guarded_on(&mut self, layout: &SpecialisedLayout, guarded: (u32, u32)) -> bool {
-        for guards in &layout.guarded[guarded.0 as usize..guarded.1 as usize] {
+        for guards in &layout.lazy.guarded[guarded.0 as usize..guarded.1 as usize] {
             let mut on = self.state[guards.word as usize] & guards.mask;
             while on != 0 {
                 let below = (on & on.wrapping_neg()) - 1;
                 let first = guards.first + (guards.mask & below).count_ones();
                 on &= on - 1;
-                if !self.are_on(layout, layout.guarded_operands[first as usize]) {
+                if !self.are_on(layout, layout.lazy.guarded_operands[first as usize]) {
                     return false;
                 }
             }

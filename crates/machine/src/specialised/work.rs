@@ -6,6 +6,8 @@
 use super::layout::{NO_ROW, SpecialisedLayout};
 use super::run::move_index;
 use super::values::SpecialisedCounters;
+use crate::counter::phase_of_group;
+use panza_gdl::ids::BaseId;
 use panza_propnet::PlayedPosition;
 
 /// The cost of updating a number's users, besides one per user.
@@ -14,14 +16,15 @@ const FETCH_COST: u64 = 6;
 /// The cost of evaluating a lazy gate.
 const LAZY_GATE_COST: u64 = 10;
 
-/// The cost of replaying some positions; `None` when the phases do not cover them.
+/// The cost of replaying some positions of a game that is specialised by a mutex group, empty for
+/// the whole game; `None` when the phases do not cover them.
 pub fn work(
     layout: &SpecialisedLayout,
     n_roles: usize,
-    phase_of: impl Fn(&[u64]) -> Option<usize>,
+    mutex_group: &[BaseId],
     positions: &[PlayedPosition],
 ) -> Option<u64> {
-    SpecialisedCounters::new(layout, n_roles).work(layout, phase_of, positions)
+    SpecialisedCounters::new(layout, n_roles).work(layout, mutex_group, positions)
 }
 
 impl SpecialisedCounters {
@@ -30,13 +33,13 @@ impl SpecialisedCounters {
     fn work(
         &mut self,
         layout: &SpecialisedLayout,
-        phase_of: impl Fn(&[u64]) -> Option<usize>,
+        mutex_group: &[BaseId],
         positions: &[PlayedPosition],
     ) -> Option<u64> {
         let mut work = 0;
         let mut before = self.values().to_vec();
         for (index, position) in positions.iter().enumerate() {
-            let phase = &layout.phases[phase_of(&position.state)?];
+            let phase = &layout.phases[phase_of_group(mutex_group, &position.state)?];
             self.set_state(layout, &position.state);
             let indices: Option<Vec<u32>> = phase
                 .roles

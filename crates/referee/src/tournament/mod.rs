@@ -26,7 +26,7 @@ use panza_cli::output::Output;
 use panza_sync::pinning;
 use plan::{Entry, Schedule};
 use play::Played;
-pub use play::{Attempt, Here, Venue};
+pub use play::{Attempt, LocalVenue, Venue};
 use results::{MatchResult, ResultsFile};
 
 /// The arguments of `panza tournament`.
@@ -166,8 +166,8 @@ fn play_one(
 
     let (runtime, cancelled) = interrupt::runtime()?;
     let handle = runtime.handle();
-    let here = Here::new(handle, &cancelled);
-    let venue = venue.unwrap_or(&here);
+    let local = LocalVenue::new(handle, &cancelled);
+    let venue = venue.unwrap_or(&local);
     let played = play::play(plan, &missing, &known, &mut file, venue, &cancelled);
     // A connection that hangs must not keep the program running.
     runtime.shutdown_timeout(Duration::from_secs(1));

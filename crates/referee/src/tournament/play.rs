@@ -71,13 +71,13 @@ pub trait Venue: Sync {
 }
 
 /// Plays in this process.
-pub struct Here<'a> {
+pub struct LocalVenue<'a> {
     runtime: &'a Handle,
     cancelled: &'a watch::Receiver<bool>,
     processor: Option<String>,
 }
 
-impl<'a> Here<'a> {
+impl<'a> LocalVenue<'a> {
     /// Connections are made on the runtime, and matches are aborted once `cancelled` is true.
     pub fn new(runtime: &'a Handle, cancelled: &'a watch::Receiver<bool>) -> Self {
         Self {
@@ -234,7 +234,7 @@ impl<'a> Run<'a> {
     }
 }
 
-impl Venue for Here<'_> {
+impl Venue for LocalVenue<'_> {
     fn parallel(&self, plan: &Schedule) -> usize {
         plan.parallel
     }
@@ -255,7 +255,7 @@ impl Venue for Here<'_> {
     }
 }
 
-impl Here<'_> {
+impl LocalVenue<'_> {
     /// Starts the players, which the caller ends, and plays.
     fn attempt(
         &self,

@@ -126,7 +126,7 @@ impl PiCorrals {
         let mut at = 0;
         while let Some(&square) = self.corral.boxes.get(at) {
             at += 1;
-            match self.corral.look(position, square) {
+            match self.corral.examine(position, square) {
                 Finding::Closed => continue,
                 Finding::Open => return false,
                 Finding::Box(other) => self.corral.include_box(position.board, other),
@@ -155,8 +155,8 @@ impl Corral {
         }
     }
 
-    /// Looks at the pushes of a box and keeps those into the corral.
-    fn look(&mut self, position: &Position<'_>, square: Square) -> Finding {
+    /// Examines the pushes of a box and keeps those into the corral.
+    fn examine(&mut self, position: &Position<'_>, square: Square) -> Finding {
         let Position {
             board,
             free,

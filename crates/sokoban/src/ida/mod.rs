@@ -3,7 +3,8 @@
 //! IDA* over moves of boxes with the matching bound, a transposition table, move ordering, deadlock
 //! tables, tunnel and goal macros, goal cuts, pattern search, relevance cuts, overestimation and
 //! restarts with random order. Exact pushes of pairs of boxes raise the bound of push-optimal
-//! searches further. The source of the ladder is A. Junghanns, 'Pushing the Limits: New
+//! searches further. `inadmissible` has the parts after which a solution may be longer than needed;
+//! the rest reads without them. The source of the ladder is A. Junghanns, 'Pushing the Limits: New
 //! Developments in Single-Agent Search' (PhD thesis, Alberta 1999), and A. Junghanns and J.
 //! Schaeffer, 'Sokoban: Enhancing general single-agent search methods using domain knowledge'
 //! (Artificial Intelligence 129, 2001).
@@ -16,15 +17,12 @@
 //! transposition table, this rests on keys (52 bits or more) not colliding.
 
 mod areas;
-mod goal_macros;
-mod goal_moves;
+mod inadmissible;
 mod moves;
 mod pairs;
 mod pattern_search;
 mod patterns;
 mod relaxed;
-mod relevance;
-mod rooms;
 mod search;
 mod state;
 mod table;

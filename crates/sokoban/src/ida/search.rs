@@ -2,11 +2,10 @@
 
 use super::Parts;
 use super::areas::Areas;
-use super::goal_moves::Rooms;
+use super::inadmissible::Inadmissible;
 use super::moves::{Move, Path, tunnel};
 use super::pairs::Pairs;
 use super::pattern_search::PatternSearch;
-use super::relevance::Relevance;
 use super::state::{State, mix};
 use super::table::{Known, Transpositions};
 use crate::board::{Board, Direction, NO_SQUARE, Push};
@@ -21,18 +20,6 @@ const NEVER: u32 = u32::MAX;
 /// Nodes between two looks at the limits.
 const LOOK: u64 = 256;
 
-/// Nodes of the first slices between restarts.
-const SLICE: u64 = 250_000;
-
-/// Random numbers below this are added to the order of moves.
-const NOISE: u32 = 16;
-
-/// By how much overestimation raises the bound above the least estimate, in percent of the first.
-const STEP: u32 = 5;
-
-/// Pushes above the least estimate, in percent of the first estimate, by turn.
-const SLACKS: [u32; 4] = [0, 5, 15, 60];
-
 pub struct DeepeningSearch<'a> {
     board: &'a Board,
     distances: &'a Distances,
@@ -40,21 +27,16 @@ pub struct DeepeningSearch<'a> {
     limits: &'a Limits,
     state: State<'a>,
     table: Option<Transpositions>,
-    rooms: Option<Rooms>,
+    inadmissible: Inadmissible,
     pattern_search: Option<PatternSearch>,
     areas: Option<Areas>,
     pairs: Option<Pairs>,
     corrals: Option<PiCorrals>,
-    relevance: Option<Relevance>,
     /// The squares in reach before each move of `path`.
     reaches: Vec<Rows>,
-    /// Random numbers up to this are added to the order of moves.
-    noise: u32,
     /// Nodes at which the slice between restarts ends.
     slice_end: u64,
     slice_over: bool,
-    /// Whether this iteration overestimates, if that part is on.
-    is_generous: bool,
     path: Vec<Move>,
     buffers: Vec<Vec<Move>>,
     reach: Reach,
@@ -64,9 +46,6 @@ pub struct DeepeningSearch<'a> {
     /// The least estimate above the bound.
     next_bound: u32,
     is_spent: bool,
-    /// Whether a relevance cut left out a move since the table was cleared.
-    was_cut: bool,
-    random: u64,
 }
 
 impl<'a> DeepeningSearch<'a> {
@@ -82,11 +61,7 @@ impl<'a> DeepeningSearch<'a> {
             distances,
             parts,
             limits,
-            rooms: if parts.goal_macros {
-                Rooms::new(board, distances)
-            } else {
-                None
-            },
+            inadmissible: Inadmissible::new(board, distances, &parts, seed),
             pattern_search: (parts.pattern_search).then(|| PatternSearch::new(board, distances)),
             areas: parts.deadlock_tables.then(|| Areas::new(board)),
             pairs: if parts.pairs {
@@ -95,12 +70,9 @@ impl<'a> DeepeningSearch<'a> {
                 None
             },
             corrals: parts.pattern_search.then(|| PiCorrals::new(board)),
-            relevance: parts.relevance_cuts.then(|| Relevance::new(board)),
             reaches: Vec::new(),
-            noise: 0,
             slice_end: u64::MAX,
             slice_over: false,
-            is_generous: true,
             state: State::new(board, distances, board.start()),
             table: parts.table.then(|| {
                 let wanted = usize::try_from(limits.nodes).unwrap_or(usize::MAX);
@@ -117,8 +89,6 @@ impl<'a> DeepeningSearch<'a> {
             bound: 0,
             next_bound: NEVER,
             is_spent: false,
-            was_cut: false,
-            random: mix(seed),
         }
     }
 
@@ -130,21 +100,11 @@ impl<'a> DeepeningSearch<'a> {
     /// are switched off when nothing is left to search with them.
     pub fn run(&mut self) -> (Option<Vec<Push>>, bool) {
         loop {
-            let (found, exhausted) = if self.parts.restarts {
-                self.restart()
-            } else {
-                self.deepen()
-            };
+            let (found, exhausted) = self.deepen();
             if found.is_some() || !exhausted {
                 return (found, false);
             }
-            if self.relevance.is_some() && self.was_cut {
-                self.relevance = None;
-            } else if self.rooms.is_some() && self.parts.goal_cuts {
-                self.parts.goal_cuts = false;
-            } else if self.rooms.is_some() {
-                self.rooms = None;
-            } else {
+            if !self.inadmissible.switch_off() {
                 return (None, true);
             }
             self.clear();
@@ -152,7 +112,7 @@ impl<'a> DeepeningSearch<'a> {
     }
 
     fn clear(&mut self) {
-        self.was_cut = false;
+        self.inadmissible.forget_cuts();
         if let Some(table) = &mut self.table {
             table.clear();
         }
@@ -170,38 +130,15 @@ impl<'a> DeepeningSearch<'a> {
         let Some(start) = self.state.matching().cost() else {
             return (None, true);
         };
-        self.bound = start;
-        loop {
-            self.next_bound = NEVER;
-            if self.visit(0) {
-                return (Some(self.solution()), false);
-            }
-            if self.is_spent || self.next_bound == NEVER {
-                return (None, !self.is_spent);
-            }
-            self.bound = self.next_bound;
-            if self.parts.overestimation {
-                self.bound += start * STEP / 100;
-            }
-        }
-    }
-
-    /// Takes turns, a slice of nodes each: iterative deepening from the least estimate not yet
-    /// refuted, then searches with larger bounds and random order. Slices double after each turn of
-    /// all.
-    fn restart(&mut self) -> (Option<Vec<Push>>, bool) {
-        let Some(start) = self.state.matching().cost() else {
-            return (None, true);
-        };
         let mut least = start;
         for round in 0_u32.. {
-            let (turn, kind) = (round / SLACKS.len() as u32, round as usize % SLACKS.len());
-            self.slice_end = self.nodes + (SLICE << turn.min(16));
+            if round > 0 {
+                self.clear();
+            }
+            let turn = self.inadmissible.turn(round, start);
+            self.slice_end = self.nodes.saturating_add(turn.nodes);
             self.slice_over = false;
-            self.clear();
-            self.bound = least + start * SLACKS[kind] / 100;
-            self.noise = if SLACKS[kind] == 0 { 0 } else { NOISE };
-            self.is_generous = SLACKS[kind] > 0;
+            self.bound = least + turn.first_slack;
             loop {
                 self.next_bound = NEVER;
                 if self.visit(0) {
@@ -217,7 +154,7 @@ impl<'a> DeepeningSearch<'a> {
                     return (None, true);
                 }
                 least = least.max(self.next_bound);
-                self.bound = least + start * SLACKS[kind] / 100;
+                self.bound = least + turn.slack;
             }
         }
         (None, false)
@@ -288,7 +225,6 @@ impl<'a> DeepeningSearch<'a> {
         self.reaches.push(self.reach.rows().clone());
         for next in moves.drain(..) {
             if self.is_cut(&next) {
-                self.was_cut = true;
                 continue;
             }
             let pushes = next.pushes();
@@ -313,25 +249,9 @@ impl<'a> DeepeningSearch<'a> {
         found
     }
 
-    fn is_cut(&self, next: &Move) -> bool {
-        let Some(relevance) = &self.relevance else {
-            return false;
-        };
-        if !relevance.is_cut(&self.path, next) {
-            return false;
-        }
-        // A move that was not possible before is not cut.
-        let first = match &next.path {
-            Path::Straight { direction, .. } => *direction,
-            Path::Turning(path) => path.first().copied().unwrap_or(Direction::Up),
-        };
-        let behind = self.board.next(next.from, first.opposite());
-        let before = self
-            .reaches
-            .len()
-            .checked_sub(2)
-            .map(|at| &self.reaches[at]);
-        before.is_none_or(|rows| rows.contains(self.board.cell(behind)))
+    fn is_cut(&mut self, next: &Move) -> bool {
+        let before = (self.reaches.len().checked_sub(2)).map(|at| &self.reaches[at]);
+        (self.inadmissible).is_cut(self.board, &self.path, next, before)
     }
 
     fn patterns_len(&self) -> usize {
@@ -374,7 +294,7 @@ impl<'a> DeepeningSearch<'a> {
         }
         let extra = search
             .patterns
-            .extra(&self.state, self.parts.overestimation);
+            .extra(&self.state, self.inadmissible.overestimates());
         if made + left + extra > self.bound {
             self.next_bound = self.next_bound.min(made + left + extra);
             return true;
@@ -384,13 +304,7 @@ impl<'a> DeepeningSearch<'a> {
 
     /// All moves in the present position, whose squares in reach are in `reach`.
     fn generate(&mut self, moves: &mut Vec<Move>) {
-        let mut rooms = self.rooms.take();
-        let is_cut = rooms.as_mut().is_some_and(|rooms| {
-            rooms.look(&self.state);
-            self.parts.goal_cuts && rooms.cut(&mut self.state, moves)
-        });
-        if is_cut {
-            self.rooms = rooms;
+        if self.inadmissible.cut_to_goal(&mut self.state, moves) {
             return;
         }
         let (boxes, free) = (self.state.squares(), self.state.free());
@@ -401,9 +315,7 @@ impl<'a> DeepeningSearch<'a> {
             if corral.is_some_and(|pushes| pushes.iter().all(|push| push.square != square)) {
                 continue;
             }
-            if let Some(rooms) = &mut rooms
-                && rooms.resolve_inside(&self.state, index, moves)
-            {
+            if (self.inadmissible).resolve_inside(&self.state, index, moves) {
                 continue;
             }
             for direction in Direction::ALL {
@@ -417,14 +329,12 @@ impl<'a> DeepeningSearch<'a> {
                 {
                     continue;
                 }
-                if let Some(rooms) = &mut rooms
-                    && rooms.enter(&self.state, index, direction, moves)
-                {
+                if (self.inadmissible).enter(&self.state, index, direction, moves) {
                     continue;
                 }
                 let pushes = if self.parts.tunnel_macros {
                     tunnel(&self.state, square, direction, |one, other| {
-                        (rooms.as_ref()).is_none_or(|rooms| !rooms.is_border(one, other))
+                        !self.inadmissible.is_border(one, other)
                     })
                 } else {
                     1
@@ -443,7 +353,6 @@ impl<'a> DeepeningSearch<'a> {
                 });
             }
         }
-        self.rooms = rooms;
     }
 
     /// Sorts moves: first those of the box that moved last, then those that lower the bound, boxes
@@ -470,12 +379,7 @@ impl<'a> DeepeningSearch<'a> {
                 after
             };
         }
-        if self.noise > 0 {
-            for next in moves.iter_mut() {
-                self.random = mix(self.random);
-                next.order += (self.random % u64::from(self.noise)) as i32;
-            }
-        }
+        self.inadmissible.disturb(moves);
         moves.sort_by_key(|next| next.order);
     }
 }

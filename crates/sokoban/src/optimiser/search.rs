@@ -11,7 +11,7 @@ use super::super::board::{Push, Square};
 use super::super::field::Play;
 use super::super::limits::Limits;
 use super::query::{Admitted, Query, Target};
-use super::side::{Side, Spent};
+use super::side::{Side, SideTask, Spent};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -73,10 +73,18 @@ pub(super) fn search(query: &Query, admitted: &Admitted, limits: &Limits, spare:
         memory: limits.memory / 2,
         ..limits.clone()
     };
-    let ahead = (&query.boxes[..], &[query.player][..], goals);
-    let back = (goals, &players[..], &query.boxes[..]);
-    let forward = Side::new(query, admitted, &half, ahead, Play::Push);
-    let backward = Side::new(query, admitted, &half, back, Play::Pull);
+    let ahead = SideTask {
+        boxes: &query.boxes,
+        players: &[query.player],
+        ends: goals,
+    };
+    let back = SideTask {
+        boxes: goals,
+        players: &players,
+        ends: &query.boxes,
+    };
+    let forward = Side::new(query, admitted, &half, &ahead, Play::Push);
+    let backward = Side::new(query, admitted, &half, &back, Play::Pull);
     match (forward, backward) {
         (Ok(forward), Ok(backward)) => {
             let mut search = Search {

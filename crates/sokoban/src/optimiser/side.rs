@@ -81,14 +81,22 @@ pub(super) struct Side<'q> {
     boxes: Vec<u64>,
 }
 
+/// Where one side of the search starts, and where it goes.
+pub(super) struct SideTask<'a> {
+    pub boxes: &'a [Square],
+    /// The player starts on one of these.
+    pub players: &'a [Square],
+    /// The squares of the boxes at the end.
+    pub ends: &'a [Square],
+}
+
 impl<'q> Side<'q> {
-    /// Moves boxes, by pushes or pulls, from a configuration with the player on one of `players` to
-    /// `ends`.
+    /// Moves boxes by pushes or pulls.
     pub(super) fn new(
         query: &'q Query<'q>,
         admitted: &'q Admitted<'q>,
         limits: &Limits,
-        (boxes, players, ends): (&[Square], &[Square], &[Square]),
+        task: &SideTask<'_>,
         play: Play,
     ) -> Result<Self, Spent> {
         let board = query.board;
@@ -97,9 +105,10 @@ impl<'q> Side<'q> {
             Admitted::Fixed(fixed) => fixed,
         };
         let is_forward = play == Play::Push;
-        let pushes = lone_pushes(board, ends, is_forward);
+        let pushes = lone_pushes(board, task.ends, is_forward);
         let note = Note {
-            pushes: boxes
+            pushes: task
+                .boxes
                 .iter()
                 .map(|&square| u32::from(pushes[square as usize]))
                 .sum(),
@@ -127,9 +136,9 @@ impl<'q> Side<'q> {
             states: 0,
             boxes: Vec::new(),
         };
-        side.add(&bits(board, boxes), note)?;
+        side.add(&bits(board, task.boxes), note)?;
         let mut start = Vec::new();
-        for &player in players {
+        for &player in task.players {
             side.visit(0, player);
             start.push(State::new(0, player, 0));
         }

@@ -1,6 +1,6 @@
 //! Verdicts against plain minimax, and states without a verdict.
 
-use super::super::states::texts;
+use super::super::states::{final_goal, texts};
 use super::*;
 use panza_cli::engine_choice::build_machine;
 use panza_cli::game_source::Game;
@@ -38,7 +38,10 @@ fn minimax(machine: &Arc<dyn Machine>, state: &[u64], seen: &mut HashMap<Vec<u64
     }
     let mut states = States::new(machine);
     let value = match states.choices(state) {
-        None => states.goal(state, RoleId(0)),
+        None => {
+            states.reasoner.set_state(state);
+            final_goal(states.reasoner.as_mut(), 2, RoleId(0))
+        }
         Some(legal) => {
             let mut values = Vec::new();
             for &own in &legal[0] {

@@ -14,7 +14,7 @@ use panza_gdl::ids::{Id, MoveId, RoleId};
 use panza_machine::{Machine, Reasoner};
 use rustc_hash::FxHashMap;
 
-use super::{Solver, ValueTable, first_goal};
+use super::{Bounds, Players, Solver, ValueTable};
 use crate::oracle::states::all_legal;
 
 /// Joint moves of a line.
@@ -31,13 +31,7 @@ enum Stop {
 }
 
 /// Bounds of the first role's goal.
-#[derive(Clone, Copy, Debug)]
-struct Bounds {
-    lower: u8,
-    upper: u8,
-}
-
-const UNKNOWN: Bounds = Bounds {
+const UNKNOWN: Bounds<u8> = Bounds {
     lower: 0,
     upper: 100,
 };
@@ -53,7 +47,8 @@ struct Child {
 pub struct AlphaBeta {
     reasoner: Box<dyn Reasoner>,
     machine: Arc<dyn Machine>,
-    table: FxHashMap<Vec<u64>, Bounds>,
+    players: Players,
+    table: FxHashMap<Vec<u64>, Bounds<u8>>,
     /// Cut-offs of each role's moves.
     history: [FxHashMap<MoveId, u32>; 2],
     nodes: u64,
@@ -67,9 +62,11 @@ impl AlphaBeta {
         if info.n_roles() != 2 || info.chance_role().is_some() {
             bail!("only games of two roles with an aim can be solved");
         }
+        let players = Players::of(info)?;
         Ok(Self {
             reasoner: Arc::clone(machine).reasoner(),
             machine: Arc::clone(machine),
+            players,
             table: FxHashMap::default(),
             history: Default::default(),
             nodes: 0,
@@ -86,14 +83,8 @@ impl AlphaBeta {
         depth: usize,
     ) -> Result<u8, Stop> {
         let mut bounds = self.table.get(state).copied().unwrap_or(UNKNOWN);
-        alpha = alpha.max(bounds.lower);
-        beta = beta.min(bounds.upper);
-        if alpha >= beta {
-            return Ok(if bounds.lower >= beta {
-                bounds.lower
-            } else {
-                bounds.upper
-            });
+        if let Some(known) = bounds.narrow(&mut alpha, &mut beta) {
+            return Ok(known);
         }
         self.nodes += 1;
         if self.nodes > self.max_nodes {
@@ -128,12 +119,7 @@ impl AlphaBeta {
                 break;
             }
         }
-        if best > low {
-            bounds.lower = bounds.lower.max(best);
-        }
-        if best < high {
-            bounds.upper = bounds.upper.min(best);
-        }
+        bounds.note(best, low, high);
         self.table.insert(state.to_vec(), bounds);
         Ok(best)
     }
@@ -179,7 +165,7 @@ impl AlphaBeta {
         if !self.reasoner.is_terminal() {
             return Ok(None);
         }
-        let goal = first_goal(self.reasoner.as_mut());
+        let goal = self.players.first_goal(self.reasoner.as_mut());
         goal.map(Some)
             .map_err(|error| Stop::Unsuitable(error.to_string()))
     }

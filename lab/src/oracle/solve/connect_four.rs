@@ -14,7 +14,7 @@ use anyhow::bail;
 use panza_gdl::ids::{Id, RoleId};
 use panza_machine::{GameInfo, Machine};
 
-use super::{NodeLimit, Solver, Spent, ValueTable, control, in_cells};
+use super::{Bounds, NodeLimit, Solver, Spent, ValueTable, control, in_cells};
 
 const COLUMNS: u32 = 8;
 const ROWS: u32 = 6;
@@ -121,16 +121,14 @@ impl ConnectFour {
         }
         let key = board.key();
         let slot = (key.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (64 - TABLE_BITS)) as usize;
-        let (mut lower, mut upper) = (-1, 1);
         let entry = self.table[slot];
-        if entry >> 4 == key {
-            lower = (entry & 3) as i8 - 1;
-            upper = (entry >> 2 & 3) as i8 - 1;
-            alpha = alpha.max(lower);
-            beta = beta.min(upper);
-            if alpha >= beta {
-                return Ok(if lower >= beta { lower } else { upper });
-            }
+        let (lower, upper) = match entry >> 4 == key {
+            true => ((entry & 3) as i8 - 1, (entry >> 2 & 3) as i8 - 1),
+            false => (-1, 1),
+        };
+        let mut bounds = Bounds { lower, upper };
+        if let Some(known) = bounds.narrow(&mut alpha, &mut beta) {
+            return Ok(known);
         }
         let mut best = -1;
         let mut highest = alpha;
@@ -141,14 +139,9 @@ impl ConnectFour {
                 break;
             }
         }
-        if best >= beta {
-            lower = lower.max(best);
-        } else if best <= alpha {
-            upper = upper.min(best);
-        } else {
-            (lower, upper) = (best, best);
-        }
-        self.table[slot] = key << 4 | ((upper + 1) as u64) << 2 | (lower + 1) as u64;
+        bounds.note(best, alpha, beta);
+        let [lower, upper] = [bounds.lower, bounds.upper].map(|bound| (bound + 1) as u64);
+        self.table[slot] = key << 4 | upper << 2 | lower;
         Ok(best)
     }
 

@@ -107,6 +107,33 @@ impl ValueTable {
 #[derive(Debug)]
 struct Spent;
 
+/// Bounds of a position's value.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+struct Bounds<T> {
+    lower: T,
+    upper: T,
+}
+
+impl<T: Copy + Ord> Bounds<T> {
+    /// Narrows the window of a search. The value, or a bound of it, where nothing is left.
+    fn narrow(self, alpha: &mut T, beta: &mut T) -> Option<T> {
+        *alpha = self.lower.max(*alpha);
+        *beta = self.upper.min(*beta);
+        let is_lower = self.lower >= *beta;
+        (*alpha >= *beta).then_some(if is_lower { self.lower } else { self.upper })
+    }
+
+    /// Notes the best value that a search of this window found.
+    fn note(&mut self, best: T, alpha: T, beta: T) {
+        if best > alpha {
+            self.lower = self.lower.max(best);
+        }
+        if best < beta {
+            self.upper = self.upper.min(best);
+        }
+    }
+}
+
 /// Positions that may be visited to solve one.
 struct NodeLimit {
     all: u64,
@@ -189,16 +216,6 @@ impl Players {
             }
             _ => bail!("the goals are {goals:?}, which do not add up to 100"),
         }
-    }
-}
-
-/// The first role's goal in the reasoner's state. Fails unless those of both add up to 100.
-fn first_goal(reasoner: &mut dyn Reasoner) -> anyhow::Result<u8> {
-    let mut goals = [None; 2];
-    reasoner.goals(&mut goals);
-    match goals {
-        [Some(first), Some(second)] if u16::from(first) + u16::from(second) == 100 => Ok(first),
-        _ => bail!("the goals are {goals:?}, which do not add up to 100"),
     }
 }
 

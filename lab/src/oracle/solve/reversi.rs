@@ -13,7 +13,7 @@ use anyhow::bail;
 use panza_gdl::ids::{Id, RoleId};
 use panza_machine::{GameInfo, Machine};
 
-use super::{NodeLimit, Solver, Spent, ValueTable, control, in_cells};
+use super::{Bounds, NodeLimit, Solver, Spent, ValueTable, control, in_cells};
 
 const SIZE: u32 = 8;
 const FIRST_COLUMN: u64 = 0x0101_0101_0101_0101;
@@ -124,8 +124,7 @@ impl Board {
 #[derive(Clone, Copy, Default)]
 struct Entry {
     board: Board,
-    lower: i8,
-    upper: i8,
+    bounds: Bounds<i8>,
 }
 
 /// Solves ends of the game `reversi`. Results are 1 for a win of the side to move, 0 for a draw, -1
@@ -159,15 +158,14 @@ impl Reversi {
         let n_empty = board.empty().count_ones();
         let is_stored = n_empty >= MIN_STORED;
         let slot = slot(board);
-        let (mut lower, mut upper) = (-1, 1);
         let entry = self.table[slot];
+        let (lower, upper) = (-1, 1);
+        let mut bounds = Bounds { lower, upper };
         if is_stored && entry.board == board {
-            (lower, upper) = (entry.lower, entry.upper);
-            alpha = alpha.max(lower);
-            beta = beta.min(upper);
-            if alpha >= beta {
-                return Ok(if lower >= beta { lower } else { upper });
-            }
+            bounds = entry.bounds;
+        }
+        if let Some(known) = bounds.narrow(&mut alpha, &mut beta) {
+            return Ok(known);
         }
         let mut best = -1;
         let mut highest = alpha;
@@ -191,18 +189,8 @@ impl Reversi {
             }
         }
         if is_stored {
-            if best >= beta {
-                lower = lower.max(best);
-            } else if best <= alpha {
-                upper = upper.min(best);
-            } else {
-                (lower, upper) = (best, best);
-            }
-            self.table[slot] = Entry {
-                board,
-                lower,
-                upper,
-            };
+            bounds.note(best, alpha, beta);
+            self.table[slot] = Entry { board, bounds };
         }
         Ok(best)
     }

@@ -68,7 +68,7 @@ pub(super) fn preferred_at_once(
         for &(mv, is_legal) in of_role {
             let (mut always_wins, mut always_ends) = (is_legal, is_legal);
             for others in 0..n_joint_moves / of_role.len() {
-                let (joint_move, are_legal) = joint_move(legal, (role, mv), others, circuit);
+                let (joint_move, are_legal) = joint_move(legal, role, mv, others, circuit);
                 let mut cover = before.clone();
                 for mv in joint_move {
                     cover.set_move(mv, Literal::TRUE);
@@ -108,7 +108,8 @@ pub(super) fn preferred_at_once(
 /// legal.
 fn joint_move(
     legal: &LegalMoves,
-    (role, mv): (RoleId, MoveId),
+    role: RoleId,
+    mv: MoveId,
     others: usize,
     circuit: &mut Circuit,
 ) -> (Vec<MoveId>, Literal) {

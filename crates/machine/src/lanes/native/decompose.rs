@@ -66,13 +66,13 @@ static RECIPES: LazyLock<[Option<(Recipe, bool)>; 256]> = LazyLock::new(|| {
 
 /// An old program's value in the new one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Held {
+struct MappedValue {
     value: Value,
     /// Whether the new value is the inverse of the old.
     is_inverted: bool,
 }
 
-impl Held {
+impl MappedValue {
     fn inverted_if(self, condition: bool) -> Self {
         Self {
             is_inverted: self.is_inverted ^ condition,
@@ -102,12 +102,12 @@ pub(super) fn decompose(program: &Program) -> Program {
         },
         made: HashMap::new(),
     };
-    let mut held: Vec<Held> = Vec::with_capacity(program.n_values());
+    let mut held: Vec<MappedValue> = Vec::with_capacity(program.n_values());
     for (index, &input) in program.inputs.iter().enumerate() {
         held.push(match input {
             Input::Zeros => decomposer.constant(false),
             Input::Ones => decomposer.constant(true),
-            Input::Location(_) => Held {
+            Input::Location(_) => MappedValue {
                 value: Value(index as u32),
                 is_inverted: false,
             },
@@ -147,14 +147,14 @@ struct Decomposer {
 }
 
 impl Decomposer {
-    fn constant(&self, is_on: bool) -> Held {
-        Held {
+    fn constant(&self, is_on: bool) -> MappedValue {
+        MappedValue {
             value: self.ones,
             is_inverted: !is_on,
         }
     }
 
-    fn make(&mut self, table: u8, inputs: [Held; 3]) -> Held {
+    fn make(&mut self, table: u8, inputs: [MappedValue; 3]) -> MappedValue {
         let Some((recipe, is_inverse)) = RECIPES[usize::from(table)] else {
             return self.constant(table == 0xff);
         };
@@ -172,7 +172,7 @@ impl Decomposer {
         made.inverted_if(is_inverse)
     }
 
-    fn and(&mut self, first: Held, second: Held) -> Held {
+    fn and(&mut self, first: MappedValue, second: MappedValue) -> MappedValue {
         for (one, other) in [(first, second), (second, first)] {
             if one == other || one == self.constant(true) {
                 return other;
@@ -187,13 +187,13 @@ impl Decomposer {
             (false, true) => (AND_NOT, second.value, first.value),
             (true, true) => (OR, first.value, second.value),
         };
-        Held {
+        MappedValue {
             value: self.push(table, a, b),
             is_inverted: table == OR,
         }
     }
 
-    fn xor(&mut self, first: Held, second: Held) -> Held {
+    fn xor(&mut self, first: MappedValue, second: MappedValue) -> MappedValue {
         let is_inverted = first.is_inverted ^ second.is_inverted;
         if first.value == second.value {
             return self.constant(is_inverted);
@@ -203,7 +203,7 @@ impl Decomposer {
                 return other.inverted_if(!one.is_inverted);
             }
         }
-        Held {
+        MappedValue {
             value: self.push(XOR, first.value, second.value),
             is_inverted,
         }

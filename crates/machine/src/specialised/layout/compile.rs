@@ -3,17 +3,20 @@
 //!
 //! Inputs are numbered before their users, so a value at rest is known as soon as it is numbered.
 
+mod effects;
+mod lazy;
+
 use panza_gdl::ids::{BaseId, GateId, Id, IdVec, MoveId, RoleId};
 use panza_propnet::{Network, Node, Signal, SpecialisedGame, SpecialisedPhase};
 
 use super::{
-    Copies, Effects, GoalPass, Guarded, LazyGate, Mask, NO_ROW, NextWord, Operand, PhaseLayout,
+    EffectTables, Effects, GoalPass, LazyGate, LazyGates, NO_ROW, NextWord, Operand, PhaseLayout,
     RoleLayout, SpecialisedLayout, Users,
 };
 
 /// How effects update the bases that they list.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum UpdateKind {
+enum UpdateKind {
     /// Each takes the value of its signal.
     Assign,
     /// Each becomes false.
@@ -28,33 +31,33 @@ const ON: u8 = 0x80;
 const OR_START: u8 = 0x7E;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum GateSlot {
+enum GateSlot {
     Unplaced,
     Counted(u32),
     Lazy(u32),
 }
 
 pub(super) struct Compiler<'a> {
-    pub(super) specialised: &'a SpecialisedGame,
-    pub(super) network: &'a Network,
-    pub(super) fan_out: IdVec<GateId, u32>,
-    pub(super) slot: IdVec<GateId, GateSlot>,
-    pub(super) move_number: IdVec<MoveId, u32>,
-    pub(super) values: Vec<u8>,
-    pub(super) first_counted: u32,
+    specialised: &'a SpecialisedGame,
+    network: &'a Network,
+    placement: Placement,
+    lazy: LazyGates,
+    /// By lazy gate: how deep its evaluation recurs.
+    depth: Vec<u32>,
+    effects: EffectTables,
+    goal_passes: Vec<GoalPass>,
+}
+
+/// Where values stand, and the edges between those that are kept up to date.
+struct Placement {
+    fan_out: IdVec<GateId, u32>,
+    slot: IdVec<GateId, GateSlot>,
+    move_number: IdVec<MoveId, u32>,
+    /// The array at rest.
+    values: Vec<u8>,
+    first_counted: u32,
     /// From, to, inverted.
-    pub(super) edges: Vec<(u32, u32, bool)>,
-    pub(super) lazy: Vec<LazyGate>,
-    pub(super) guarded: Vec<Guarded>,
-    pub(super) guarded_operands: Vec<(u32, u32)>,
-    pub(super) depth: Vec<u32>,
-    pub(super) operands: Vec<Operand>,
-    pub(super) masks: Vec<Mask>,
-    pub(super) bits: Vec<(BaseId, Operand)>,
-    pub(super) keyed: Vec<Effects>,
-    pub(super) copies: Vec<Copies>,
-    pub(super) targets: Vec<BaseId>,
-    pub(super) goal_passes: Vec<GoalPass>,
+    edges: Vec<(u32, u32, bool)>,
 }
 
 impl<'a> Compiler<'a> {
@@ -63,31 +66,26 @@ impl<'a> Compiler<'a> {
         Self {
             specialised,
             network,
-            fan_out: network.fan_out(),
-            slot: network.gates.iter().map(|_| GateSlot::Unplaced).collect(),
-            move_number: network.moves.iter().map(|_| NO_ROW).collect(),
-            values: vec![0; network.facts.len()],
-            first_counted: 0,
-            edges: Vec::new(),
-            lazy: Vec::new(),
-            guarded: Vec::new(),
-            guarded_operands: Vec::new(),
+            placement: Placement {
+                fan_out: network.fan_out(),
+                slot: network.gates.iter().map(|_| GateSlot::Unplaced).collect(),
+                move_number: network.moves.iter().map(|_| NO_ROW).collect(),
+                values: vec![0; network.facts.len()],
+                first_counted: 0,
+                edges: Vec::new(),
+            },
+            lazy: LazyGates::default(),
             depth: Vec::new(),
-            operands: Vec::new(),
-            masks: Vec::new(),
-            bits: Vec::new(),
-            keyed: Vec::new(),
-            copies: Vec::new(),
-            targets: Vec::new(),
+            effects: EffectTables::default(),
             goal_passes: Vec::new(),
         }
     }
 
     pub(super) fn run(mut self) -> Option<SpecialisedLayout> {
         self.number_moves();
-        self.first_counted = self.values.len() as u32;
+        self.placement.first_counted = self.placement.values.len() as u32;
         self.place_counted_gates();
-        let n_followed = self.values.len() as u32;
+        let n_followed = self.placement.values.len() as u32;
         let specialised = self.specialised;
         let goal_gates: Vec<Vec<GateId>> = specialised
             .phases
@@ -104,7 +102,7 @@ impl<'a> Compiler<'a> {
             .iter()
             .map(|phase| self.phase(phase))
             .collect();
-        let n_kept = self.values.len() as u32;
+        let n_kept = self.placement.values.len() as u32;
         for (index, phase) in specialised.phases.iter().enumerate() {
             if has_lazy_goals[index] {
                 let read = |compiler: &mut Self, signal| compiler.operand(signal);
@@ -129,22 +127,22 @@ impl<'a> Compiler<'a> {
         Some(self.finish(n_followed, n_kept, phases))
     }
 
-    pub(super) fn number_moves(&mut self) {
+    fn number_moves(&mut self) {
         let network = self.network;
         let inputs = network.gates.ids().flat_map(|gate| network.inputs(gate));
         for &signal in inputs.chain(network.next.iter()) {
             if let Node::Move(mv) = network.node(signal)
-                && self.move_number[mv] == NO_ROW
+                && self.placement.move_number[mv] == NO_ROW
             {
-                self.move_number[mv] = self.values.len() as u32;
-                self.values.push(0);
+                self.placement.move_number[mv] = self.placement.values.len() as u32;
+                self.placement.values.push(0);
             }
         }
     }
 
     /// Outputs held by leaves: legality, and next values that are neither constant nor the base's
     /// own value.
-    pub(super) fn leaf_signals(phase: &SpecialisedPhase) -> impl Iterator<Item = Signal> {
+    fn leaf_signals(phase: &SpecialisedPhase) -> impl Iterator<Item = Signal> {
         let legal = phase.legal.iter().flatten().map(|&(_, signal)| signal);
         let next = phase.next.enumerate();
         legal.chain(
@@ -154,7 +152,7 @@ impl<'a> Compiler<'a> {
     }
 
     /// Signals read at every step, whose gates are kept up to date besides those of leaves.
-    pub(super) fn counted_signals(phase: &SpecialisedPhase) -> impl Iterator<Item = Signal> {
+    fn counted_signals(phase: &SpecialisedPhase) -> impl Iterator<Item = Signal> {
         let keyed = phase.keyed.iter().flat_map(|keyed| {
             std::iter::once(keyed.key).chain(keyed.sets.iter().map(|&(_, signal)| signal))
         });
@@ -162,13 +160,13 @@ impl<'a> Compiler<'a> {
     }
 
     /// Whether a leaf counts the gate's inputs itself: the gate has no other user, or is small.
-    pub(super) fn is_counted_by_leaf(&self, gate: GateId) -> bool {
+    fn is_counted_by_leaf(&self, gate: GateId) -> bool {
         let n_inputs = self.network.inputs(gate).len();
-        n_inputs <= MAX_INPUTS && (self.fan_out[gate] == 1 || n_inputs <= 2)
+        n_inputs <= MAX_INPUTS && (self.placement.fan_out[gate] == 1 || n_inputs <= 2)
     }
 
     /// Decides which gates are kept up to date and numbers them, inputs first.
-    pub(super) fn place_counted_gates(&mut self) {
+    fn place_counted_gates(&mut self) {
         let network = self.network;
         let mut wanted = Vec::new();
         for phase in &self.specialised.phases {
@@ -186,18 +184,18 @@ impl<'a> Compiler<'a> {
         for gate in network.gates.ids().filter(|gate| is_wanted[gate.index()]) {
             let inputs = self.counted_inputs(network.inputs(gate), false);
             let number = self.add_counted(inputs, true);
-            self.slot[gate] = GateSlot::Counted(number);
+            self.placement.slot[gate] = GateSlot::Counted(number);
         }
     }
 
     /// The numbers of signals, each inverted if `invert` says so.
-    pub(super) fn counted_inputs(&self, inputs: &[Signal], invert: bool) -> Vec<(u32, bool)> {
+    fn counted_inputs(&self, inputs: &[Signal], invert: bool) -> Vec<(u32, bool)> {
         let numbers = inputs.iter().filter_map(|&input| {
             let number = match self.network.node(input) {
                 Node::False => return None,
                 Node::Base(base) => base.0,
-                Node::Move(mv) => self.move_number[mv],
-                Node::Gate(gate) => match self.slot[gate] {
+                Node::Move(mv) => self.placement.move_number[mv],
+                Node::Gate(gate) => match self.placement.slot[gate] {
                     GateSlot::Counted(number) => number,
                     _ => return None,
                 },
@@ -208,20 +206,16 @@ impl<'a> Compiler<'a> {
     }
 
     /// A new counted gate: the conjunction or disjunction of its inputs.
-    pub(super) fn add_counted(&mut self, inputs: Vec<(u32, bool)>, is_and: bool) -> u32 {
+    fn add_counted(&mut self, inputs: Vec<(u32, bool)>, is_and: bool) -> u32 {
         let inputs = self.narrowed(inputs, is_and);
-        let number = self.values.len() as u32;
-        self.values.push(0);
+        let number = self.placement.values.len() as u32;
+        self.placement.values.push(0);
         self.connect(number, &inputs, is_and);
         number
     }
 
     /// The inputs, reduced to at most [`MAX_INPUTS`] by intermediate gates of the same kind.
-    pub(super) fn narrowed(
-        &mut self,
-        mut inputs: Vec<(u32, bool)>,
-        is_and: bool,
-    ) -> Vec<(u32, bool)> {
+    fn narrowed(&mut self, mut inputs: Vec<(u32, bool)>, is_and: bool) -> Vec<(u32, bool)> {
         while inputs.len() > MAX_INPUTS {
             let n_groups = inputs.len().div_ceil(MAX_INPUTS);
             let size = inputs.len().div_ceil(n_groups);
@@ -236,36 +230,36 @@ impl<'a> Compiler<'a> {
     }
 
     /// Makes a number count its inputs, whose values at rest are known.
-    pub(super) fn connect(&mut self, number: u32, inputs: &[(u32, bool)], is_and: bool) {
+    fn connect(&mut self, number: u32, inputs: &[(u32, bool)], is_and: bool) {
         let mut counter = match is_and {
             true => ON - 2 * inputs.len() as u8,
             false => OR_START,
         };
         for &(from, is_inverted) in inputs {
-            if (self.values[from as usize] & ON != 0) != is_inverted {
+            if (self.placement.values[from as usize] & ON != 0) != is_inverted {
                 counter += 2;
             }
-            self.edges.push((from, number, is_inverted));
+            self.placement.edges.push((from, number, is_inverted));
         }
-        self.values[number as usize] = counter;
+        self.placement.values[number as usize] = counter;
     }
 
     /// The operand for a signal. A constant is a gate of no inputs.
-    pub(super) fn operand(&mut self, signal: Signal) -> Operand {
+    fn operand(&mut self, signal: Signal) -> Operand {
         let is_inverted = signal.is_inverted();
         match self.network.node(signal) {
             Node::False => {
-                self.lazy.push(LazyGate {
+                self.lazy.gates.push(LazyGate {
                     operands: (0, 0),
                     guarded: (0, 0),
                 });
                 self.depth.push(0);
                 // An empty conjunction is on.
-                Operand::lazy(self.lazy.len() as u32 - 1, true, !is_inverted)
+                Operand::lazy(self.lazy.gates.len() as u32 - 1, true, !is_inverted)
             }
             Node::Base(base) => Operand::value(base.0, is_inverted),
-            Node::Move(mv) => Operand::value(self.move_number[mv], is_inverted),
-            Node::Gate(gate) => match self.slot[gate] {
+            Node::Move(mv) => Operand::value(self.placement.move_number[mv], is_inverted),
+            Node::Gate(gate) => match self.placement.slot[gate] {
                 GateSlot::Counted(number) => Operand::value(number, is_inverted),
                 GateSlot::Lazy(number) => {
                     Operand::lazy(number, self.depth[number as usize] == 0, is_inverted)
@@ -277,15 +271,17 @@ impl<'a> Compiler<'a> {
     }
 
     /// Adds an empty row of leaves; returns its first number.
-    pub(super) fn add_row(&mut self) -> u32 {
-        let first = self.values.len().next_multiple_of(64);
-        self.values.resize(first + 64, 0);
+    fn add_row(&mut self) -> u32 {
+        let first = self.placement.values.len().next_multiple_of(64);
+        self.placement.values.resize(first + 64, 0);
         first as u32
     }
 
-    pub(super) fn fill_leaf(&mut self, leaf: u32, signal: Signal) {
+    fn fill_leaf(&mut self, leaf: u32, signal: Signal) {
         match self.network.node(signal) {
-            Node::False => self.values[leaf as usize] = if signal.is_inverted() { ON } else { 0 },
+            Node::False => {
+                self.placement.values[leaf as usize] = if signal.is_inverted() { ON } else { 0 }
+            }
             Node::Gate(gate) if self.is_counted_by_leaf(gate) => {
                 // By De Morgan's law, an inverted conjunction is a disjunction of inverted inputs.
                 let inputs = self.counted_inputs(self.network.inputs(gate), signal.is_inverted());
@@ -298,7 +294,7 @@ impl<'a> Compiler<'a> {
         }
     }
 
-    pub(super) fn phase(&mut self, phase: &SpecialisedPhase) -> PhaseLayout {
+    fn phase(&mut self, phase: &SpecialisedPhase) -> PhaseLayout {
         let mut roles = IdVec::new();
         for (role, legal) in phase.legal.enumerate() {
             roles.push(self.role(role, legal, &phase.effects[role]));
@@ -321,7 +317,7 @@ impl<'a> Compiler<'a> {
         }
     }
 
-    pub(super) fn role(
+    fn role(
         &mut self,
         role: RoleId,
         legal: &[(MoveId, Signal)],
@@ -349,17 +345,20 @@ impl<'a> Compiler<'a> {
             n_rows: n_rows as u32,
             moves: legal.iter().map(|&(mv, _)| mv).collect(),
             effects: effects.into(),
-            numbers: legal.iter().map(|&(mv, _)| self.move_number[mv]).collect(),
+            numbers: legal
+                .iter()
+                .map(|&(mv, _)| self.placement.move_number[mv])
+                .collect(),
             // Another phase may have left one of the role's moves on.
             is_propagated: self
                 .network
                 .moves
                 .enumerate()
-                .any(|(mv, &(owner, _))| owner == role && self.move_number[mv] != NO_ROW),
+                .any(|(mv, &(owner, _))| owner == role && self.placement.move_number[mv] != NO_ROW),
         }
     }
 
-    pub(super) fn next_words(&mut self, phase: &SpecialisedPhase) -> Box<[NextWord]> {
+    fn next_words(&mut self, phase: &SpecialisedPhase) -> Box<[NextWord]> {
         let n_words = self.network.facts.len().div_ceil(64).max(1);
         let mut words = vec![
             NextWord {
@@ -387,22 +386,22 @@ impl<'a> Compiler<'a> {
         words.into()
     }
 
-    pub(super) fn finish(
+    fn finish(
         mut self,
         n_followed: u32,
         n_kept: u32,
         phases: Vec<PhaseLayout>,
     ) -> SpecialisedLayout {
         // Rows are read whole, so the last one is padded.
-        let n = self.values.len().next_multiple_of(64).max(64);
-        self.values.resize(n, 0);
+        let n = self.placement.values.len().next_multiple_of(64).max(64);
+        self.placement.values.resize(n, 0);
         // The users of a value that is on at rest are up to date.
-        for value in &mut self.values[..n_followed as usize] {
+        for value in &mut self.placement.values[..n_followed as usize] {
             *value |= *value >> 7;
         }
-        self.edges.sort_unstable();
+        self.placement.edges.sort_unstable();
         let mut users = vec![Users::default(); n_followed as usize + 1];
-        let mut left = &self.edges[..];
+        let mut left = &self.placement.edges[..];
         for from in 0..n_followed as usize {
             let n_users = left.partition_point(|&(other, _, _)| other as usize == from);
             let (of_number, rest) = left.split_at(n_users);
@@ -412,6 +411,7 @@ impl<'a> Compiler<'a> {
             users[from + 1].start = users[from].start + n_users as u32;
         }
         let edges: Vec<u32> = self
+            .placement
             .edges
             .iter()
             .map(|&(_, to, is_inverted)| to << 1 | u32::from(is_inverted))
@@ -431,19 +431,12 @@ impl<'a> Compiler<'a> {
         SpecialisedLayout {
             n_bases: self.network.facts.len() as u32,
             n_followed,
-            first_gate: self.first_counted,
-            at_rest: self.values,
+            first_gate: self.placement.first_counted,
+            at_rest: self.placement.values,
             users,
             edges,
             lazy: self.lazy,
-            guarded: self.guarded,
-            guarded_operands: self.guarded_operands,
-            operands: self.operands,
-            masks: self.masks,
-            bits: self.bits,
-            keyed: self.keyed,
-            copies: self.copies,
-            targets: self.targets,
+            effects: self.effects,
             goal_passes: self.goal_passes,
             n_kept,
             phases,

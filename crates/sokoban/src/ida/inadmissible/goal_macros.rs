@@ -8,7 +8,7 @@
 //!
 //! Invariants: a plan depends on the filled goals only; boxes outside the room are not considered.
 
-use super::moves::{Step, Walker};
+use super::super::moves::{Step, Walker};
 use super::rooms::Room;
 use crate::board::{Board, Square};
 use crate::reach::{Reach, Rows};

@@ -3,12 +3,12 @@
 //! While the filled goals of a room are safe, its boxes on goals rest and boxes enter it by goal
 //! macros only. Otherwise boxes move there as elsewhere.
 //!
-//! Invariants: [`Rooms::look`] was called for the state that the other functions are given.
+//! Invariants: [`Rooms::update`] was called for the state that the other functions are given.
 
+use super::super::moves::{Move, Path, Step, Walker};
+use super::super::state::State;
 use super::goal_macros::{Planner, RoomPlan};
-use super::moves::{Move, Path, Step, Walker};
 use super::rooms::{Entrance, rooms};
-use super::state::State;
 use crate::board::{Board, Direction, Square};
 use crate::distances::{Distances, UNREACHABLE};
 use std::rc::Rc;
@@ -58,7 +58,7 @@ impl Rooms {
     }
 
     /// Reads the filled goals.
-    pub fn look(&mut self, state: &State) {
+    pub fn update(&mut self, state: &State) {
         self.plans.clear();
         for planner in &mut self.planners {
             let filled = planner.filled(|goal| state.has_box(goal));

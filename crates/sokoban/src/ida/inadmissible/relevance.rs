@@ -7,7 +7,7 @@
 //!
 //! Invariants: the cut looks at no more than [`WINDOW`] moves.
 
-use super::moves::Move;
+use super::super::moves::Move;
 use crate::board::{Board, NO_SQUARE, Square};
 
 /// Moves looked at.

@@ -6,7 +6,7 @@
 //! Invariants: rooms are disjoint; every goal of a room is inside it; a room has at most
 //! [`MAX_GOALS`] goals.
 
-use super::moves::{Step, Walker};
+use super::super::moves::{Step, Walker};
 use crate::board::{Board, Direction, NO_SQUARE, Square};
 use crate::distances::Distances;
 

@@ -6,8 +6,8 @@ use rustc_hash::FxHashMap;
 use panza_gdl::ids::{BaseId, GateId, Id, IdVec, RoleId};
 use panza_propnet::{Node, Signal, SpecialisedPhase};
 
-use super::compile::{Compiler, GateSlot};
-use super::{FanInRun, GoalPass, Guarded, LazyGate, Operand};
+use super::super::{FanInRun, GoalPass, Guarded, LazyGate, Operand};
+use super::{Compiler, GateSlot};
 
 /// The greatest depth of lazy gates, which are evaluated by recursion.
 const MAX_DEPTH: u32 = 1000;
@@ -24,7 +24,9 @@ impl Compiler<'_> {
     pub(super) fn goal_gates(&self, phase: &SpecialisedPhase) -> Vec<GateId> {
         let network = self.network;
         let is_missing = |signal: Signal| match network.node(signal) {
-            Node::Gate(gate) if !matches!(self.slot[gate], GateSlot::Counted(_)) => Some(gate),
+            Node::Gate(gate) if !matches!(self.placement.slot[gate], GateSlot::Counted(_)) => {
+                Some(gate)
+            }
             _ => None,
         };
         let mut is_wanted = vec![false; network.gates.len()];
@@ -82,8 +84,10 @@ impl Compiler<'_> {
     }
 
     pub(super) fn goal_pass(&mut self, gates: &[GateId]) -> usize {
-        let first = self.values.len() as u32;
-        self.values.resize(self.values.len() + gates.len(), 0);
+        let first = self.placement.values.len() as u32;
+        self.placement
+            .values
+            .resize(self.placement.values.len() + gates.len(), 0);
         self.goal_passes.push(GoalPass {
             runs: Vec::new(),
             operands: Vec::new(),
@@ -150,7 +154,7 @@ impl Compiler<'_> {
             }
         }
         for gate in network.gates.ids().rev() {
-            if is_wanted[gate.index()] && self.slot[gate] == GateSlot::Unplaced {
+            if is_wanted[gate.index()] && self.placement.slot[gate] == GateSlot::Unplaced {
                 for &input in network.inputs(gate) {
                     if let Node::Gate(inner) = network.node(input) {
                         is_wanted[inner.index()] = true;
@@ -159,10 +163,10 @@ impl Compiler<'_> {
             }
         }
         for gate in network.gates.ids() {
-            if !is_wanted[gate.index()] || self.slot[gate] != GateSlot::Unplaced {
+            if !is_wanted[gate.index()] || self.placement.slot[gate] != GateSlot::Unplaced {
                 continue;
             }
-            let start = self.operands.len();
+            let start = self.lazy.operands.len();
             let guarded = self.guarded_inputs(gate);
             for &input in network.inputs(gate) {
                 if guarded
@@ -170,14 +174,15 @@ impl Compiler<'_> {
                     .is_err()
                 {
                     let operand = self.operand(input);
-                    self.operands.push(operand);
+                    self.lazy.operands.push(operand);
                 }
             }
-            let end = self.operands.len() as u32;
+            let end = self.lazy.operands.len() as u32;
             // Values of the array come first, then flat gates, then those evaluated by recursion.
-            self.operands[start..].sort_by_key(|operand| (operand.is_lazy(), !operand.is_flat()));
+            self.lazy.operands[start..]
+                .sort_by_key(|operand| (operand.is_lazy(), !operand.is_flat()));
             let guards = self.add_guarded(guarded);
-            let depth = self.operands[start..]
+            let depth = self.lazy.operands[start..]
                 .iter()
                 .filter(|operand| operand.is_lazy())
                 .map(|operand| self.depth[operand.number() as usize] + 1)
@@ -186,14 +191,14 @@ impl Compiler<'_> {
             if depth > MAX_DEPTH {
                 return None;
             }
-            self.slot[gate] = GateSlot::Lazy(self.lazy.len() as u32);
+            self.placement.slot[gate] = GateSlot::Lazy(self.lazy.gates.len() as u32);
             // A gate with guarded operands is not flat.
             let depth = if guards.0 < guards.1 {
                 depth.max(1)
             } else {
                 depth
             };
-            self.lazy.push(LazyGate {
+            self.lazy.gates.push(LazyGate {
                 operands: (start as u32, end),
                 guarded: guards,
             });
@@ -211,7 +216,7 @@ impl Compiler<'_> {
             let Node::Gate(term) = network.node(input) else {
                 return None;
             };
-            if !input.is_inverted() || matches!(self.slot[term], GateSlot::Counted(_)) {
+            if !input.is_inverted() || matches!(self.placement.slot[term], GateSlot::Counted(_)) {
                 return None;
             }
             let bases =
@@ -240,31 +245,36 @@ impl Compiler<'_> {
     }
 
     pub(super) fn add_guarded(&mut self, mut guarded: Vec<(BaseId, Signal)>) -> (u32, u32) {
-        let first = self.guarded.len() as u32;
+        let first = self.lazy.guarded.len() as u32;
         guarded.sort_unstable();
         for of_base in guarded.chunk_by(|left, right| left.0 == right.0) {
             let base = of_base[0].0;
             let word = base.0 / 64;
-            let is_new = self.guarded.len() as u32 == first
-                || self.guarded.last().is_none_or(|last| last.word != word);
+            let is_new = self.lazy.guarded.len() as u32 == first
+                || self
+                    .lazy
+                    .guarded
+                    .last()
+                    .is_none_or(|last| last.word != word);
             if is_new {
-                self.guarded.push(Guarded {
+                self.lazy.guarded.push(Guarded {
                     word,
                     mask: 0,
-                    first: self.guarded_operands.len() as u32,
+                    first: self.lazy.guarded_operands.len() as u32,
                 });
             }
-            if let Some(last) = self.guarded.last_mut() {
+            if let Some(last) = self.lazy.guarded.last_mut() {
                 last.mask |= 1 << (base.0 % 64);
             }
-            let start = self.operands.len() as u32;
+            let start = self.lazy.operands.len() as u32;
             for &(_, input) in of_base {
                 let operand = self.operand(input);
-                self.operands.push(operand);
+                self.lazy.operands.push(operand);
             }
-            self.guarded_operands
-                .push((start, self.operands.len() as u32));
+            self.lazy
+                .guarded_operands
+                .push((start, self.lazy.operands.len() as u32));
         }
-        (first, self.guarded.len() as u32)
+        (first, self.lazy.guarded.len() as u32)
     }
 }

@@ -3,8 +3,8 @@
 use panza_gdl::ids::BaseId;
 use panza_propnet::{KeyedUpdate, Node, Signal, SpecialisedPhase};
 
-use super::compile::{Compiler, UpdateKind};
-use super::{Copies, Effects, KeyWord, Mask, NO_ROW};
+use super::super::{Copies, Effects, KeyWord, Mask, NO_ROW};
+use super::{Compiler, UpdateKind};
 
 /// Effects that copy at least so many bases do so by the word.
 const MIN_COPIES: usize = 6;
@@ -12,20 +12,27 @@ const MIN_COPIES: usize = 6;
 impl Compiler<'_> {
     /// The effects of updates, bases rising: constants become masks, the rest fetched bits.
     pub(super) fn effects(&mut self, list: &[(BaseId, Signal)], kind: UpdateKind) -> Effects {
-        let (masks, bits) = (self.masks.len() as u32, self.bits.len() as u32);
+        let (masks, bits) = (
+            self.effects.masks.len() as u32,
+            self.effects.bits.len() as u32,
+        );
         let copied = self.copied(list);
         for &(base, signal) in list {
             let (word, bit) = (base.0 / 64, 1u64 << (base.0 % 64));
-            let is_new = self.masks.len() as u32 == masks
-                || self.masks.last().is_none_or(|mask| mask.word != word);
+            let is_new = self.effects.masks.len() as u32 == masks
+                || self
+                    .effects
+                    .masks
+                    .last()
+                    .is_none_or(|mask| mask.word != word);
             if is_new {
-                self.masks.push(Mask {
+                self.effects.masks.push(Mask {
                     word,
                     keep: u64::MAX,
                     set: 0,
                 });
             }
-            if let Some(mask) = self.masks.last_mut() {
+            if let Some(mask) = self.effects.masks.last_mut() {
                 if kind != UpdateKind::Set {
                     mask.keep &= !bit;
                 }
@@ -35,26 +42,28 @@ impl Compiler<'_> {
             }
             if !signal.is_constant() && copied.binary_search(&(signal, base)).is_err() {
                 let operand = self.operand(signal);
-                self.bits.push((base, operand));
+                self.effects.bits.push((base, operand));
             }
         }
-        let copies = self.copies.len() as u32;
+        let copies = self.effects.copies.len() as u32;
         let word_of = |signal: Signal| (signal.node_number() - 1) / 64;
         for of_word in copied.chunk_by(|left, right| word_of(left.0) == word_of(right.0)) {
             let bits = of_word
                 .iter()
                 .map(|&(signal, _)| 1 << ((signal.node_number() - 1) % 64));
-            self.copies.push(Copies {
+            self.effects.copies.push(Copies {
                 word: word_of(of_word[0].0) as u32,
                 mask: bits.fold(0, |mask, bit: u64| mask | bit),
-                first: self.targets.len() as u32,
+                first: self.effects.targets.len() as u32,
             });
-            self.targets.extend(of_word.iter().map(|&(_, base)| base));
+            self.effects
+                .targets
+                .extend(of_word.iter().map(|&(_, base)| base));
         }
         Effects {
-            masks: (masks, self.masks.len() as u32),
-            bits: (bits, self.bits.len() as u32),
-            copies: (copies, self.copies.len() as u32),
+            masks: (masks, self.effects.masks.len() as u32),
+            bits: (bits, self.effects.bits.len() as u32),
+            copies: (copies, self.effects.copies.len() as u32),
         }
     }
 
@@ -109,7 +118,7 @@ impl Compiler<'_> {
                     word,
                     row: if is_leaf { self.add_row() } else { NO_ROW },
                     mask: 0,
-                    first: self.keyed.len() as u32,
+                    first: self.effects.keyed.len() as u32,
                 });
             }
             if let Some(last) = words.last_mut() {
@@ -120,7 +129,7 @@ impl Compiler<'_> {
                 }
             }
             let effects = self.effects(&list, kind);
-            self.keyed.push(effects);
+            self.effects.keyed.push(effects);
         }
         words.into()
     }
