@@ -1,4 +1,4 @@
-//! One match from START to STOP: phases, clocks, which machine, which search.
+#![doc = include_str!("../README.md")]
 //!
 //! ```text
 //!  requests ──▶ Player ──inbox──▶ conductor thread ──orders──▶ match thread ──▶ builder threads
@@ -67,6 +67,7 @@ pub use handle::Player;
 pub use panza_game::GameBuilders;
 pub use position::Position;
 pub use record::{Basis, Record};
+pub use review::{Review, ReviewSettings, StoredMatch};
 pub use searcher::{BestMove, PlanStatus, Searcher};
 pub use sent_moves::SentMoves;
 pub use start_rules::StartRules;

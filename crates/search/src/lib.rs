@@ -1,4 +1,4 @@
-//! Monte Carlo tree search with proof (MCTS; Kocsis and Szepesvári 2006) on a graph of the game.
+#![doc = include_str!("../README.md")]
 //!
 //! One thread, the writer, owns the graph and repeats selection, expansion, simulation and
 //! backpropagation. Workers, on rollout threads where there are any, generate positions and run

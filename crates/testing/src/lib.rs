@@ -1,4 +1,4 @@
-//! Helpers of the tests of several crates: the project's games, and games of texts.
+#![doc = include_str!("../README.md")]
 //!
 //! Never uses: crates above `game`.
 

@@ -1,5 +1,4 @@
-//! What a browser is told: games between people and Panza, games that people study, a look at rules
-//! that are being written, the messages of Gamemaster.
+#![doc = include_str!("../README.md")]
 //!
 //! Invariants: nothing that a client sends panics, delays a match or allocates without a bound.
 //!
@@ -10,3 +9,7 @@
 pub mod gamemaster;
 pub mod preview;
 pub mod table;
+
+pub use gamemaster::Gamemaster;
+pub use preview::{Preview, PreviewError, preview};
+pub use table::{TableError, Tables};
