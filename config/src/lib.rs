@@ -1,4 +1,4 @@
-//! Settings: their values, sources and checks.
+#![doc = include_str!("../README.md")]
 //!
 //! There are three layers: `config/default.toml`, compiled in, with every key; a user's file with
 //! the keys that differ; and `KEY=VALUE` items and options of the command line. Each layer is

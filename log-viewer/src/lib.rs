@@ -1,4 +1,4 @@
-//! The files of the pages, inside the program.
+#![doc = include_str!("../README.md")]
 //!
 //! Never uses: how they are served.
 

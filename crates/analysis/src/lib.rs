@@ -1,5 +1,4 @@
-//! What is found in the rules and the network of a game: facts that last, ranges of goals,
-//! symmetries, independent parts, boards.
+#![doc = include_str!("../README.md")]
 //!
 //! Each file derives one property, as plain data. Most are proven from the network; mutex groups,
 //! the variables of tuples and boards are found in random games and may be wrong elsewhere.
@@ -29,3 +28,18 @@ pub mod tuples;
 
 #[cfg(test)]
 mod testing;
+
+pub use autonomous::Autonomous;
+pub use board::BoardPainter;
+pub use distances::Distances;
+pub use factors::{Factor, Factors};
+pub use implications::Implications;
+pub use latches::Latches;
+pub use mutex_groups::PlayBudget;
+pub use placements::Placements;
+pub use prospects::{ProspectBuffer, Prospects};
+pub use score_ranges::ScoreRange;
+pub use signature::Signature;
+pub use step_budget::StepBudget;
+pub use symmetry::{Symmetries, Symmetry};
+pub use tuples::Tuples;

@@ -1,5 +1,4 @@
-//! What the commands and the lab share: arguments, games by name, child processes, output,
-//! interruption, replay of recorded games.
+#![doc = include_str!("../README.md")]
 //!
 //! Invariants: with `--json` standard output has JSON objects only; a process that was started
 //! here is ended here.
@@ -21,3 +20,11 @@ pub mod provenance;
 pub mod replay;
 pub mod scores;
 pub mod trace;
+
+pub use arguments::{SearchChoice, SettingsChoice};
+pub use child::Child;
+pub use engine_choice::{EngineChoice, EngineKind};
+pub use game_source::{Game, Rulesheet};
+pub use outcome::Outcome;
+pub use output::Output;
+pub use replay::Replay;

@@ -1,4 +1,4 @@
-//! From rules to a game that is ready to be played: a [`BuiltGame`].
+#![doc = include_str!("../README.md")]
 //!
 //! [`compile`](compile()) grounds the rules, builds and optimises the network and lays it out for
 //! the counter engine. [`fastest`] measures counters against lanes. A game that falls into factors

@@ -1,4 +1,4 @@
-//! Game Description Language: from text to checked rules.
+#![doc = include_str!("../README.md")]
 //!
 //! Text becomes tokens, tokens become s-expressions ([`sexpr`]), and those become [`Rules`]
 //! ([`read`]): negation is pushed inwards and `or` is expanded, so that a body is a list of
@@ -32,8 +32,13 @@ mod usage;
 
 use std::collections::HashSet;
 
-pub use diagnostic::{Diagnostic, Edit, Severity};
-pub use rules::{Atom, Literal, Rule, Rules, Term};
+pub use components::{RelationGraph, strongly_connected};
+pub use diagnostic::{Diagnostic, Edit, Remedy, Severity};
+pub use ids::{
+    AtomId, BaseId, GateId, GroupedLists, Id, IdVec, MoveId, NodeId, RoleId, Symbol, TermId,
+};
+pub use lines::Lines;
+pub use rules::{Atom, Literal, Rule, Rules, Signature, Term};
 pub use sexpr::Sexpr;
 pub use span::Span;
 pub use symbols::{CHANCE_ROLE, Symbols, keyword};

@@ -1,4 +1,4 @@
-//! Grounding: from rules with variables to a program of ground atoms.
+#![doc = include_str!("../README.md")]
 //!
 //! A semi-naive fixpoint over the relaxed game finds every atom that can ever hold: `does` follows
 //! from `legal`, `true` from `init` and `next`, and negated dynamic atoms are ignored. Relations

@@ -1,4 +1,4 @@
-//! HRF, the infix rule language of Stanford's Gamemaster, as the rules that KIF gives.
+#![doc = include_str!("../README.md")]
 //!
 //! ```text
 //! text ─▶ token ─▶ syntax ─▶ sheet ─▶ compile ─▶ shapes ─▶ tables ─▶ Rules
@@ -38,6 +38,7 @@ mod write;
 
 pub use dialect::Dialect;
 pub use format::format;
+pub use names::NOOP;
 pub use numbers::number;
 pub use sheet::is_built_in;
 pub use token::is_name_character;

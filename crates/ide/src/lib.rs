@@ -1,4 +1,4 @@
-//! What an editor asks about a rulesheet, and the language server that answers it.
+#![doc = include_str!("../README.md")]
 //!
 //! [`language`] analyses a text as a whole: diagnostics with their fixes, names with their places,
 //! completion, an outline. [`lsp`] puts its answers into the words of the Language Server Protocol;
@@ -13,3 +13,6 @@
 
 pub mod language;
 pub mod lsp;
+
+pub use language::Sheet;
+pub use lsp::serve;

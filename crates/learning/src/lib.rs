@@ -1,4 +1,4 @@
-//! Learning: trains an evaluation by self-play, many games at once.
+#![doc = include_str!("../README.md")]
 //!
 //! In each state of a game all moves are evaluated, and one is drawn from the softmax of their
 //! values. At the end of a game its states are samples for training. Their targets are the values
@@ -41,12 +41,14 @@ pub mod validation;
 pub mod evaluation;
 pub mod heuristics;
 
+pub use evaluation::{Evaluation, GradientSums, Trainer, ValueReader};
+pub use heuristics::Heuristic;
+
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use self::evaluation::{Evaluation, GradientSums, Trainer};
 use self::images::Images;
 use self::samples::{Samples, is_second_better};
 use self::self_play::{MAX_LENGTH, SelfPlay};

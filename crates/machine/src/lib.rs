@@ -1,4 +1,4 @@
-//! Engines that run games, and the traits that they implement.
+#![doc = include_str!("../README.md")]
 //!
 //! A [`Machine`] is a game compiled once and shared by all threads. A [`Reasoner`] is one thread's
 //! instance with a current state, [`BatchPlayouts`] and an [`Expander`] work on many states at
@@ -24,10 +24,19 @@ pub mod stepper;
 
 use std::sync::Arc;
 
+pub use compile::CounterLayout;
+pub use counter::{CounterMachine, CounterReasoner};
 pub use info::{GameInfo, NetworkInfo};
+pub use lanes::compile::PlayoutPolicy;
+pub use lanes::expand::ExpanderLayout;
+pub use lanes::gang::GangLayout;
+pub use lanes::machine::LanesMachine;
+pub use multiversion::with_wide_vectors;
 use panza_gdl::ids::{BaseId, Id, MoveId, RoleId};
 use panza_sync::random::Random;
+pub use parts::{GamePart, GameParts};
 pub use sequential::SequentialExpander;
+pub use specialised::SpecialisedLayout;
 pub use stepper::{NO_GOAL, NO_MOVE, RowSizes, SequentialStepper, StateRows, Stepper};
 
 /// How a playout ended.

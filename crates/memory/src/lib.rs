@@ -1,4 +1,4 @@
-//! The memory of past matches: an SQLite file with a record for each game.
+#![doc = include_str!("../README.md")]
 //!
 //! A game is identified by its signature. Its record holds notes, one JSON value for each [`Kind`],
 //! and the results of matches. Several programs may use one file at once: each call is one

@@ -1,4 +1,4 @@
-//! The metagame: what is learned about a game, and chosen for its search, under one budget.
+#![doc = include_str!("../README.md")]
 //!
 //! [`study`](study()) analyses the network ([`Structure`]), trains an evaluation by self-play and
 //! tunes search settings in matches against each other.

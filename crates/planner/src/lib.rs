@@ -1,4 +1,4 @@
-//! Plans for single-player games: solved, not sampled.
+#![doc = include_str!("../README.md")]
 //!
 //! A [`Planner`] runs a portfolio of solvers on a task, in turn or on several threads, and keeps
 //! the best plan. Breadth-first search proves the best goal of small games, greedy search follows

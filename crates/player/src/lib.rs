@@ -1,4 +1,4 @@
-//! One match from START to STOP: phases, clocks, which machine, which search.
+#![doc = include_str!("../README.md")]
 //!
 //! ```text
 //!  requests ──▶ Player ──inbox──▶ conductor thread ──orders──▶ match thread ──▶ builder threads
@@ -72,6 +72,7 @@ pub use handle::Player;
 pub use panza_game::{BuildKind, GameBuilders};
 pub use position::Position;
 pub use record::Record;
+pub use review::{Review, ReviewSettings, StoredMatch};
 pub use role::OurRole;
 pub use searcher::{PlanStatus, Searcher};
 pub use sent_moves::SentMoves;

@@ -1,4 +1,4 @@
-//! The propositional network (propnet): a game as gates.
+#![doc = include_str!("../README.md")]
 //!
 //! Gates are conjunctions (and, inside recursion, disjunctions) over signals. A signal is a node of
 //! the network, plain or inverted, so no gate only negates, and an OR is by De Morgan's law an
@@ -37,6 +37,7 @@ pub use effects::{Effects, VisitedNodes, effects};
 pub use network::{Gate, GateKind, Network, Node, Signal};
 pub use pack::{BinaryField, packed};
 pub use part::{Selection, part};
+pub use passes::{Pass, PassSet, optimise, optimise_with};
 pub use phases::{
     MAX_MUTEX_GROUP, MutexGroup, Phases, PlayedPosition, mutex_groups_by_form, phases, phases_of,
     shortlist,

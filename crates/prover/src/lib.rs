@@ -1,4 +1,4 @@
-//! The reference reasoner: evaluates a state directly from the rules.
+#![doc = include_str!("../README.md")]
 //!
 //! Rules are evaluated bottom-up, component by component, for one state at a time, without
 //! grounding. The prover is the oracle that every faster machine is tested against, the referee of

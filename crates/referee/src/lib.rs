@@ -1,4 +1,4 @@
-//! Matches and tournaments between players.
+#![doc = include_str!("../README.md")]
 //!
 //! [`game_manager`] plays a match by the GGP protocol and judges it by the prover. [`tournament`]
 //! plays many.
@@ -13,3 +13,10 @@
 pub mod game_manager;
 pub mod players;
 pub mod tournament;
+
+pub use game_manager::{
+    Clocks, Ending, Fault, FaultKind, MatchError, MatchPlan, MatchRecord, Patience, Request,
+    RoleTurn, Seat, SeatPlayer, Spectator, match_id, play_match,
+};
+pub use players::{Player, PlayerSpec};
+pub use tournament::{TournamentArguments, Venue};

@@ -1,4 +1,4 @@
-//! Monte Carlo tree search with proof (MCTS; Kocsis and Szepesvári 2006) on a graph of the game.
+#![doc = include_str!("../README.md")]
 //!
 //! One thread, the writer, owns the graph and repeats selection, expansion, simulation and
 //! backpropagation. Workers, on rollout threads where there are any, generate positions and run
@@ -67,9 +67,7 @@ mod worker;
 #[cfg(test)]
 mod tests;
 
-pub use config::{
-    IterationTimes, Limit, RootEstimates, RootReport, SearchStatistics, StopReason,
-};
+pub use config::{IterationTimes, Limit, RootEstimates, RootReport, SearchStatistics, StopReason};
 pub use move_stats::MoveStats;
 pub use outlook::RoleOutlook;
 pub use parameters::{MINIMAX_SHARE, PARAMETERS, Parameter, SearchConfig, StudyEffect};

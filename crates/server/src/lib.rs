@@ -1,4 +1,4 @@
-//! The HTTP server: reads GGP messages, passes them to the [`Player`], writes its answers.
+#![doc = include_str!("../README.md")]
 //!
 //! ```text
 //!  TCP ──▶ connections ──▶ first_line ──▶ hyper ──▶ exchange ─┬▶ body ──▶ message ──▶ Player

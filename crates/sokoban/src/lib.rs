@@ -1,4 +1,4 @@
-//! Sokoban: levels as text, a board for search, solvers and an optimiser.
+#![doc = include_str!("../README.md")]
 //!
 //! A level is read from text, made a board of numbered squares, and searched with bits for what the
 //! player reaches. Solvers look for any solution, or for the fewest pushes; the optimiser makes a
@@ -32,7 +32,11 @@ pub mod solution;
 pub mod solver;
 pub mod text;
 
-use board::Push;
+pub use board::{Board, Push};
+pub use level::Level;
+pub use limits::Limits;
+pub use solution::{Metrics, Solution};
+pub use text::{Collection, Entry};
 
 /// How a search for a solution ended.
 #[derive(Clone, Debug, PartialEq, Eq)]

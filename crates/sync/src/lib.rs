@@ -1,5 +1,4 @@
-//! Threads, memory and the cost of work: a lock-free ring, core pinning, a way to stop and to wait,
-//! mappings, and budgets.
+#![doc = include_str!("../README.md")]
 //!
 //! One thread writes the game graph and several run playouts. They communicate over
 //! [`ring`]s, one pair per rollout thread, so a playout never takes a lock. [`stop`]
@@ -33,6 +32,13 @@ pub mod pinning;
 pub mod random;
 pub mod ring;
 pub mod stop;
+
+pub use budget::{Budget, Meter, after, is_past, left_until};
+pub use clock::thread_cpu_time;
+pub use pinning::CoreId;
+pub use random::Random;
+pub use ring::{Consumer, Producer, ring};
+pub use stop::{StopFlag, Waited, Waiter, Waker};
 
 #[cfg(all(test, panza_loom))]
 mod loom_models;

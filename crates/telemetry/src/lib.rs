@@ -1,4 +1,4 @@
-//! Messages on standard error, and a folder of logs and figures for each match.
+#![doc = include_str!("../README.md")]
 //!
 //! [`init`] sets up `tracing` for the program. A [`MatchLog`] writes the logs of one match; an
 //! [`Archive`] reads the logs of all matches, live ones included. [`health()`] gives the figures of

@@ -1,4 +1,4 @@
-//! Helpers of the tests of several crates.
+#![doc = include_str!("../README.md")]
 //!
 //! The project's games and games of texts, published games, games under other names, the comparison
 //! of all engines with the prover, and two games with known results.

@@ -1,5 +1,4 @@
-//! What a browser is told: pages and their data, games between people and Panza, games that people
-//! study, a look at rules that are being written, the messages of Gamemaster.
+#![doc = include_str!("../README.md")]
 //!
 //! A host, such as the HTTP server, makes a [`PageRequest`](pages::PageRequest) of what a browser
 //! asks, decides what the [`Client`](pages::Client) may do, and sends the
@@ -15,3 +14,7 @@ pub mod gamemaster;
 pub mod pages;
 pub mod preview;
 pub mod table;
+
+pub use gamemaster::Gamemaster;
+pub use preview::{Preview, PreviewError, preview};
+pub use table::{TableError, Tables};
