@@ -10,7 +10,7 @@ use panza_testing::corpus::corpus;
 use crate::factors::{Factors, factors};
 
 /// How long looking for factors may take.
-const ALLOWED: Duration = Duration::from_secs(20);
+const ALLOWED: Duration = Duration::from_secs(2);
 
 /// Published games whose networks take longer are left out.
 const BUILT_WITHIN: Duration = Duration::from_secs(2);
