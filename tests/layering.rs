@@ -103,6 +103,41 @@ fn the_table_of_crates_is_that_of_the_manifests() {
     assert_eq!(rows.collect::<BTreeMap<_, BTreeSet<String>>>(), manifests());
 }
 
+#[test]
+fn the_functions_of_the_traces_exist() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let text = fs::read_to_string(root.join("ARCHITECTURE.md")).expect("it can be read");
+    assert!(text.len() <= 8192, "the map has {} bytes", text.len());
+    let (_, traces) = text.split_once("## Five traces").expect("there are traces");
+    let mut n_names = 0;
+    for line in traces.lines().take_while(|line| !line.starts_with("## ")) {
+        let cells: Vec<&str> = line.trim_matches('|').split('|').map(str::trim).collect();
+        let [name, functions] = cells[..] else {
+            continue;
+        };
+        let folder = crates().remove(name.trim_matches('`'));
+        let Some(folder) = folder else { continue };
+        let files = rust_files(&root.join(folder).join("src"));
+        let source = files
+            .iter()
+            .map(|file| fs::read_to_string(file).expect("it can be read"));
+        let source: String = source.collect();
+        let names = functions.split('`').skip(1).step_by(2);
+        // Types and crates are named too; functions are in lower case.
+        let functions = names.filter_map(|name| name.rsplit("::").next());
+        for function in functions.filter(|name| name.starts_with(char::is_lowercase)) {
+            let defined = ["(", "<"].map(|end| format!("fn {function}{end}"));
+            let is_there = defined.iter().any(|form| source.contains(form.as_str()));
+            assert!(
+                is_there || crates().contains_key(function),
+                "{name}: {function}"
+            );
+            n_names += 1;
+        }
+    }
+    assert!(n_names > 40, "only {n_names} functions");
+}
+
 /// The circles of imports inside a crate, whose source is in the folder `root`, each as text.
 ///
 /// The parts of a folder are its child modules, each with all that is below it, and in the modules
