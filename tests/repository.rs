@@ -1,5 +1,5 @@
-//! Tests of the repository as a whole: its documentation, the order of its parts, and the readers of
-//! outside text on mutated seeds.
+//! Tests of the repository as a whole: its documentation, the order of its parts, and the readers
+//! of outside text on mutated seeds.
 //!
 //! They are not in one binary with the tests of the program, so that they do not take processor
 //! time from a clock that runs there.
