@@ -15,4 +15,5 @@ mod glossary;
 mod layering;
 mod line_width;
 mod protocol_docs;
+mod recipes;
 mod test_table;

@@ -89,6 +89,28 @@ use panza_machine::Machine;
 use panza_sync::random::Random;
 
 /// A search for one role of one game.
+///
+/// [`run`](Search::run) repeats iterations. One iteration:
+///
+/// 1. `descend` goes from the root to a leaf. In each node `select_edges` selects the moves: the
+///    mover's by value and exploration, those of several roles independently, those of chance by
+///    visits. Nodes and edges on the path count it as in flight. A solved leaf needs no worker: its
+///    iteration goes on with step 8.
+/// 2. `iterate` writes the request: the state of the leaf, the joint move that leads to a new child,
+///    and the number of playouts. `send` gives it to a rollout thread, or to the writer's worker.
+/// 3. There `examine_new_requests` generates the family: the position after forced moves, its legal
+///    moves, and what is known of each child.
+/// 4. `start_playouts` plays the position out, unless it is terminal or the evaluation has all the
+///    weight.
+/// 5. `take_arrived` receives the answer, and `read_result` makes a value for each role of it: goals,
+///    the mean of the playouts, the evaluation, or a mixture of the last two.
+/// 6. `expand` adds the position to the graph: as a child of the leaf, or as the leaf's own moves.
+/// 7. `add_to_amaf` counts the playouts for the facts that moves made true.
+/// 8. `finish` counts the iteration, and `backpropagate` takes the values and proven bounds back
+///    along the path, which is no longer in flight.
+///
+/// Many iterations are between steps 2 and 5 at once. Between two receptions `solve` advances the
+/// proof-number search, and `is_proven` says whether the run is over.
 pub struct Search {
     role: RoleId,
     config: SearchConfig,

@@ -13,7 +13,7 @@ use panza_lab::duel::protocol::{Command, Engine};
 use panza_memory::GameMemory;
 use panza_metagame::sprt::{Hypotheses, MIN_PAIRS, PairTally, Verdict, bound, elo};
 use panza_metagame::{RoundPlan, Training};
-use panza_search::SearchConfig;
+use panza_search::{PARAMETERS, SearchConfig};
 use serde_json::Value;
 
 use crate::program::{fails, objects, program, run, text};
@@ -155,6 +155,12 @@ fn an_engine_says_what_is_wrong_with_a_command() {
     ] {
         let found = replies(&mut engine, &[command]).remove(0);
         assert!(found.starts_with(expected), "{command}: {found}");
+    }
+    for parameter in PARAMETERS {
+        let command = format!("set {} {}", parameter.name, parameter.default);
+        assert_eq!(replies(&mut engine, &[&command]), ["{}"], "{command}");
+        let keys = replies(&mut engine, &["set colour red"]).remove(0);
+        assert!(keys.contains(parameter.name), "{keys}");
     }
     let game = replies(&mut engine, &["set width 512", "game ticTacToe"]).remove(1);
     assert!(game.contains(r#""roles":["xplayer","oplayer"]"#), "{game}");
