@@ -98,5 +98,6 @@ pub fn study(
             families: 1,
             openings: &[],
         },
+        None,
     )
 }
