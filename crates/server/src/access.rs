@@ -2,8 +2,7 @@
 //!
 //! A page in a browser sends requests with the browser's address, which may be this machine. So
 //! messages of pages are taken only from the player's own pages and from the origins of the
-//! settings; those of Gamemaster have a rule of their own
-//! (`gamemaster_access`).
+//! settings; those of Gamemaster have a rule of their own (`gamemaster_access`).
 //!
 //! A hostile page in a browser can give a name of its own the address of this machine, and is then
 //! of the same origin as the player (DNS rebinding). Its requests bear that name as their Host. So

@@ -53,7 +53,7 @@ pub(super) struct Exchange {
     read_timeout: Duration,
 }
 
-/// What a request is, by its head and its connection.
+/// What a request is.
 enum Route {
     /// A message of a game manager, in the body.
     Message(Manager),
@@ -65,9 +65,10 @@ enum Route {
     Page(Box<RoutedRequest>),
     /// One whose answer is known.
     Answered(Outcome),
-    /// One that is refused without being read.
-    Refused(&'static str),
 }
+
+/// Why a request is refused without being read.
+type Refusal = &'static str;
 
 impl Exchange {
     pub fn new(player: Player, settings: &Settings) -> Self {
@@ -141,11 +142,13 @@ impl Exchange {
     ) -> Outcome {
         let received = progress.began().unwrap_or_else(Instant::now);
         let peer = connection.peer;
-        let route = self.route(&request, connection);
-        if let Route::Refused(why) = route {
-            read_on(request.into_body(), SHORT);
-            return Outcome::fault(StatusCode::FORBIDDEN, why);
-        }
+        let route = match self.route(&request, connection) {
+            Ok(route) => route,
+            Err(why) => {
+                read_on(request.into_body(), SHORT);
+                return Outcome::fault(StatusCode::FORBIDDEN, why);
+            }
+        };
         // The body is always read, so that a client that writes before it reads sees the answer.
         let allow = |first: &[u8]| match &route {
             Route::Relayed => Ok(LONGEST_FROM_PAGE),
@@ -168,33 +171,38 @@ impl Exchange {
                 self.page(*page).await
             }
             Route::Answered(outcome) => outcome,
-            Route::Refused(why) => Outcome::fault(StatusCode::FORBIDDEN, why),
         }
     }
 
-    /// What a request is.
-    fn route<B>(&self, request: &Request<B>, connection: ConnectionInfo) -> Route {
+    /// What a request is, by its head and its connection.
+    fn route<B>(&self, request: &Request<B>, connection: ConnectionInfo) -> Result<Route, Refusal> {
         if let Some(why) = self.access.refusal(request, connection) {
-            return Route::Refused(why);
+            return Err(why);
         }
-        match request.method().as_str().to_ascii_uppercase().as_str() {
-            "OPTIONS" => Route::Answered(Outcome::ggp("")),
-            "POST" => self.route_of_post(request, connection),
-            "GET" | "HEAD" => self.route_of_get(request, connection),
-            _ => Route::fault(
-                StatusCode::METHOD_NOT_ALLOWED,
-                "expected POST with a message, GET /( INFO ) or OPTIONS",
-            ),
-        }
+        Ok(
+            match request.method().as_str().to_ascii_uppercase().as_str() {
+                "OPTIONS" => Route::Answered(Outcome::ggp("")),
+                "POST" => self.route_of_post(request, connection)?,
+                "GET" | "HEAD" => self.route_of_get(request, connection),
+                _ => Route::fault(
+                    StatusCode::METHOD_NOT_ALLOWED,
+                    "expected POST with a message, GET /( INFO ) or OPTIONS",
+                ),
+            },
+        )
     }
 
-    fn route_of_post<B>(&self, request: &Request<B>, connection: ConnectionInfo) -> Route {
+    fn route_of_post<B>(
+        &self,
+        request: &Request<B>,
+        connection: ConnectionInfo,
+    ) -> Result<Route, Refusal> {
         let at_log_service = connection.at_log_service;
         let is_relayed = request.uri().path() == gamemaster_access::PATH;
         if is_relayed && self.has_pages && !at_log_service {
             return match self.access.relay_refusal(request, connection) {
-                Some(why) => Route::Refused(why),
-                None => Route::Relayed,
+                Some(why) => Err(why),
+                None => Ok(Route::Relayed),
             };
         }
         if self.has_pages || at_log_service {
@@ -203,16 +211,16 @@ impl Exchange {
                 .pages
                 .route(page_request(request, Method::Post, client));
             if page.is_found() {
-                return Route::Page(Box::new(page));
+                return Ok(Route::Page(Box::new(page)));
             }
         }
-        match at_log_service {
+        Ok(match at_log_service {
             true => Route::fault(
                 StatusCode::METHOD_NOT_ALLOWED,
                 "this is the log service, which takes no messages: expected GET /MATCH-ID",
             ),
             false => Route::Message(manager(request, connection.peer)),
-        }
+        })
     }
 
     fn route_of_get<B>(&self, request: &Request<B>, connection: ConnectionInfo) -> Route {

@@ -148,17 +148,27 @@ async fn log_service(address: SocketAddr) -> Option<(TcpListener, SocketAddr)> {
     }
 }
 
+/// The next connection to one of the listeners.
 async fn accept(
     listener: &TcpListener,
     logs: Option<&TcpListener>,
-) -> (io::Result<(TcpStream, SocketAddr)>, bool) {
-    let Some(logs) = logs else {
-        return (listener.accept().await, false);
+) -> io::Result<(TcpStream, ConnectionInfo)> {
+    let at_logs = async {
+        match logs {
+            Some(logs) => logs.accept().await,
+            None => std::future::pending().await,
+        }
     };
-    tokio::select! {
+    let (accepted, at_log_service) = tokio::select! {
         accepted = listener.accept() => (accepted, false),
-        accepted = logs.accept() => (accepted, true),
-    }
+        accepted = at_logs => (accepted, true),
+    };
+    let (stream, peer) = accepted?;
+    let connection = ConnectionInfo {
+        peer,
+        at_log_service,
+    };
+    Ok((stream, connection))
 }
 
 /// The server.
@@ -185,17 +195,12 @@ impl Server {
         let mut n_failures = 0_u64;
         let mut shutdown = std::pin::pin!(shutdown);
         loop {
-            let (accepted, at_log_service) = tokio::select! {
+            let accepted = tokio::select! {
                 () = &mut shutdown => break,
                 Some(_) = tasks.join_next() => continue,
                 accepted = accept(&listener, logs.as_ref()) => accepted,
             };
-            let admitting = if at_log_service {
-                &log_connections
-            } else {
-                &connections
-            };
-            let (stream, peer) = match accepted {
+            let (stream, connection) = match accepted {
                 Ok(accepted) => accepted,
                 Err(error) => {
                     if n_failures == 0 {
@@ -210,19 +215,21 @@ impl Server {
                 tracing::warn!("connections are accepted again, after {n_failures} attempts");
                 n_failures = 0;
             }
-            match admitting.admit() {
-                Some(slot) => {
-                    let exchange = Arc::clone(&exchange);
-                    let connection = ConnectionInfo {
-                        peer,
-                        at_log_service,
-                    };
-                    tasks.spawn(serve_connection(stream, connection, exchange, slot));
-                }
-                None => {
-                    tracing::warn!(%peer, "turned away: too many connections wait for answers")
-                }
-            }
+            let admitting = match connection.at_log_service {
+                true => &log_connections,
+                false => &connections,
+            };
+            let Some(slot) = admitting.admit() else {
+                let peer = connection.peer;
+                tracing::warn!(%peer, "turned away: too many connections wait for answers");
+                continue;
+            };
+            tasks.spawn(serve_connection(
+                stream,
+                connection,
+                Arc::clone(&exchange),
+                slot,
+            ));
         }
         drop((listener, logs));
         let ended = tokio::task::spawn_blocking(move || player.shut_down(WIND_UP)).await;

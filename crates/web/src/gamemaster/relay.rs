@@ -1,8 +1,8 @@
 //! What a page of Gamemaster sends and gets back for each message.
 //!
 //! `POST /gamemaster/message` with `{"player", "number", "content", "waited"}`, the milliseconds
-//! since the message came, is answered with `{"reply", "match", "thoughts"}`: the reply or null, the
-//! folder of the match's log, what is thought there.
+//! since the message came, is answered with `{"reply", "match", "thoughts"}`: the reply or null,
+//! the folder of the match's log, what is thought there.
 
 use std::time::{Duration, Instant};
 

@@ -83,7 +83,6 @@ mod tests {
     #[test]
     fn the_viewers_files_are_there() {
         for name in [
-            "favicon.svg",
             "index.html",
             "match.html",
             "unknown.html",

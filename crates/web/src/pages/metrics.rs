@@ -33,83 +33,40 @@ fn text(health: &Health, is_busy: bool) -> String {
         "# HELP panza_build_info Version and commit.\n# TYPE panza_build_info gauge\n\
          panza_build_info{{version=\"{version}\",commit=\"{commit}\"}} 1"
     );
-    // The type follows from the name: a counter is a total.
-    let mut add = |name: &str, help: &str, value: f64| {
-        let kind = if name.ends_with("_total") {
-            "counter"
-        } else {
-            "gauge"
+    let latest = health.latest.unwrap_or_default();
+    let rates = (latest.iterations_per_second, latest.playouts_per_second);
+    let bytes = |bytes: Option<u64>| bytes.map_or(f64::NAN, |bytes| bytes as f64);
+    let flag = |is_set: bool| f64::from(u8::from(is_set));
+    let count = |count: u64| count as f64;
+    #[rustfmt::skip]
+    let figures = [
+        ("busy", "Whether a match runs.", flag(is_busy)),
+        ("matches_started_total", "Matches started.", count(health.matches_started)),
+        ("matches_ended_total", "Matches ended.", count(health.matches_ended)),
+        ("moves_answered_total", "Moves answered.", count(health.moves_answered)),
+        ("match_errors_total", "Errors and warnings of matches.", count(health.errors)),
+        ("iterations_total", "Iterations of all searches.", count(health.iterations)),
+        ("playouts_total", "Playouts of all searches.", count(health.playouts)),
+        ("iterations_per_second", "Iterations per second of the running search.", rates.0),
+        ("playouts_per_second", "Playouts per second of the running search.", rates.1),
+        ("nodes", "Nodes in the game graph.", count(latest.nodes)),
+        ("pool_used_ratio", "Used share of the node pool.", latest.pool_used),
+        ("lost_log_lines_total", "Lost lines of match logs.", count(health.lost_lines)),
+        ("log_problem", "Whether match logs cannot be written.", flag(health.problem.is_some())),
+        ("resident_bytes", "Resident memory.", bytes(resident_bytes())),
+        ("peak_resident_bytes", "Peak resident memory.", bytes(peak_resident_bytes())),
+    ];
+    for (name, help, value) in figures {
+        // A counter is a total.
+        let kind = match name.ends_with("_total") {
+            true => "counter",
+            false => "gauge",
         };
         let _ = writeln!(
             out,
             "# HELP panza_{name} {help}\n# TYPE panza_{name} {kind}\npanza_{name} {value}"
         );
-    };
-    let latest = health.latest.unwrap_or_default();
-    let bytes = |bytes: Option<u64>| bytes.map_or(f64::NAN, |bytes| bytes as f64);
-    let has_problem = health.problem.is_some();
-    add(
-        "busy",
-        "Whether a match runs.",
-        f64::from(u8::from(is_busy)),
-    );
-    add(
-        "matches_started_total",
-        "Matches started.",
-        health.matches_started as f64,
-    );
-    add(
-        "matches_ended_total",
-        "Matches ended.",
-        health.matches_ended as f64,
-    );
-    add(
-        "moves_answered_total",
-        "Moves answered.",
-        health.moves_answered as f64,
-    );
-    add(
-        "match_errors_total",
-        "Errors and warnings of matches.",
-        health.errors as f64,
-    );
-    add(
-        "iterations_total",
-        "Iterations of all searches.",
-        health.iterations as f64,
-    );
-    add(
-        "playouts_total",
-        "Playouts of all searches.",
-        health.playouts as f64,
-    );
-    let help = "Iterations per second of the running search.";
-    add("iterations_per_second", help, latest.iterations_per_second);
-    let help = "Playouts per second of the running search.";
-    add("playouts_per_second", help, latest.playouts_per_second);
-    add("nodes", "Nodes in the game graph.", latest.nodes as f64);
-    add(
-        "pool_used_ratio",
-        "Used share of the node pool.",
-        latest.pool_used,
-    );
-    add(
-        "lost_log_lines_total",
-        "Lost lines of match logs.",
-        health.lost_lines as f64,
-    );
-    let help = "Whether match logs cannot be written.";
-    add("log_problem", help, f64::from(u8::from(has_problem)));
-    add(
-        "resident_bytes",
-        "Resident memory.",
-        bytes(resident_bytes()),
-    );
-    add(
-        "peak_resident_bytes",
-        "Peak resident memory.",
-        bytes(peak_resident_bytes()),
-    );
+    }
     out
 }
 

@@ -22,8 +22,8 @@
 //!
 //! Pages read the disk and may wait for it. At the player's port everything but metrics and assets
 //! is for clients that see all, and so are live matches at both ports. Under an unknown host name
-//! there are no matches but `/MATCH-ID`, which databases fetch under any name and whose answer every
-//! page may read. Who sees all is decided by the host of the pages.
+//! there are no matches but `/MATCH-ID`, which databases fetch under any name and whose answer
+//! every page may read. Who sees all is decided by the host of the pages.
 //!
 //! Invariants: only logs and embedded files are served, whatever is requested; texts from outside
 //! are data in JSON, never parts of a page.

@@ -7,8 +7,8 @@ use std::borrow::Cow;
 use tokio::sync::watch;
 
 use super::{
-    Method, PageReply, PageRequest, RoutedRequest, matches, metrics, rulesheets, tables, training,
-    unpack,
+    Method, PageReply, PageRequest, PageStatus, RoutedRequest, matches, metrics, rulesheets,
+    tables, training, unpack,
 };
 use panza_telemetry::{Part, health};
 
@@ -69,7 +69,7 @@ static ROUTES: &[Route] = &[
     get("training", Players, Light, |it| it.file("training.html")),
     get("matches/*", ReadersOfMatch, Light, matches::page),
     get("assets/*", Everyone, Light, |it| it.file(it.part(0))),
-    get("favicon.ico", Readers, Light, |it| it.file("favicon.svg")),
+    get("favicon.ico", Readers, Light, |_| PageReply::text(PageStatus::NoContent, "")),
     get("metrics", Everyone, Light, |it| metrics::page(&health(), it.pages.is_busy())),
     get("healthz", Everyone, Light, |_| metrics::liveness(&health())),
     get("api/matches", Readers, Light, matches::list),

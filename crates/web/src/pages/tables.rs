@@ -103,11 +103,16 @@ enum Seats {
 /// The games inside the program.
 pub(super) fn games() -> PageReply {
     static KNOWN: OnceLock<Vec<Known>> = OnceLock::new();
-    let known = KNOWN.get_or_init(|| EMBEDDED.iter().copied().map(known).collect());
+    let known = KNOWN.get_or_init(|| {
+        EMBEDDED
+            .iter()
+            .map(|(name, text)| known(name, text))
+            .collect()
+    });
     PageReply::json(&json!({ "games": known }))
 }
 
-fn known((name, text): (&'static str, &'static str)) -> Known {
+fn known(name: &'static str, text: &'static str) -> Known {
     let dialect = Dialect::of("", text);
     let (title, about) = title_and_text(dialect, text);
     Known {

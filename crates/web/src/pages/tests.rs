@@ -1,16 +1,22 @@
 use super::*;
 use panza_telemetry::MatchLog;
 
-#[test]
-fn others_see_only_what_has_ended_and_only_at_the_log_service() {
+/// The pages of a player that logs into a folder of its own.
+fn pages() -> (tempfile::TempDir, Arc<Pages>) {
     let root = tempfile::tempdir().unwrap();
     let folder = format!("logs.folder={}", root.path().display());
     let items = [folder, "memory.enabled=false".into()];
     let settings = Settings::load(None, &items).unwrap();
     let player = Player::new(&settings, GameBuilders::standard()).unwrap();
+    let pages = Pages::new(player, &settings, None);
+    (root, Arc::new(pages))
+}
+
+#[test]
+fn others_see_only_what_has_ended_and_only_at_the_log_service() {
+    let (root, pages) = pages();
     let live = MatchLog::create(root.path(), "live").unwrap();
     drop(MatchLog::create(root.path(), "ended").unwrap());
-    let pages = Arc::new(Pages::new(player, &settings, None));
     let reply = |path: &str, at_log_service, sees_all| {
         let client = Client {
             at_log_service,
@@ -52,12 +58,7 @@ fn others_see_only_what_has_ended_and_only_at_the_log_service() {
 
 #[test]
 fn pages_to_play_on_are_for_those_that_may() {
-    let root = tempfile::tempdir().unwrap();
-    let folder = format!("logs.folder={}", root.path().display());
-    let items = [folder, "memory.enabled=false".into()];
-    let settings = Settings::load(None, &items).unwrap();
-    let player = Player::new(&settings, GameBuilders::standard()).unwrap();
-    let pages = Arc::new(Pages::new(player, &settings, None));
+    let (_root, pages) = pages();
     let status = |method, path: &str, client| {
         let request = PageRequest {
             method,
