@@ -101,8 +101,8 @@ pub(super) struct Tuner<'a> {
 }
 
 impl Tuner<'_> {
-    /// Tries other settings against `current`, replaces them by better ones, and returns the trials.
-    /// Without time for a single trial nothing is tried.
+    /// Tries other settings against `current`, replaces them by better ones, and returns the
+    /// trials. Without time for a single trial nothing is tried.
     pub fn run(&self, current: &mut Parameters) -> Vec<Trial> {
         let moves = self.length.max(1.0) * choosers(self.machine, self.config.seed);
         let mut trials = Vec::new();

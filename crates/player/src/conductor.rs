@@ -25,7 +25,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::clock::{Deadlines, build_until, deadlines, give_up_at};
+use super::clock::{build_until, deadlines, give_up_at};
 use super::link::{Link, Order};
 use super::margin::Margin;
 use super::match_setup::{MatchSetup, StartMatch};
@@ -244,10 +244,6 @@ impl Conductor {
         give_up_at(game.last_message, game.clock_end, idle_abort)
     }
 
-    fn deadlines(&self, received: Instant, clock: Duration) -> Deadlines {
-        deadlines(received, clock, self.margin.get())
-    }
-
     /// Begins a match, unless one runs.
     fn start(&mut self, mut start: StartRequest, reply: Reply, now: Instant) {
         if let Some(game) = &mut self.game {
@@ -270,7 +266,7 @@ impl Conductor {
         self.margin.begin_match(start.manager.address);
         let role = our_role(&start.role, &roles, &record);
         let our_index = role.index;
-        let deadlines = self.deadlines(start.received, start.start_clock);
+        let deadlines = deadlines(start.received, start.start_clock, self.margin.get());
         let share = self.settings.player.build_seconds_share;
         let setup = MatchSetup {
             match_id: start.match_id.clone(),
@@ -327,12 +323,11 @@ impl Conductor {
         if !is_repeat {
             self.compare_with_answer(moves.as_deref());
         }
-        let play_clock = self.game.as_ref().map(|game| game.play_clock);
-        let deadlines = self.deadlines(play.received, play_clock.unwrap_or_default());
         let Some(game) = &mut self.game else {
             return reply(Answer::Busy);
         };
         game.last_message = now;
+        let deadlines = deadlines(play.received, game.play_clock, self.margin.get());
         let pending = |reply| PendingAnswer::new(reply, play.received, deadlines);
         if is_repeat {
             match &mut game.phase {

@@ -1,4 +1,5 @@
-//! A follower: a thread that finds a legal move of each position, independently of the match thread.
+//! A follower: a thread that finds a legal move of each position, independently of the match
+//! thread.
 //!
 //! The match thread may be held up for longer than a clock, by a slow search, by one that hangs, or
 //! by a panic. A follower makes the same moves on a position of its own and publishes the first

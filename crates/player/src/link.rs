@@ -1,9 +1,9 @@
 //! The link between the conductor and the threads of a match: orders and moves one way, advice the
 //! other, and the flags that stop the work of the match.
 //!
-//! Advice has three sources: the search, and a follower of each build, which publishes a legal move.
-//! The conductor takes the first that has a move for the position. No source can hold up another, since each
-//! has a slot of its own, which is locked only to copy or replace a move.
+//! Advice has three sources: the search, and a follower of each build, which publishes a legal
+//! move. The conductor takes the first that has a move for the position. No source can hold up
+//! another, since each has a slot of its own, which is locked only to copy or replace a move.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};

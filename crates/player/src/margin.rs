@@ -10,8 +10,8 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
-/// Confirmed answers after which the allowance shrinks by a step: while no answer is delayed, and at
-/// most.
+/// Confirmed answers after which the allowance shrinks by a step: while no answer is delayed, and
+/// at most.
 const ANSWERS_PER_STEP: u32 = 2;
 const MAX_ANSWERS_PER_STEP: u32 = 64;
 /// The smallest allowance: the setting divided by this, and at least a time that covers a local
