@@ -11,7 +11,7 @@
 use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 use panza_game::{BuildBudget, BuiltGame, LanesSource, PlayoutPolicy};
@@ -26,6 +26,7 @@ use panza_machine::{
 };
 use panza_propnet::Network;
 use panza_sync::budget::Budget;
+use panza_sync::lock;
 
 use crate::batch_error::BatchError;
 use crate::planes::Planes;
@@ -293,7 +294,7 @@ impl Core {
     /// A stepper, given back by [`give_back`](Self::give_back).
     pub fn stepper(&self) -> Box<dyn Stepper> {
         let free = {
-            let mut steppers = self.steppers.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut steppers = lock(&self.steppers);
             steppers.pop()
         };
         free.unwrap_or_else(|| match self.steps() {
@@ -305,7 +306,7 @@ impl Core {
     /// Keeps a stepper for the next call.
     pub fn give_back(&self, stepper: Box<dyn Stepper>) {
         const MOST: usize = 64;
-        let mut steppers = self.steppers.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut steppers = lock(&self.steppers);
         if steppers.len() < MOST {
             steppers.push(stepper);
         }
@@ -349,7 +350,7 @@ impl Core {
     /// # Errors
     /// The limits were exceeded, in one sentence.
     pub fn full(&self, stop: &Arc<AtomicBool>) -> Result<BuiltGame, String> {
-        let mut full = self.full.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut full = lock(&self.full);
         if let Some(game) = &*full {
             return Ok(game.clone());
         }

@@ -12,7 +12,7 @@
 //! Never uses: files, match clocks.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -41,6 +41,7 @@ use panza_memory::Kind;
 use panza_memory::{GameHistory, term, term_text};
 use panza_search::SearchConfig;
 use panza_sync::budget::Budget;
+use panza_sync::lock;
 use panza_sync::random::Random;
 
 /// Facts above which a game is not trained: its notes have some hundred bytes for each.
@@ -417,7 +418,7 @@ impl<'a> Training<'a> {
             Verdict::NotStronger => Some(false),
             Verdict::Open => (tally.pairs() >= MAX_PAIRS).then_some(false),
         };
-        let lock = || tally.lock().unwrap_or_else(PoisonError::into_inner);
+        let lock = || lock(&tally);
         thread::scope(|scope| {
             for player in 0..n_players.max(1) {
                 let (contest, team) = (&contest, team.as_ref());

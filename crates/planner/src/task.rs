@@ -2,7 +2,7 @@
 //!
 //! Invariant: `goal_bound` is at least the goal of every final state that can be reached.
 
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use super::packed_game::PackedGame;
@@ -19,6 +19,7 @@ use panza_gdl::ids::{BaseId, Id, MoveId};
 use panza_machine::Machine;
 use panza_propnet::{Network, Signal};
 use panza_sync::budget::after;
+use panza_sync::lock;
 
 /// Time for each step of the analysis.
 const STEP_TIME: Duration = Duration::from_secs(1);
@@ -236,8 +237,7 @@ impl Task {
         projections: impl FnOnce(&Network, &Relaxed) -> Option<Option<Arc<Projections>>>,
     ) -> Option<RelaxedGoal> {
         let (network, goal) = (self.game.network.as_deref()?, self.best_goal?);
-        let lock = self.game.relaxed.lock();
-        let mut last = lock.unwrap_or_else(PoisonError::into_inner);
+        let mut last = lock(&self.game.relaxed);
         if last.as_ref().is_none_or(|last| last.goal != goal) {
             *last = Some(RelaxedGoal {
                 goal,

@@ -7,7 +7,6 @@
 //!
 //! Invariant: the result of a build that is no longer wanted is dropped.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -21,7 +20,8 @@ use super::role::OurRole;
 use super::tasks::{TaskResult, Tasks};
 use panza_game::{BuildBudget, BuildKind, GameBuilders};
 use panza_gdl::Rules;
-use panza_telemetry::{panic_text, resident_bytes};
+use panza_sync::catch_panic;
+use panza_telemetry::resident_bytes;
 
 /// Time between checks of the memory of the process.
 const CHECK_MEMORY_EVERY: Duration = Duration::from_millis(20);
@@ -94,8 +94,8 @@ impl Builds {
         let follower_link = link.follower(kind);
         let is_started = tasks.spawn("build", move |results| {
             let begin = Instant::now();
-            let outcome = catch_unwind(AssertUnwindSafe(|| builder.build(&rules, &budget)))
-                .unwrap_or_else(|panic| Err(format!("building panicked: {}", panic_text(&*panic))));
+            let outcome = catch_panic(|| builder.build(&rules, &budget))
+                .unwrap_or_else(|panic| Err(format!("building panicked: {panic}")));
             drop(rules);
             // The follower comes first, since it only needs one legal move; the match thread asks
             // the machine for much more.

@@ -33,6 +33,10 @@ pub mod pinning;
 pub mod random;
 pub mod ring;
 pub mod stop;
+mod threads;
+
+pub use budget::{Budget, Meter};
+pub use threads::{catch_panic, lock, spawn, spawn_deep, spawn_scoped, unpoisoned};
 
 #[cfg(all(test, panza_loom))]
 mod loom_models;

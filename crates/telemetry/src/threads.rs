@@ -72,17 +72,15 @@ mod tests {
     fn a_thread_that_works_is_seen() {
         let (stop, stopped) = std::sync::mpsc::channel::<()>();
         let (ready, worked) = std::sync::mpsc::channel::<()>();
-        let thread = std::thread::Builder::new()
-            .name("busy-7".into())
-            .spawn(move || {
-                let begin = Instant::now();
-                while begin.elapsed() < Duration::from_millis(50) {
-                    std::hint::black_box(begin);
-                }
-                let _ = ready.send(());
-                let _ = stopped.recv();
-            })
-            .unwrap();
+        let thread = panza_sync::spawn("busy-7", move || {
+            let begin = Instant::now();
+            while begin.elapsed() < Duration::from_millis(50) {
+                std::hint::black_box(begin);
+            }
+            let _ = ready.send(());
+            let _ = stopped.recv();
+        })
+        .unwrap();
         worked.recv().unwrap();
         let mut times = ThreadTimes::default();
         let first = times.since_last()["busy"];

@@ -24,6 +24,7 @@ use panza_machine::{Machine, PlayoutEnd};
 use panza_player::Position;
 use panza_sync::allocator;
 use panza_sync::random::Random;
+use panza_sync::spawn_deep;
 
 /// Time for building the game; without a network in this time the prover plays.
 const BUILD_TIME: Duration = Duration::from_secs(2);
@@ -44,8 +45,6 @@ const MAX_FACTS: usize = 20_000;
 const MAX_MOVES: usize = 500;
 /// How often it is looked whether a match has begun.
 const PAUSE: Duration = Duration::from_millis(10);
-/// Stack for deep recursion in building.
-const STACK_BYTES: usize = 64 << 20;
 /// Threads at the same time, those of previews that nobody waits for any more included.
 const MAX_THREADS: usize = 2;
 /// How many there are.
@@ -127,17 +126,14 @@ pub fn preview(
     let (sender, made) = bounded(1);
     let until = Instant::now() + WHOLE_TIME;
     let of_thread = Arc::clone(&stop);
-    let spawned = std::thread::Builder::new()
-        .name("preview".into())
-        .stack_size(STACK_BYTES)
-        .spawn(move || {
-            let seen = build_preview(&rules, &of_thread);
-            drop(rules);
-            allocator::give_back();
-            drop(thread);
-            // Nobody may wait for it any more.
-            drop(sender.send(seen));
-        });
+    let spawned = spawn_deep("preview", move || {
+        let seen = build_preview(&rules, &of_thread);
+        drop(rules);
+        allocator::give_back();
+        drop(thread);
+        // Nobody may wait for it any more.
+        drop(sender.send(seen));
+    });
     if spawned.is_err() {
         return Err(PreviewError::Rules("the system gives no thread".into()));
     }

@@ -12,7 +12,7 @@ use super::decision::deciding_facts;
 use super::effects::effects;
 use super::history::GameHistory;
 use super::view::{MAX_MOVES, Phase, View};
-use super::{Effort, Published, Setting, locked};
+use super::{Effort, Published, Setting};
 use panza_analysis::board;
 use panza_analysis::board::{BoardPainter, Layout};
 use panza_config::Settings;
@@ -20,6 +20,7 @@ use panza_game::{BuildBudget, BuildKind, BuiltGame, GameBuilders};
 use panza_player::{StartRules, search_config};
 use panza_search::SearchConfig;
 use panza_sync::random::Random;
+use panza_sync::{lock, spawn_scoped};
 
 /// A search is interrupted for commands and matches after this time.
 pub(super) const SLICE: Duration = Duration::from_millis(10);
@@ -142,7 +143,7 @@ impl Host {
         published: Arc<Published>,
         resources: TableResources,
     ) -> Self {
-        let view = View::clone(&locked(&published.view));
+        let view = View::clone(&lock(&published.view));
         Self {
             effort: opened.effort,
             opened,
@@ -202,8 +203,7 @@ impl Host {
         std::thread::scope(|scope| {
             // Dropped at the end of the work, also where it panics.
             let _doing = doing;
-            let watcher = std::thread::Builder::new().name("table watch".into());
-            if watcher.spawn_scoped(scope, watch).is_err() {
+            if spawn_scoped(scope, "table watch", watch).is_err() {
                 tracing::warn!("the system gives no thread to watch for matches");
             }
             work(&cancelled)
