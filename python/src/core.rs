@@ -14,7 +14,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
-use panza_game::{BuildBudget, BuiltGame, LanesSource, PlayoutPolicy};
+use panza_game::{BuiltGame, LanesSource, PlayoutPolicy};
 use panza_gdl::ids::{Id, IdVec, MoveId, RoleId};
 use panza_gdl::{Rules, sexpr};
 use panza_machine::counter::CounterMachine;
@@ -25,7 +25,7 @@ use panza_machine::{
     GameInfo, Machine, NetworkInfo, RowSizes, SequentialStepper, StateRows, Stepper,
 };
 use panza_propnet::Network;
-use panza_sync::budget::Budget;
+use panza_sync::Budget;
 use panza_sync::lock;
 
 use crate::batch_error::BatchError;
@@ -124,6 +124,7 @@ impl Core {
             until: Some(started + limits.time),
             max_bytes: limits.memory,
             stop: Some(&limits.stop),
+            ..Budget::generous()
         };
         let compiled = panza_game::compile(&rules, budget)?;
         let counter = Arc::new(compiled.machine);
@@ -341,7 +342,7 @@ impl Core {
         Budget {
             until: Some(Instant::now() + self.limits.time),
             max_bytes: self.limits.memory,
-            stop: None,
+            ..Budget::generous()
         }
     }
 
@@ -354,12 +355,12 @@ impl Core {
         if let Some(game) = &*full {
             return Ok(game.clone());
         }
-        let budget = BuildBudget {
-            until: Instant::now() + self.limits.time,
-            memory: self.limits.memory,
-            cancelled: Arc::clone(stop),
+        let budget = Budget {
+            max_bytes: self.limits.memory,
+            stop: Some(stop),
+            ..Budget::lasting(self.limits.time)
         };
-        let game = panza_game::build(&self.rules, &budget)?;
+        let game = panza_game::build(&self.rules, budget)?;
         *full = Some(game.clone());
         Ok(game)
     }

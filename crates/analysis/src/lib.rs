@@ -23,7 +23,6 @@ pub mod placements;
 pub mod prospects;
 pub mod score_ranges;
 pub mod signature;
-pub mod step_budget;
 pub mod symmetry;
 pub mod tuples;
 

@@ -271,14 +271,14 @@ impl Searcher for PlanSearch {
         "planner"
     }
 
-    fn search(&mut self, until: Instant, interrupt: &AtomicBool) {
+    fn search(&mut self, until: Instant, interrupt: &Arc<AtomicBool>) {
         self.take_findings();
         if !(self.is_best && self.has_plan()) {
             self.fallback.search(until, interrupt);
         }
     }
 
-    fn search_iterations(&mut self, iterations: u64, interrupt: &AtomicBool) {
+    fn search_iterations(&mut self, iterations: u64, interrupt: &Arc<AtomicBool>) {
         self.take_findings();
         self.fallback.search_iterations(iterations, interrupt);
     }

@@ -16,7 +16,7 @@ use serde::Serialize;
 
 use panza_analysis::board;
 use panza_analysis::board::{BoardPainter, Layout};
-use panza_game::{BuildBudget, BuiltGame};
+use panza_game::BuiltGame;
 use panza_gdl::Rules;
 use panza_gdl::ids::{Id, RoleId};
 use panza_hrf::Dialect;
@@ -24,7 +24,7 @@ use panza_machine::{Machine, PlayoutEnd};
 use panza_player::Position;
 use panza_sync::allocator;
 use panza_sync::random::Random;
-use panza_sync::spawn_deep;
+use panza_sync::{Budget, spawn_deep};
 
 /// Time for building the game; without a network in this time the prover plays.
 const BUILD_TIME: Duration = Duration::from_secs(2);
@@ -171,13 +171,13 @@ impl Drop for OneThread {
 /// Builds the game and looks at it, until `stop` is set.
 fn build_preview(rules: &Rules, stop: &Arc<AtomicBool>) -> Result<Preview, String> {
     let is_stopped = || stop.load(Ordering::Acquire);
-    let budget = BuildBudget {
-        until: Instant::now() + BUILD_TIME,
-        memory: BUILD_BYTES,
-        cancelled: Arc::clone(stop),
+    let budget = Budget {
+        max_bytes: BUILD_BYTES,
+        stop: Some(stop),
+        ..Budget::lasting(BUILD_TIME)
     };
     // The engine is not chosen by measurement: that would take longer than the games do.
-    let compiled = panza_game::compile(rules, budget.limits());
+    let compiled = panza_game::compile(rules, budget);
     let (machine, is_slow): (Arc<dyn Machine>, bool) = match compiled {
         Ok(compiled) => (Arc::new(compiled.machine), false),
         Err(_) => {

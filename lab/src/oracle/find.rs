@@ -31,7 +31,8 @@ use panza_config::Settings;
 use panza_gdl::ids::{Id, MoveId, RoleId};
 use panza_machine::{Machine, PlayoutEnd};
 use panza_player::search_config;
-use panza_search::{Limit, Search};
+use panza_search::Search;
+use panza_sync::Budget;
 use panza_sync::random::Random;
 
 /// Playouts to evaluate a move.
@@ -289,7 +290,7 @@ impl Generator {
                 let is_searched = moves.len() > 1 && self.random.below(RANDOM_MOVE_PERIOD) != 0;
                 let found = is_searched.then(|| {
                     search.set_state(state);
-                    search.run(Limit::iterations(self.iterations));
+                    search.run(Budget::of_steps(self.iterations));
                     search.best_move()
                 });
                 joint_move.push(found.flatten().unwrap_or(drawn));

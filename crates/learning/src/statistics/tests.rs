@@ -1,6 +1,6 @@
 use super::*;
 
-use panza_sync::budget::Budget;
+use panza_sync::Budget;
 
 const BUDGET: SampleBudget = SampleBudget {
     games: 400,

@@ -16,9 +16,10 @@ use super::{Effort, Published, Setting};
 use panza_analysis::board;
 use panza_analysis::board::{BoardPainter, Layout};
 use panza_config::Settings;
-use panza_game::{BuildBudget, BuildKind, BuiltGame, GameBuilders};
+use panza_game::{BuildKind, BuiltGame, GameBuilders};
 use panza_player::{StartRules, search_config};
 use panza_search::SearchConfig;
+use panza_sync::Budget;
 use panza_sync::random::Random;
 use panza_sync::{lock, spawn_scoped};
 
@@ -251,17 +252,18 @@ impl Host {
         let begin = Instant::now();
         let memory = usize::try_from(self.settings.player.build_memory_mib).unwrap_or(usize::MAX);
         let memory = memory.saturating_mul(1 << 20);
-        let budget = BuildBudget {
-            until: begin + BUILD_TIME,
-            memory: memory.min(self.resources.share(BUILD_BYTES)),
-            cancelled: Arc::clone(cancelled),
+        let budget = Budget {
+            until: Some(begin + BUILD_TIME),
+            max_bytes: memory.min(self.resources.share(BUILD_BYTES)),
+            stop: Some(cancelled),
+            ..Budget::generous()
         };
         let mut kind = BuildKind::Main;
         let rules = &*self.opened.rules.rules;
-        let game = builders.main.build(rules, &budget).or_else(|why| {
+        let game = builders.main.build(rules, budget).or_else(|why| {
             kind = BuildKind::Fallback;
             match &builders.fallback {
-                Some(fallback) => fallback.build(rules, &budget),
+                Some(fallback) => fallback.build(rules, budget),
                 None => Err(why),
             }
         })?;
