@@ -14,11 +14,12 @@ use std::error::Error;
 use std::sync::Arc;
 
 use panza_config::Settings;
-use panza_game::{BuildBudget, BuiltGame};
+use panza_game::BuiltGame;
 use panza_gdl::Rules;
 use panza_gdl::ids::{Id, MoveId, RoleId};
 use panza_machine::{Expander, GameInfo, Machine, PlayoutEnd, Reasoner};
 use panza_player::GameBuilders;
+use panza_sync::Budget;
 use panza_sync::random::Random;
 
 /// One move in so many is drawn at random.
@@ -141,7 +142,7 @@ impl Reasoner for MastReasoner {
     }
 }
 
-fn build_mast(rules: &Rules, budget: &BuildBudget) -> Result<BuiltGame, String> {
+fn build_mast(rules: &Rules, budget: Budget<'_>) -> Result<BuiltGame, String> {
     let game = panza_game::build(rules, budget)?;
     let machine: Arc<dyn Machine> = Arc::new(MastMachine(game.machine));
     // Without the network and the factors of the game nothing is learned, and it is searched whole.

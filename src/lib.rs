@@ -32,22 +32,19 @@
 //! From rules to a million playouts:
 //!
 //! ```
-//! use std::time::{Duration, Instant};
+//! use std::time::Duration;
 //!
-//! use panza::game::{self, BuildBudget};
+//! use panza::game;
 //! use panza::machine::PlayoutTotals;
+//! use panza::sync::Budget;
 //! use panza::sync::random::Random;
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let text = std::fs::read_to_string("gdl-games/ticTacToe.gdl")?;
 //! let (rules, diagnostics) = panza::gdl::load(&text);
 //! assert!(diagnostics.is_empty());
-//! let budget = BuildBudget {
-//!     until: Instant::now() + Duration::from_secs(10),
-//!     memory: 1 << 30,
-//!     cancelled: Default::default(),
-//! };
-//! let built = game::build(&rules, &budget)?;
+//! let budget = Budget::within(Duration::from_secs(10), 1 << 30);
+//! let built = game::build(&rules, budget)?;
 //!
 //! let initial = built.machine.initial_state();
 //! let lanes = built.machine.playouts(&mut Random::new(1), 1_000);

@@ -7,10 +7,11 @@ use std::time::{Duration, Instant};
 use crate::support::client::{Running, read_to_end};
 use crate::support::{factory, settings};
 use panza_cli::game_source::Game;
-use panza_game::{BuildBudget, GameBuilders};
+use panza_game::GameBuilders;
 use panza_gdl::Rules;
 use panza_gdl::ids::{Id, RoleId};
 use panza_prover::{Prover, State};
+use panza_sync::Budget;
 use panza_sync::random::Random;
 
 /// The prover alone.
@@ -170,12 +171,8 @@ fn a_single_player_game_is_played() {
 fn the_fallback_agrees_with_the_main_machine() {
     for game in ["ticTacToe", "roshamboTen", "hanoi", "breakthrough"] {
         let rules = Game::load(game).unwrap().rules;
-        let budget = BuildBudget {
-            until: Instant::now() + Duration::from_secs(60),
-            memory: 1 << 30,
-            cancelled: Arc::default(),
-        };
-        let compiled = panza_game::build(&rules, &budget).unwrap().machine;
+        let budget = Budget::within(Duration::from_secs(60), 1 << 30);
+        let compiled = panza_game::build(&rules, budget).unwrap().machine;
         let prover = panza_game::prover(&rules).unwrap().machine;
         assert_eq!(prover.kind(), "prover");
         let n_roles = compiled.info().n_roles();

@@ -1,13 +1,12 @@
 //! Plans of puzzles that are kept for the next match of the same game, under other names.
 
 use std::path::Path;
-use std::sync::{Arc, mpsc};
+use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use crate::support::settings;
 use panza_analysis::signature;
 use panza_cli::game_source::EMBEDDED;
-use panza_game::BuildBudget;
 use panza_gdl::ids::{MoveId, RoleId};
 use panza_gdl::sexpr;
 use panza_memory::{Kind, Store};
@@ -16,6 +15,7 @@ use panza_planner::Plan;
 use panza_player::{
     Answer, GameBuilders, Manager, Message, PlayRequest, Player, Reply, StartRequest, StartRules,
 };
+use panza_sync::Budget;
 use panza_sync::random::Random;
 use panza_testing::renamed::Disguise;
 use serde_json::json;
@@ -161,12 +161,8 @@ fn play_move(player: &Player, moves: &mut Vec<String>) {
 /// Plays until the game ends with 100 points, for at most `max_moves` moves.
 fn play_to_the_goal(player: &Player, puzzle: &Puzzle, max_moves: usize) {
     let rules = panza_gdl::load(&puzzle.source).0;
-    let budget = BuildBudget {
-        until: Instant::now() + PATIENCE,
-        memory: 1 << 30,
-        cancelled: Arc::default(),
-    };
-    let machine = panza_game::build(&rules, &budget).unwrap().machine;
+    let budget = Budget::within(PATIENCE, 1 << 30);
+    let machine = panza_game::build(&rules, budget).unwrap().machine;
     let (start, mut moves) = (machine.initial_state(), Vec::new());
     for _ in 0..max_moves {
         play_move(player, &mut moves);

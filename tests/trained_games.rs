@@ -6,17 +6,17 @@ use std::path::Path;
 use std::process::{Command, Output};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::PROGRAM;
 use crate::support::client::send;
 use crate::support::logging_server;
 use panza_cli::game_source::EMBEDDED;
 use panza_config::Settings;
-use panza_game::{BuildBudget, BuiltGame};
+use panza_game::BuiltGame;
 use panza_gdl::sexpr;
-use panza_ground::Budget;
 use panza_learning::evaluation::Evaluation;
+use panza_sync::Budget;
 use panza_testing::renamed::Disguise;
 
 use panza_gdl::ids::RoleId;
@@ -37,12 +37,8 @@ fn source() -> &'static str {
 fn built(source: &str) -> (panza_gdl::Rules, BuiltGame) {
     let (rules, faults) = panza_gdl::load(source);
     assert!(faults.is_empty(), "{faults:?}");
-    let budget = BuildBudget {
-        until: Instant::now() + Duration::from_secs(60),
-        memory: Budget::generous().max_bytes,
-        cancelled: Arc::default(),
-    };
-    let game = panza_game::build(&rules, &budget).unwrap();
+    let budget = Budget::lasting(Duration::from_secs(60));
+    let game = panza_game::build(&rules, budget).unwrap();
     (rules, game)
 }
 

@@ -9,7 +9,7 @@
 //!
 //! Never uses: clocks of the match.
 
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -18,6 +18,7 @@ use panza::commands::serve::{self, ServeArguments};
 use panza_cli::outcome::Outcome;
 use panza_cli::output::Output;
 use panza_player::{Companion, Companions, SharedGame, SharedRoot};
+use panza_sync::{lock, unpoisoned};
 use serde::{Deserialize, Serialize};
 
 use crate::pool::Pool;
@@ -60,7 +61,7 @@ struct Hub {
 impl Hub {
     /// The target stays valid when a holder panics: each change is a few assignments.
     fn lock(&self) -> MutexGuard<'_, Target> {
-        self.target.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.target)
     }
 
     fn change(&self, change: impl FnOnce(&mut Target)) {
@@ -95,7 +96,7 @@ impl Hub {
                     break None;
                 }
                 let waited = self.changed.wait(target);
-                target = waited.unwrap_or_else(PoisonError::into_inner);
+                target = unpoisoned(waited);
             };
             drop(target);
             let Some((search, game, state)) = next else {

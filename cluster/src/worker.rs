@@ -5,7 +5,7 @@
 //!
 //! Never uses: files of results.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use panza_sync::catch_panic;
 use std::thread;
 
 use anyhow::{Context, anyhow, bail};
@@ -41,7 +41,7 @@ pub fn run<W: Obey>(
     loop {
         let Some(message) = wire::receive(world)? else {
             let goes_on = |worker: &mut W| {
-                let went_on = catch_unwind(AssertUnwindSafe(|| worker.go_on()));
+                let went_on = catch_panic(|| worker.go_on());
                 went_on.unwrap_or(false)
             };
             if !worker.as_mut().is_some_and(goes_on) {
@@ -55,13 +55,13 @@ pub fn run<W: Obey>(
             Tag::Request => {}
             Tag::Reply | Tag::Failure => bail!("expected work, found an answer"),
         }
-        let answer = catch_unwind(AssertUnwindSafe(|| {
+        let answer = catch_panic(|| {
             if let Some(make) = make.take() {
                 worker = Some(make()?);
             }
             let worker = worker.as_mut().context("it has failed to start")?;
             worker.obey(&message.bytes)
-        }));
+        });
         match answer.unwrap_or_else(|_| Err(anyhow!("a panic"))) {
             Ok(reply) => wire::send(world, message.from, Tag::Reply, &reply)?,
             Err(error) => {

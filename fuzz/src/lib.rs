@@ -16,7 +16,6 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError, mpsc};
 use std::time::{Duration, Instant};
 
 use panza_config::Settings;
-use panza_game::BuildBudget;
 use panza_referee::tournament::plan::Schedule;
 use panza_referee::tournament::{results, tally};
 use panza_web::gamemaster::{Gamemaster, RelayedMessage, Translation};
@@ -37,6 +36,7 @@ use panza_sokoban::board::Board;
 use panza_sokoban::rulesheet::rulesheet;
 use panza_sokoban::solution::Solution;
 use panza_sokoban::text::Collection;
+use panza_sync::Budget;
 use panza_telemetry::{Archive, Part};
 
 /// A fuzz target.
@@ -425,12 +425,8 @@ fn games() -> &'static [Arc<dyn Machine>; 2] {
     static GAMES: OnceLock<[Arc<dyn Machine>; 2]> = OnceLock::new();
     GAMES.get_or_init(|| {
         [seeds::PUZZLE, seeds::RACE].map(|text| {
-            let budget = BuildBudget {
-                until: Instant::now() + Duration::from_secs(60),
-                memory: 1 << 30,
-                cancelled: Arc::default(),
-            };
-            let built = panza_game::build(&panza_gdl::load(text).0, &budget);
+            let budget = Budget::within(Duration::from_secs(60), 1 << 30);
+            let built = panza_game::build(&panza_gdl::load(text).0, budget);
             built.expect("the game is small").machine
         })
     })

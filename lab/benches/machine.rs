@@ -12,14 +12,15 @@ use std::time::Duration;
 use criterion::measurement::{Measurement, ValueFormatter, WallTime};
 use criterion::{BenchmarkGroup, Criterion, Throughput, criterion_group, criterion_main};
 use panza_analysis::prospects::{Prospects, WIDTH};
-use panza_analysis::step_budget::StepBudget;
 use panza_cli::engine_choice::{
     Built, EngineChoice, EngineKind, build, build_faster, build_machine,
 };
 use panza_cli::game_source::Game;
-use panza_game::{BuildBudget, PlayoutPolicy};
+use panza_game::PlayoutPolicy;
 use panza_gdl::ids::{Id, MoveId, RoleId};
 use panza_machine::{ExpansionStep, Machine, PlayoutTotals, PositionBatch, Reasoner};
+use panza_sync::Budget;
+use panza_sync::Meter;
 use panza_sync::random::Random;
 
 /// A tiny game, two of moderate size, and two larger ones.
@@ -352,12 +353,12 @@ fn looks(criterion: &mut Criterion<WorkTime>) {
 fn prospects(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("prospects");
     group.throughput(Throughput::Elements(WIDTH as u64));
-    let budget = BuildBudget::within(Duration::from_secs(60), 1 << 30);
+    let budget = Budget::within(Duration::from_secs(60), 1 << 30);
     for name in ["connectFour", "breakthrough", "pentago", "hex"] {
         let game = Game::load(name).expect("the game can be played");
-        let built = panza_game::build(&game.rules, &budget).expect("it has a network");
+        let built = panza_game::build(&game.rules, budget).expect("it has a network");
         let network = built.network.expect("it has a network");
-        let found = Prospects::find(&network, &mut StepBudget::new(1 << 24, None));
+        let found = Prospects::find(&network, &mut Meter::new(Budget::of_steps(1 << 24)));
         let found = found.expect("it is small enough");
         let mut reasoner = Arc::clone(&built.machine).reasoner();
         let places = places(built.machine.as_ref(), reasoner.as_mut());

@@ -7,14 +7,14 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use panza_game::{BuildBudget, BuiltGame, build};
+use panza_game::{BuiltGame, build};
 use panza_gdl::ids::RoleId;
 use panza_machine::lanes::compile::compile_expander;
 use panza_machine::lanes::expand::ExpanderLayout;
 use panza_machine::lanes::interpret::Features;
 use panza_planner::{Planner, PlannerConfig, PlanningGame};
 use panza_propnet::{append_relaxed, relaxation};
-use panza_sync::budget::Budget;
+use panza_sync::Budget;
 use panza_sync::random::Random;
 
 /// Successors of a breadth-first search that is measured.
@@ -27,9 +27,9 @@ fn games() -> Vec<(String, BuiltGame)> {
     let paths = std::env::var("PANZA_PUZZLES").unwrap_or_else(|_| own.to_string());
     let build = |path: &str| {
         let rules = panza_gdl::load(&std::fs::read_to_string(path).unwrap()).0;
-        let budget = BuildBudget::within(Duration::from_secs(60), 1 << 30);
+        let budget = Budget::within(Duration::from_secs(60), 1 << 30);
         let name = path.rsplit('/').next().unwrap_or(path);
-        (name.to_string(), build(&rules, &budget).unwrap())
+        (name.to_string(), build(&rules, budget).unwrap())
     };
     paths.split_whitespace().map(build).collect()
 }

@@ -7,7 +7,8 @@ use std::sync::Arc;
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use panza_gdl::ids::RoleId;
 use panza_machine::Machine;
-use panza_search::{Limit, Search, SearchConfig};
+use panza_search::{Search, SearchConfig};
+use panza_sync::Budget;
 use panza_sync::random::Random;
 use panza_testing::tic_tac_toe::TicTacToe;
 
@@ -30,7 +31,7 @@ fn search(config: &SearchConfig, warm_up: u64) -> Search {
 }
 
 fn run(search: &mut Search, iterations: u64) {
-    black_box(search.run(Limit::iterations(iterations)));
+    black_box(search.run(Budget::of_steps(iterations)));
 }
 
 fn iterations(criterion: &mut Criterion) {

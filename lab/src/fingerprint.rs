@@ -21,8 +21,8 @@ use panza_cli::output::{Output, progress_bar};
 use panza_cli::playouts::MAX_STEPS;
 
 use panza_gdl::ids::{Id, RoleId};
-use panza_ground::Budget;
 use panza_machine::{Machine, PlayoutEnd};
+use panza_sync::Budget;
 use panza_sync::random::Random;
 
 #[derive(Args, Debug)]

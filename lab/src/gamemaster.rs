@@ -21,10 +21,11 @@ use panza_cli::output::{Output, grouped};
 use panza_cli::playouts;
 use panza_cli::playouts::Until;
 use panza_cli::replay::{Replay, replay_file};
+use panza_game::build;
 use panza_game::turns::find_turns;
-use panza_game::{BuildBudget, build};
 use panza_gdl::{Diagnostic, Rules, Severity};
 use panza_machine::Machine;
+use panza_sync::Budget;
 use serde::Deserialize;
 use serde_json::json;
 
@@ -199,8 +200,8 @@ fn converted_rules(rules: &Rules) -> [(&'static str, Result<Rules, String>); 2] 
 }
 
 fn network(rules: &Rules) -> Result<Arc<dyn Machine>, String> {
-    let budget = BuildBudget::within(BUILD_TIME, BUILD_MEMORY);
-    build(rules, &budget).map(|built| built.machine)
+    let budget = Budget::within(BUILD_TIME, BUILD_MEMORY);
+    build(rules, budget).map(|built| built.machine)
 }
 
 /// The sheets of a folder with the games that they are of, in order.

@@ -15,10 +15,11 @@ use panza_cli::game_source::{Game, Rulesheet};
 use panza_cli::outcome::Outcome;
 use panza_cli::output::{Output, grouped};
 use panza_config::Settings;
-use panza_game::{BuildBudget, BuiltGame};
+use panza_game::BuiltGame;
 use panza_gdl::ids::RoleId;
 use panza_player::{PlanStatus, Searcher, preferred_search, search_config};
 use panza_search::{MoveStats, SearchConfig};
+use panza_sync::Budget;
 use serde_json::json;
 
 use crate::page::{Page, Table, check_place};
@@ -200,12 +201,12 @@ fn play(game: &str, arguments: &PuzzlesArguments) -> anyhow::Result<Option<Playe
     let Game { sheet, rules } = Game::as_played(Rulesheet::find(game)?)?;
     let started = Instant::now();
     let settings = Settings::load(None, &[])?;
-    let budget = BuildBudget {
-        until: started + BUILD_TIME.min(Duration::from_secs_f64(arguments.start / 2.0)),
-        memory: usize::try_from(settings.player.build_memory_mib << 20).unwrap_or(usize::MAX),
-        cancelled: Arc::default(),
+    let budget = Budget {
+        until: Some(started + BUILD_TIME.min(Duration::from_secs_f64(arguments.start / 2.0))),
+        max_bytes: usize::try_from(settings.player.build_memory_mib << 20).unwrap_or(usize::MAX),
+        ..Budget::generous()
     };
-    let built = panza_game::build(&rules, &budget).or_else(|_| panza_game::prover(&rules));
+    let built = panza_game::build(&rules, budget).or_else(|_| panza_game::prover(&rules));
     let built = built.map_err(|reason| anyhow!("`{game}` cannot be built: {reason}"))?;
     if built.info().n_roles() != 1 {
         return Ok(None);
@@ -278,7 +279,7 @@ fn think(
     started: Instant,
     played: &mut Played,
 ) -> Option<MoveStats> {
-    let never = AtomicBool::new(false);
+    let never = Arc::new(AtomicBool::new(false));
     loop {
         search.search(Instant::now() + SLICE, &never);
         let best = search.best_move();

@@ -190,14 +190,13 @@ fn thread_names(process: u32) -> anyhow::Result<BTreeMap<String, usize>> {
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
     use super::*;
-    use std::thread;
+    use panza_sync::spawn;
 
     #[test]
     fn figures_of_a_process_are_read() {
         let (sender, receiver) = std::sync::mpsc::channel::<()>();
-        let waiting = thread::Builder::new().name("waiting".to_string());
         let (ready, named) = std::sync::mpsc::channel();
-        let waiting = waiting.spawn(move || {
+        let waiting = spawn("waiting", move || {
             // A thread names itself before it runs this.
             ready.send(()).unwrap();
             receiver.recv()

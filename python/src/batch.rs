@@ -9,10 +9,11 @@
 //!
 //! Never uses: Python.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use panza_gdl::ids::{Id, MoveId};
 use panza_machine::{NO_GOAL, NO_MOVE, StateRows, Stepper};
+use panza_sync::{lock, unpoisoned};
 
 use crate::batch_error::BatchError;
 use crate::core::{Core, OVER};
@@ -288,14 +289,14 @@ impl Batch {
                 held,
             };
             if let Err((row, error)) = part.read(&core, asked, &mut moves) {
-                let mut first = failure.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut first = lock(&failure);
                 if first.as_ref().is_none_or(|&(other, _)| row < other) {
                     *first = Some((row, error));
                 }
             }
             (part, moves)
         });
-        if let Some((_, error)) = failure.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        if let Some((_, error)) = unpoisoned(failure.into_inner()) {
             return Err(error);
         }
         in_parallel(parts, &|(mut part, moves)| {

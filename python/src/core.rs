@@ -11,10 +11,10 @@
 use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
-use panza_game::{BuildBudget, BuiltGame, LanesSource, PlayoutPolicy};
+use panza_game::{BuiltGame, LanesSource, PlayoutPolicy};
 use panza_gdl::ids::{Id, IdVec, MoveId, RoleId};
 use panza_gdl::{Rules, sexpr};
 use panza_machine::counter::CounterMachine;
@@ -25,7 +25,8 @@ use panza_machine::{
     GameInfo, Machine, NetworkInfo, RowSizes, SequentialStepper, StateRows, Stepper,
 };
 use panza_propnet::Network;
-use panza_sync::budget::Budget;
+use panza_sync::Budget;
+use panza_sync::lock;
 
 use crate::batch_error::BatchError;
 use crate::planes::Planes;
@@ -123,6 +124,7 @@ impl Core {
             until: Some(started + limits.time),
             max_bytes: limits.memory,
             stop: Some(&limits.stop),
+            ..Budget::generous()
         };
         let compiled = panza_game::compile(&rules, budget)?;
         let counter = Arc::new(compiled.machine);
@@ -293,7 +295,7 @@ impl Core {
     /// A stepper, given back by [`give_back`](Self::give_back).
     pub fn stepper(&self) -> Box<dyn Stepper> {
         let free = {
-            let mut steppers = self.steppers.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut steppers = lock(&self.steppers);
             steppers.pop()
         };
         free.unwrap_or_else(|| match self.steps() {
@@ -305,7 +307,7 @@ impl Core {
     /// Keeps a stepper for the next call.
     pub fn give_back(&self, stepper: Box<dyn Stepper>) {
         const MOST: usize = 64;
-        let mut steppers = self.steppers.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut steppers = lock(&self.steppers);
         if steppers.len() < MOST {
             steppers.push(stepper);
         }
@@ -340,7 +342,7 @@ impl Core {
         Budget {
             until: Some(Instant::now() + self.limits.time),
             max_bytes: self.limits.memory,
-            stop: None,
+            ..Budget::generous()
         }
     }
 
@@ -349,16 +351,15 @@ impl Core {
     /// # Errors
     /// The limits were exceeded, in one sentence.
     pub fn full(&self, stop: &Arc<AtomicBool>) -> Result<BuiltGame, String> {
-        let mut full = self.full.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut full = lock(&self.full);
         if let Some(game) = &*full {
             return Ok(game.clone());
         }
-        let budget = BuildBudget {
-            until: Instant::now() + self.limits.time,
-            memory: self.limits.memory,
-            cancelled: Arc::clone(stop),
+        let budget = Budget {
+            stop: Some(stop),
+            ..Budget::within(self.limits.time, self.limits.memory)
         };
-        let game = panza_game::build(&self.rules, &budget)?;
+        let game = panza_game::build(&self.rules, budget)?;
         *full = Some(game.clone());
         Ok(game)
     }

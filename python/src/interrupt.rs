@@ -6,6 +6,7 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 use std::time::Duration;
 
+use panza_sync::spawn_scoped;
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 
@@ -27,8 +28,7 @@ pub fn interruptible<T: Send>(
         thread::scope(|scope| {
             let (alive, ended) = channel::<()>();
             let stop = &stop;
-            let worker = thread::Builder::new().name("panza-ggp".to_string());
-            let worker = worker.spawn_scoped(scope, move || {
+            let worker = spawn_scoped(scope, "panza-ggp", move || {
                 let result = work(stop);
                 drop(alive);
                 result

@@ -40,7 +40,7 @@ pub fn check_games(
     games: usize,
     max_steps: u32,
     seed: u64,
-    stop: &AtomicBool,
+    stop: &Arc<AtomicBool>,
 ) -> Result<Checked, BatchError> {
     let options = Options {
         seed,

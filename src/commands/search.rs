@@ -22,7 +22,8 @@ use panza_gdl::ids::{Id, RoleId};
 use panza_gdl::{Sexpr, sexpr};
 use panza_machine::Machine;
 use panza_metagame::{Study, StudyBudget, study};
-use panza_search::{Limit, Search, SearchConfig};
+use panza_search::{Search, SearchConfig};
+use panza_sync::Budget;
 use panza_sync::clock::thread_cpu_time;
 
 /// The time limit for building a game that is studied.
@@ -84,10 +85,11 @@ pub fn run(arguments: &SearchArguments, output: Output) -> anyhow::Result<Outcom
     let progress = countdown(message, time);
     let started = Instant::now();
     let cpu_started = thread_cpu_time();
-    search.run(Limit {
+    search.run(Budget {
         until: time.map(|time| started + time),
-        iterations: arguments.search.iterations,
+        max_steps: arguments.search.iterations.unwrap_or(u64::MAX),
         stop: Some(&stop),
+        ..Budget::generous()
     });
     let seconds = started.elapsed().as_secs_f64();
     let cpu = thread_cpu_time().zip(cpu_started);

@@ -12,9 +12,9 @@ use panza_cli::arguments::parse_seconds;
 use panza_cli::game_source::Game;
 use panza_cli::outcome::Outcome;
 use panza_cli::output::{Output, counted, spinner};
-use panza_game::BuildBudget;
 use panza_machine::Machine;
 use panza_planner::{Findings, Improvement, Planner, PlannerConfig, PlanningGame, SOLVERS};
+use panza_sync::Budget;
 
 /// Time to build a game; after that it is solved with the prover.
 const BUILD_TIME: Duration = Duration::from_secs(120);
@@ -51,8 +51,8 @@ pub fn run(arguments: &SolveArguments, output: Output) -> anyhow::Result<Outcome
     let game = Game::load(&arguments.game)?;
     let name = &game.sheet.name;
     let progress = spinner(format!("{name}: compiling"));
-    let budget = BuildBudget::within(BUILD_TIME, BUILD_BYTES);
-    let built = panza_game::build(&game.rules, &budget).or_else(|reason| {
+    let budget = Budget::within(BUILD_TIME, BUILD_BYTES);
+    let built = panza_game::build(&game.rules, budget).or_else(|reason| {
         tracing::warn!("solving with the prover: {reason}");
         panza_game::prover(&game.rules)
     });

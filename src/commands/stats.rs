@@ -10,7 +10,7 @@ use panza_cli::outcome::Outcome;
 use panza_cli::output::{Output, grouped, spinner};
 use panza_game::{Compiled, compile};
 use panza_machine::Machine;
-use panza_sync::budget::Budget;
+use panza_sync::Budget;
 use panza_telemetry::peak_resident_bytes;
 
 #[derive(Args, Debug)]

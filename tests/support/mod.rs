@@ -12,9 +12,10 @@ use std::sync::{Arc, Once};
 
 use client::Running;
 use panza_config::Settings;
-use panza_game::{BuildBudget, BuiltGame, GameBuilder, GameBuilders};
+use panza_game::{BuiltGame, GameBuilder, GameBuilders};
 use panza_gdl::Rules;
 use panza_machine::Machine;
+use panza_sync::Budget;
 use pile::{Mischief, Pile};
 
 /// Keeps the panics that a test has ordered off the terminal; with their backtraces they cost more
@@ -55,9 +56,9 @@ pub fn settings(overrides: &[&str]) -> Settings {
 /// A factory from a closure.
 pub fn factory<F>(build: F) -> Arc<dyn GameBuilder>
 where
-    F: Fn(&Rules, &BuildBudget) -> Result<Arc<dyn Machine>, String> + Send + Sync + 'static,
+    F: Fn(&Rules, Budget<'_>) -> Result<Arc<dyn Machine>, String> + Send + Sync + 'static,
 {
-    Arc::new(move |rules: &Rules, budget: &BuildBudget| build(rules, budget).map(BuiltGame::from))
+    Arc::new(move |rules: &Rules, budget: Budget<'_>| build(rules, budget).map(BuiltGame::from))
 }
 
 /// A factory of piles.

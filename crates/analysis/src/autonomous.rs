@@ -12,9 +12,9 @@
 use std::collections::HashSet;
 
 use super::implications::{Implications, Outcome, Scope};
-use super::step_budget::StepBudget;
 use panza_gdl::ids::{BaseId, Id, IdVec};
 use panza_propnet::{Network, Signal};
+use panza_sync::Meter;
 
 /// The longest period of a turn order.
 const MAX_PERIOD: usize = 8;
@@ -37,7 +37,7 @@ pub struct Autonomous {
 }
 
 /// Finds the autonomous facts; `None` when the budget is spent.
-pub fn find(network: &Network, budget: &mut StepBudget) -> Option<Autonomous> {
+pub fn find(network: &Network, budget: &mut Meter) -> Option<Autonomous> {
     let mut going_on = Implications::new(network, Scope::Transitions, budget)?;
     let is_autonomous = autonomous_bases(network, |node| going_on.value(node).is_some());
     let bases = network.facts.ids();
@@ -169,6 +169,7 @@ fn classify(autonomous: &[BaseId], sequence: &[Vec<bool>], found: &mut Autonomou
 mod tests {
     use super::*;
     use crate::testing::{budget, each_game, network, own_game, play, texts};
+    use panza_sync::Budget;
 
     #[test]
     fn turns_are_no_step_counters() {
@@ -232,7 +233,7 @@ mod tests {
     #[test]
     fn lengths_of_random_games_are_within_the_bounds() {
         each_game(|name, network| {
-            let Some(found) = find(network, &mut StepBudget::new(1 << 27, None)) else {
+            let Some(found) = find(network, &mut Meter::new(Budget::of_steps(1 << 27))) else {
                 println!("{name}: not known");
                 return;
             };

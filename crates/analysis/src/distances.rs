@@ -15,9 +15,9 @@
 //! Only people read them. On boards nearly all facts have one of two distances, which says less
 //! than the weight that the evaluation learns for each fact (`docs/experiments.md`).
 
-use super::step_budget::StepBudget;
 use panza_gdl::ids::{BaseId, IdVec, MoveId, RoleId};
 use panza_propnet::{Network, Node, Signal};
+use panza_sync::Meter;
 
 /// What facts and moves can matter for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -61,7 +61,7 @@ pub struct Distances {
 
 /// The distances to the greatest goal of each role that has one, then to the end. `None` when the
 /// budget is spent.
-pub fn distances(network: &Network, budget: &mut StepBudget) -> Option<Vec<Distances>> {
+pub fn distances(network: &Network, budget: &mut Meter) -> Option<Vec<Distances>> {
     let mut targets: Vec<(Target, Signal)> = Vec::new();
     for role in network.roles.ids() {
         if let Some((goal, signal)) = network.greatest_goal(role) {
@@ -79,7 +79,7 @@ fn to_target(
     network: &Network,
     target: Target,
     signal: Signal,
-    budget: &mut StepBudget,
+    budget: &mut Meter,
 ) -> Option<Distances> {
     let mut found = Distances {
         target,
@@ -123,6 +123,7 @@ fn to_target(
 mod tests {
     use super::*;
     use crate::testing::{base, budget, each_game, mv, network, own_game};
+    use panza_sync::Budget;
 
     fn on(distance: u16) -> Option<u16> {
         Some(distance)
@@ -205,9 +206,9 @@ mod tests {
             let n_targets = network.roles.len() + 1;
             // Each input is read once plain and once inverted, and each fact and move once more.
             let most = 2 * (network.n_edges() + network.n_nodes()) + 1;
-            let mut budget = StepBudget::new((n_targets * most) as u64, None);
+            let mut budget = Meter::new(Budget::of_steps((n_targets * most) as u64));
             assert!(distances(network, &mut budget).is_some(), "{name}");
-            let mut budget = StepBudget::new(0, None);
+            let mut budget = Meter::new(Budget::of_steps(0));
             assert!(distances(network, &mut budget).is_none(), "{name}");
         });
     }

@@ -24,10 +24,10 @@ use self::ends::Ends;
 use self::freedom::{Freedom, freedom, support};
 use self::moves::{Touching, Usual};
 use super::autonomous::autonomous_bases;
-use super::step_budget::StepBudget;
 use panza_gdl::ids::{BaseId, Id, IdVec, MoveId, RoleId};
 use panza_propnet::{Effects, Network, VisitedNodes, effects};
-use panza_sync::budget::Budget;
+use panza_sync::Budget;
+use panza_sync::Meter;
 
 /// The most rounds of merging.
 const MAX_ROUNDS: usize = 64;
@@ -83,7 +83,7 @@ impl Factors {
 ///
 /// The network should be as built: passes take the conditions of the rules apart.
 pub fn factors(network: &Network, limits: Budget<'_>) -> Option<Factors> {
-    let budget = &mut StepBudget::within(u64::MAX, limits);
+    let budget = &mut Meter::new(limits);
     let is_autonomous = autonomous_bases(network, |_| false);
     let freedom = freedom(network, &is_autonomous, budget)?;
     let counts = relevant(network, &is_autonomous);
@@ -128,7 +128,7 @@ pub fn factors(network: &Network, limits: Budget<'_>) -> Option<Factors> {
 /// The forced moves, in rising order, as far as the autonomous bases decide; `None` if the budget
 /// is over first.
 pub fn forced_moves(network: &Network, limits: Budget<'_>) -> Option<Vec<MoveId>> {
-    let mut budget = StepBudget::within(u64::MAX, limits);
+    let mut budget = Meter::new(limits);
     let is_autonomous = autonomous_bases(network, |_| false);
     let freedom = freedom(network, &is_autonomous, &mut budget)?;
     let moves = network.moves.ids();
@@ -156,12 +156,7 @@ struct Game<'a> {
 
 impl Game<'_> {
     /// The factors with usual effects defined in this way; none if the game does not factor.
-    fn split(
-        &self,
-        effects: &Effects,
-        usual: Usual,
-        budget: &mut StepBudget,
-    ) -> Option<Vec<Factor>> {
+    fn split(&self, effects: &Effects, usual: Usual, budget: &mut Meter) -> Option<Vec<Factor>> {
         let network = self.network;
         let mut groups = DisjointSets::new(network.facts.len());
         self.unite_readers(effects, &mut groups, budget)?;
@@ -200,7 +195,7 @@ impl Game<'_> {
         &self,
         effects: &Effects,
         groups: &mut DisjointSets,
-        budget: &mut StepBudget,
+        budget: &mut Meter,
     ) -> Option<()> {
         let network = self.network;
         let mut seen = VisitedNodes::default();
@@ -257,7 +252,7 @@ impl Game<'_> {
         &self,
         touching: &Touching,
         groups: &mut DisjointSets,
-        budget: &mut StepBudget,
+        budget: &mut Meter,
     ) -> Option<()> {
         if self.network.roles.len() == 1 {
             return Some(());
@@ -297,7 +292,7 @@ impl Game<'_> {
         touching: &Touching,
         relevant: &[BaseId],
         mut groups: DisjointSets,
-        budget: &mut StepBudget,
+        budget: &mut Meter,
     ) -> Option<Vec<Factor>> {
         let network = self.network;
         // Irrelevant bases form one factor, after all others.

@@ -14,9 +14,9 @@
 use std::ops::Range;
 
 use super::csr::Csr;
-use super::step_budget::StepBudget;
 use panza_gdl::ids::{GateId, Id, MoveId};
 use panza_propnet::{GateKind, Network, Node, Signal};
+use panza_sync::Meter;
 
 /// How a propagation ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -67,7 +67,7 @@ pub struct Implications<'a> {
 
 impl<'a> Implications<'a> {
     /// The values that hold without assumptions; `None` when the budget is spent.
-    pub fn new(network: &'a Network, scope: Scope, budget: &mut StepBudget) -> Option<Self> {
+    pub fn new(network: &'a Network, scope: Scope, budget: &mut Meter) -> Option<Self> {
         let first_move = 1 + network.facts.len();
         let first_gate = first_move + network.moves.len();
         let n_nodes = first_gate + network.gates.len();
@@ -201,7 +201,7 @@ impl<'a> Implications<'a> {
     }
 
     /// Derives all values that follow from the assumptions.
-    pub fn propagate(&mut self, budget: &mut StepBudget) -> Outcome {
+    pub fn propagate(&mut self, budget: &mut Meter) -> Outcome {
         while !self.is_contradictory {
             let Some(&signal) = self.trail.get(self.head) else {
                 return Outcome::Consistent;
@@ -243,7 +243,7 @@ impl<'a> Implications<'a> {
     }
 
     /// A gate that is off has an input that is off: the last one, if all others are on.
-    fn propagate_to_last_input(&mut self, gate: usize, budget: &mut StepBudget) {
+    fn propagate_to_last_input(&mut self, gate: usize, budget: &mut Meter) {
         let output = self.output(gate);
         if self.value(output) != Some(false) {
             return;
@@ -261,7 +261,7 @@ impl<'a> Implications<'a> {
     }
 
     /// The consequences of a gate's value for its inputs.
-    fn propagate_to_inputs(&mut self, gate: usize, budget: &mut StepBudget) {
+    fn propagate_to_inputs(&mut self, gate: usize, budget: &mut Meter) {
         let network = self.network;
         let id = GateId::from_index(gate);
         match self.value(self.output(gate)) {
@@ -277,7 +277,7 @@ impl<'a> Implications<'a> {
         }
     }
 
-    fn propagate_move(&mut self, mv: usize, is_made: bool, budget: &mut StepBudget) {
+    fn propagate_move(&mut self, mv: usize, is_made: bool, budget: &mut Meter) {
         let (role, _) = self.network.moves[MoveId::from_index(mv)];
         let role = role.index();
         if is_made {
@@ -343,6 +343,7 @@ mod tests {
     use super::*;
     use crate::testing::{base, budget, mv, network};
     use panza_gdl::ids::BaseId;
+    use panza_sync::Budget;
 
     fn base_signal(base: BaseId) -> Signal {
         Signal::of_node(1 + base.index())
@@ -429,7 +430,12 @@ mod tests {
     fn a_spent_budget_ends_construction() {
         let network = network(LAMP);
         assert!(
-            Implications::new(&network, Scope::States, &mut StepBudget::new(3, None)).is_none()
+            Implications::new(
+                &network,
+                Scope::States,
+                &mut Meter::new(Budget::of_steps(3))
+            )
+            .is_none()
         );
     }
 }

@@ -22,7 +22,6 @@ pub mod placements;
 pub mod prospects;
 pub mod score_ranges;
 pub mod signature;
-pub mod step_budget;
 pub mod symmetry;
 pub mod tuples;
 
@@ -40,6 +39,5 @@ pub use placements::Placements;
 pub use prospects::{ProspectBuffer, Prospects};
 pub use score_ranges::ScoreRange;
 pub use signature::Signature;
-pub use step_budget::StepBudget;
 pub use symmetry::{Symmetries, Symmetry};
 pub use tuples::Tuples;

@@ -21,7 +21,7 @@ use rustc_hash::FxBuildHasher;
 use panza_gdl::ids::{BaseId, Id, MoveId, RoleId};
 use panza_machine::{Machine, Reasoner};
 use panza_propnet::{MAX_MUTEX_GROUP, MutexGroup, Network, PlayedPosition};
-use panza_sync::budget::Budget;
+use panza_sync::Budget;
 use panza_sync::random::Random;
 
 /// How many random games are played.

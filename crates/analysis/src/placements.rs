@@ -11,9 +11,9 @@
 
 use super::implications::{Implications, Outcome, Scope};
 use super::latches::Latches;
-use super::step_budget::StepBudget;
 use panza_gdl::ids::{BaseId, IdVec, MoveId};
 use panza_propnet::{Network, Signal};
+use panza_sync::Meter;
 
 /// Sums of goals that are kept for facts and roles, at most: facts beyond are left out, the last
 /// ones first.
@@ -32,7 +32,7 @@ pub struct Placements {
 
 impl Placements {
     /// Finds the facts of all moves. `None` where there are none, or when the budget is spent.
-    pub fn find(network: &Network, latches: &Latches, budget: &mut StepBudget) -> Option<Self> {
+    pub fn find(network: &Network, latches: &Latches, budget: &mut Meter) -> Option<Self> {
         if latches.positive.is_empty() {
             return None;
         }

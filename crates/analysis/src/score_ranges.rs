@@ -9,9 +9,9 @@
 
 use super::implications::{Implications, Outcome, Scope};
 use super::latches::{Latches, Setting};
-use super::step_budget::StepBudget;
 use panza_gdl::ids::{Id, RoleId};
 use panza_propnet::{Network, Node};
+use panza_sync::Meter;
 
 /// The range of a role's final goal, from states in which two settings hold.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -38,11 +38,7 @@ impl ScoreRange {
 
 /// Finds the score ranges of latches that are narrower than the range of all games. Those found
 /// before the budget is spent are right.
-pub fn score_ranges(
-    network: &Network,
-    latches: &Latches,
-    budget: &mut StepBudget,
-) -> Vec<ScoreRange> {
+pub fn score_ranges(network: &Network, latches: &Latches, budget: &mut Meter) -> Vec<ScoreRange> {
     let mut found = Vec::new();
     let Some(mut known) = Implications::new(network, Scope::States, budget) else {
         return found;
@@ -129,7 +125,7 @@ fn read_by_goals(network: &Network) -> Vec<bool> {
 fn may_be_undefined(
     network: &Network,
     known: &mut Implications<'_>,
-    budget: &mut StepBudget,
+    budget: &mut Meter,
 ) -> Vec<bool> {
     let of_role = |role: RoleId| {
         let mark = known.mark();
@@ -149,6 +145,7 @@ mod tests {
     use crate::latches::latches;
     use crate::testing::{base, budget, each_game, network, play, state_of};
     use panza_gdl::ids::BaseId;
+    use panza_sync::Budget;
 
     fn ranges_of(network: &Network) -> Vec<ScoreRange> {
         let found = latches(network, &mut budget());
@@ -223,7 +220,7 @@ mod tests {
     #[test]
     fn random_games_end_within_all_ranges_on_their_way() {
         each_game(|name, network| {
-            let mut budget = StepBudget::new(1 << 27, None);
+            let mut budget = Meter::new(Budget::of_steps(1 << 27));
             let found = latches(network, &mut budget);
             let ranges = score_ranges(network, &found, &mut budget);
             for game in play(network, 4, 150) {

@@ -16,10 +16,10 @@ mod graph;
 
 use std::collections::HashSet;
 
-use super::step_budget::StepBudget;
 use graph::{Colouring, Graph};
 use panza_gdl::ids::{BaseId, Id, MoveId, RoleId};
 use panza_propnet::Network;
+use panza_sync::Meter;
 
 /// The largest group that is enumerated.
 const MAX_ELEMENTS: u128 = 1024;
@@ -95,7 +95,7 @@ pub struct Symmetries {
 impl Symmetries {
     /// Finds symmetries. If the budget is spent, those found so far are right and `order` is
     /// `None`.
-    pub fn find(network: &Network, budget: &mut StepBudget) -> Self {
+    pub fn find(network: &Network, budget: &mut Meter) -> Self {
         let mut found = Self::default();
         let Some(graph) = Graph::new(network, budget) else {
             return found;
@@ -208,7 +208,7 @@ struct Search<'a> {
 
 impl Search<'_> {
     /// Individualises vertices until the colouring is discrete; `None` when the budget is spent.
-    fn extend_left_path(&mut self, budget: &mut StepBudget) -> Option<()> {
+    fn extend_left_path(&mut self, budget: &mut Meter) -> Option<()> {
         let mut colouring = self.graph.refined(self.graph.start(), budget)?;
         while let Some(cell) = self.graph.cell_to_split(&colouring) {
             if self.path.len() * colouring.len() > MAX_PATH_SIZE || self.path.len() > MAX_GENERATORS
@@ -238,7 +238,7 @@ impl Search<'_> {
         level: usize,
         found: &mut Symmetries,
         is_role_level: bool,
-        budget: &mut StepBudget,
+        budget: &mut Meter,
     ) -> Option<usize> {
         let step = &self.path[level];
         if !self.graph.is_in_symmetry(step.chosen) {
@@ -301,7 +301,7 @@ impl Search<'_> {
         &self,
         level: usize,
         right: Colouring,
-        budget: &mut StepBudget,
+        budget: &mut Meter,
     ) -> Option<Option<Symmetry>> {
         let left = &self.path[level].after;
         if !self.graph.are_alike(left, &right, budget)? {
@@ -327,6 +327,7 @@ impl Search<'_> {
 mod tests {
     use super::*;
     use crate::testing::{base, budget, each_game, network, own_game, play, state_of};
+    use panza_sync::Budget;
 
     fn symmetries(network: &Network) -> Symmetries {
         Symmetries::find(network, &mut budget())
@@ -427,7 +428,10 @@ mod tests {
 
     #[test]
     fn a_spent_budget_leaves_the_order_unknown() {
-        let found = Symmetries::find(&own_game("connectFour"), &mut StepBudget::new(20_000, None));
+        let found = Symmetries::find(
+            &own_game("connectFour"),
+            &mut Meter::new(Budget::of_steps(20_000)),
+        );
         assert_eq!(found.order, None);
     }
 
@@ -435,7 +439,7 @@ mod tests {
     #[test]
     fn images_of_games_are_games() {
         each_game(|name, network| {
-            let found = Symmetries::find(network, &mut StepBudget::new(1 << 28, None));
+            let found = Symmetries::find(network, &mut Meter::new(Budget::of_steps(1 << 28)));
             let machine = std::sync::Arc::new(panza_machine::counter::CounterMachine::new(
                 panza_machine::compile::CounterLayout::compile(network),
             ));

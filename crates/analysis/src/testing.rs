@@ -4,13 +4,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::step_budget::StepBudget;
 use panza_gdl::ids::{BaseId, Id, MoveId, RoleId};
-use panza_ground::{Budget, ground};
+use panza_ground::ground;
 use panza_machine::Machine;
 use panza_machine::compile::CounterLayout;
 use panza_machine::counter::CounterMachine;
 use panza_propnet::{Network, build};
+use panza_sync::Budget;
+use panza_sync::Meter;
 use panza_sync::random::Random;
 
 /// The network of some rules, as built.
@@ -41,8 +42,8 @@ pub(super) fn mv(network: &Network, text: &str) -> MoveId {
 }
 
 /// More than small games need.
-pub(super) fn budget() -> StepBudget<'static> {
-    StepBudget::new(1 << 28, None)
+pub(super) fn budget() -> Meter<'static> {
+    Meter::new(Budget::of_steps(1 << 28))
 }
 
 /// The texts of bases.
@@ -131,7 +132,7 @@ pub(super) fn each_game(mut visit: impl FnMut(&str, &Network)) {
             let budget = Budget {
                 until: Some(Instant::now() + Duration::from_secs(20)),
                 max_bytes: 2 << 30,
-                stop: None,
+                ..Budget::generous()
             };
             match network_within(&text, budget) {
                 Some(network) => visit(&name, &network),

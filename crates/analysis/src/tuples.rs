@@ -19,10 +19,10 @@ use std::sync::Arc;
 use super::csr::Csr;
 use super::implications::{Implications, Outcome, Scope};
 use super::mutex_groups::{parts, random_joint_move};
-use super::step_budget::StepBudget;
 use panza_gdl::ids::{BaseId, GateId, Id};
 use panza_machine::Machine;
 use panza_propnet::{GateKind, Network, Node, Signal};
+use panza_sync::Meter;
 use panza_sync::random::Random;
 
 /// Tuples, at most.
@@ -74,11 +74,7 @@ pub type Variable = Vec<BaseId>;
 
 impl Tuples {
     /// Finds the tuples of a game. `None` where there are none, or when the budget is spent.
-    pub fn find(
-        network: &Network,
-        machine: &Arc<dyn Machine>,
-        budget: &mut StepBudget,
-    ) -> Option<Self> {
+    pub fn find(network: &Network, machine: &Arc<dyn Machine>, budget: &mut Meter) -> Option<Self> {
         let conjunctions = Conjunctions::new(network, budget)?;
         let deciding = conjunctions.deciding(budget)?;
         if deciding.is_empty() {
@@ -205,7 +201,7 @@ impl Tuples {
 }
 
 /// The states of some random games.
-fn play(machine: &Arc<dyn Machine>, budget: &mut StepBudget) -> Option<Vec<Vec<u64>>> {
+fn play(machine: &Arc<dyn Machine>, budget: &mut Meter) -> Option<Vec<Vec<u64>>> {
     let mut random = Random::new(1);
     let mut reasoner = Arc::clone(machine).reasoner();
     let n_roles = machine.info().n_roles();
@@ -234,7 +230,7 @@ fn variables(
     network: &Network,
     facts: &[&[BaseId]],
     states: &[Vec<u64>],
-    budget: &mut StepBudget,
+    budget: &mut Meter,
 ) -> Option<Vec<Variable>> {
     let mut relations: BTreeMap<(&str, usize), Vec<Atom<'_>>> = BTreeMap::new();
     for fact in facts.iter().copied().flatten() {
@@ -310,7 +306,7 @@ struct Conjunctions<'a> {
 
 impl<'a> Conjunctions<'a> {
     /// `None` when the budget is spent.
-    fn new(network: &'a Network, budget: &mut StepBudget) -> Option<Self> {
+    fn new(network: &'a Network, budget: &mut Meter) -> Option<Self> {
         let mut found = Vec::new();
         let mut known = HashSet::new();
         let goals = network.goals.iter().map(|(_, _, signal)| *signal);
@@ -333,7 +329,7 @@ impl<'a> Conjunctions<'a> {
 
     /// The facts of those that imply the end of the game or something about a goal. `None` when the
     /// budget is spent.
-    fn deciding(&self, budget: &mut StepBudget) -> Option<Vec<&[BaseId]>> {
+    fn deciding(&self, budget: &mut Meter) -> Option<Vec<&[BaseId]>> {
         let mut known = Implications::new(self.network, Scope::States, budget)?;
         let goals = self.network.goals.iter().map(|(_, _, signal)| *signal);
         let goals: Vec<Signal> = goals.filter(|&goal| known.value(goal).is_none()).collect();
@@ -358,7 +354,7 @@ impl<'a> Conjunctions<'a> {
 
 /// The facts in the conjunction of a gate; none where it has many, and where it has conditions
 /// other than facts and their absence. `None` when the budget is spent.
-fn facts_of(network: &Network, gate: GateId, budget: &mut StepBudget) -> Option<Vec<BaseId>> {
+fn facts_of(network: &Network, gate: GateId, budget: &mut Meter) -> Option<Vec<BaseId>> {
     let mut facts = BTreeSet::new();
     let mut known = BTreeSet::new();
     let mut gates = vec![gate];

@@ -10,12 +10,13 @@ use std::collections::BTreeSet;
 use std::io::{self, Read};
 use std::net::{Ipv4Addr, TcpListener};
 use std::process::{ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 
+use panza_sync::lock;
 use panza_sync::pinning::{self, CoreId};
 
 /// Time for a process to end after SIGTERM.
@@ -31,7 +32,7 @@ static RUNNING: Mutex<BTreeSet<u32>> = Mutex::new(BTreeSet::new());
 
 /// The set stays valid when a holder panics.
 fn running() -> MutexGuard<'static, BTreeSet<u32>> {
-    RUNNING.lock().unwrap_or_else(PoisonError::into_inner)
+    lock(&RUNNING)
 }
 
 /// A port that is free now.

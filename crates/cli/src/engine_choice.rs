@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use panza_game::{Compiled, PlayoutPolicy};
 use panza_gdl::Rules;
 use panza_machine::Machine;
-use panza_sync::budget::Budget;
+use panza_sync::Budget;
 
 /// The number of lanes, unless a command is given another.
 pub const WIDTH: usize = 512;

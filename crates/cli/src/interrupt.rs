@@ -7,8 +7,10 @@
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
+use panza_sync::lock;
+use panza_sync::spawn;
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::watch;
 
@@ -87,15 +89,14 @@ pub fn stop(flag: &Arc<AtomicBool>) -> io::Result<()> {
 
 /// Says what the next signal does. The thread that waits for signals starts with the first call.
 fn at_signal(next: AtSignal) -> io::Result<()> {
-    let mut listener = LISTENER.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut listener = lock(&LISTENER);
     if !listener.is_listening {
         let runtime = Builder::new_current_thread().enable_all().build()?;
         let signals = {
             let _on_runtime = runtime.enter();
             Signals::listen()?
         };
-        let thread = std::thread::Builder::new().name("ctrl-c".to_string());
-        thread.spawn(move || runtime.block_on(obey(signals)))?;
+        spawn("ctrl-c", move || runtime.block_on(obey(signals)))?;
         listener.is_listening = true;
     }
     listener.next = next;
@@ -107,7 +108,7 @@ async fn obey(mut signals: Signals) {
     let mut is_first = true;
     loop {
         signals.next().await;
-        let mut listener = LISTENER.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut listener = lock(&LISTENER);
         let next = match listener.next {
             AtSignal::Nothing => continue,
             AtSignal::Exit | AtSignal::Call(_) => {

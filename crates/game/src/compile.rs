@@ -20,7 +20,7 @@ use panza_machine::specialised::SpecialisedLayout;
 use panza_propnet::{MutexGroup, Network, PlayedPosition, SpecialisedGame, passes};
 
 use panza_gdl::ids::BaseId;
-use panza_sync::budget::Budget;
+use panza_sync::Budget;
 
 /// Gates and edges above which only one mutex group is tried.
 const LARGE: usize = 300_000;

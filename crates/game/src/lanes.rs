@@ -14,7 +14,7 @@ use panza_machine::lanes::expand::ExpanderLayout;
 use panza_machine::lanes::interpret::Features;
 use panza_machine::lanes::machine::LanesMachine;
 use panza_propnet::{MutexGroup, Network, Phases, passes};
-use panza_sync::budget::Budget;
+use panza_sync::Budget;
 
 /// The network that lanes are compiled from, and its candidate phases.
 #[derive(Clone, Debug)]

@@ -24,7 +24,6 @@ pub mod turns;
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::{Duration, Instant};
 
 use panza_analysis::factors::Factors;
 use panza_gdl::Rules;
@@ -32,7 +31,7 @@ use panza_machine::parts::GameParts;
 use panza_machine::{GameInfo, Machine};
 use panza_propnet::passes::PassSet;
 use panza_propnet::{MutexGroup, Network};
-use panza_sync::budget::Budget;
+use panza_sync::Budget;
 
 pub use compile::{Compiled, compile, compile_with};
 pub use lanes::{LanesSource, compile_lanes, compile_steps};
@@ -77,54 +76,23 @@ impl From<Arc<dyn Machine>> for BuiltGame {
     }
 }
 
-/// Limits of a build.
-#[derive(Clone, Debug)]
-pub struct BuildBudget {
-    /// The build gives up by then.
-    pub until: Instant,
-    /// Bytes of memory.
-    pub memory: usize,
-    /// Set once the game is no longer needed. The loops of a build check it and end early.
-    pub cancelled: Arc<AtomicBool>,
-}
-
-impl BuildBudget {
-    /// So much time from now and so many bytes; nobody cancels the build.
-    #[expect(clippy::disallowed_methods, reason = "the limit begins now")]
-    pub fn within(time: Duration, memory: usize) -> Self {
-        Self {
-            until: Instant::now() + time,
-            memory,
-            cancelled: Arc::default(),
-        }
-    }
-
-    /// The same as limits of a stage.
-    pub fn limits(&self) -> Budget<'_> {
-        Budget {
-            until: Some(self.until),
-            max_bytes: self.memory,
-            stop: Some(&self.cancelled),
-        }
-    }
-}
-
 /// Builds games from rules.
 ///
 /// It runs on a thread of its own. A panic counts as an error.
 pub trait GameBuilder: Send + Sync {
-    /// Builds the game.
+    /// Builds the game. The stop of the budget is set once the game is no longer needed; the game
+    /// may keep it.
     ///
     /// # Errors
     /// Why there is none, in one sentence.
-    fn build(&self, rules: &Rules, budget: &BuildBudget) -> Result<BuiltGame, String>;
+    fn build(&self, rules: &Rules, budget: Budget<'_>) -> Result<BuiltGame, String>;
 }
 
 impl<F> GameBuilder for F
 where
-    F: Fn(&Rules, &BuildBudget) -> Result<BuiltGame, String> + Send + Sync,
+    F: Fn(&Rules, Budget<'_>) -> Result<BuiltGame, String> + Send + Sync,
 {
-    fn build(&self, rules: &Rules, budget: &BuildBudget) -> Result<BuiltGame, String> {
+    fn build(&self, rules: &Rules, budget: Budget<'_>) -> Result<BuiltGame, String> {
         self(rules, budget)
     }
 }
@@ -160,8 +128,8 @@ impl GameBuilders {
     pub fn standard() -> Self {
         Self {
             main: Arc::new(build),
-            fallback: Some(Arc::new(|rules: &Rules, budget: &BuildBudget| {
-                prover_machine(rules, Arc::clone(&budget.cancelled))
+            fallback: Some(Arc::new(|rules: &Rules, budget: Budget<'_>| {
+                prover_machine(rules, budget.stop.cloned().unwrap_or_default())
             })),
         }
     }
@@ -172,8 +140,7 @@ impl GameBuilders {
 ///
 /// # Errors
 /// As [`compile`](compile()).
-pub fn build(rules: &Rules, budget: &BuildBudget) -> Result<BuiltGame, String> {
-    let limits = budget.limits();
+pub fn build(rules: &Rules, limits: Budget<'_>) -> Result<BuiltGame, String> {
     let grounded = compile::GroundNetwork::new(rules, limits)?;
     let factors = parts::factors(&grounded.network, limits);
     let parts = factors.as_ref().and_then(|factors| {

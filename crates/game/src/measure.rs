@@ -21,7 +21,8 @@ use panza_machine::lanes::machine::{LanesExpansion, LanesMachine};
 use panza_machine::lanes::{compile, expand, gang};
 use panza_machine::{BatchPlayouts, Machine, PlayoutEnd, PlayoutTotals};
 use panza_propnet::Network;
-use panza_sync::budget::{Budget, left_until};
+use panza_sync::Budget;
+use panza_sync::budget::left_until;
 use panza_sync::random::Random;
 
 /// Measured speed of an engine.

@@ -10,7 +10,8 @@ use panza_machine::Machine;
 use panza_machine::lanes::compile::PlayoutPolicy;
 use panza_machine::parts::GamePart;
 use panza_propnet::{Network, Selection, part};
-use panza_sync::budget::{Budget, after, left_until};
+use panza_sync::Budget;
+use panza_sync::budget::{after, left_until};
 
 /// Time limit for finding factors.
 const FACTORS_TIME: Duration = Duration::from_secs(2);

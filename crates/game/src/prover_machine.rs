@@ -13,7 +13,7 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::Duration;
 
 use panza_gdl::Rules;
@@ -21,6 +21,7 @@ use panza_gdl::ids::{Id, IdVec, MoveId, RoleId, TermId};
 use panza_machine::{GameInfo, Machine, PlayoutEnd, Reasoner};
 use panza_prover::{Limits, Prover, ProverError, State};
 use panza_sync::random::Random;
+use panza_sync::{lock, unpoisoned};
 
 /// Facts in all numbered states, of four bytes each.
 const MAX_FACTS: usize = 1 << 26;
@@ -102,10 +103,10 @@ impl ProverMachine {
 
     /// The tables, once no urgent query waits for them.
     fn tables(&self) -> MutexGuard<'_, Tables> {
-        let mut tables = self.tables.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut tables = lock(&self.tables);
         while self.n_urgent.load(Ordering::Relaxed) > 0 {
             let waited = self.urgent_ended.wait_timeout(tables, URGENT_LOOK);
-            tables = waited.unwrap_or_else(PoisonError::into_inner).0;
+            tables = unpoisoned(waited).0;
         }
         tables
     }
@@ -116,7 +117,7 @@ impl ProverMachine {
             return query(&mut self.tables());
         }
         let _urgency = Urgency::new(self);
-        let mut tables = self.tables.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut tables = lock(&self.tables);
         query(&mut tables)
     }
 

@@ -30,7 +30,7 @@ use thiserror::Error;
 
 use evaluate::{Evaluation, Stop};
 use panza_gdl::{MAX_ROLES, Rules};
-pub use panza_sync::budget::Budget;
+use panza_sync::Budget;
 use prepare::PreparedRules;
 
 pub use components::components;

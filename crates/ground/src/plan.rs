@@ -10,7 +10,7 @@ use super::pattern::Pattern;
 use panza_gdl::TermTable;
 use panza_gdl::ids::Symbol;
 use panza_gdl::rules::{Literal, Rule, Signature};
-use panza_sync::budget::Budget;
+use panza_sync::Budget;
 
 #[derive(Debug)]
 pub enum Step {

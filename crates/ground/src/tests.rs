@@ -1,11 +1,13 @@
 //! Grounding stays within its budget on rules of extreme cost.
 
 use std::fmt::Write;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use crate::{Budget, GroundError, ground};
+use crate::{GroundError, ground};
 use panza_gdl::Rules;
+use panza_sync::Budget;
 use panza_sync::clock::thread_cpu_time;
 
 /// A game with one rule of so many conditions on the state.
@@ -57,7 +59,7 @@ fn planning_a_long_rule_ends_with_the_time() {
 
 #[test]
 fn what_is_stopped_ends_without_a_result() {
-    let stop = AtomicBool::new(true);
+    let stop = Arc::new(AtomicBool::new(true));
     let stopped = Budget {
         stop: Some(&stop),
         ..Budget::generous()

@@ -461,7 +461,7 @@ mod tests {
     fn machine(text: &str) -> Arc<dyn Machine> {
         let (rules, faults) = panza_gdl::load(text);
         assert!(faults.is_empty(), "{faults:?}");
-        let limits = panza_ground::Budget::generous();
+        let limits = panza_sync::Budget::generous();
         let program = panza_ground::ground(&rules, limits).unwrap();
         let network = panza_propnet::build(&program, limits).unwrap();
         Arc::new(CounterMachine::new(CounterLayout::compile(&network)))
@@ -666,7 +666,7 @@ mod tests {
         let endless = "(role one) (init p) (legal one a) (legal one b) (<= (next p) (true p)) (<= terminal (true q))
             (<= (next q) (does one c)) (goal one 50)";
         let (rules, _) = panza_gdl::load(endless);
-        let limits = panza_ground::Budget::generous();
+        let limits = panza_sync::Budget::generous();
         let program = panza_ground::ground(&rules, limits).unwrap();
         let network = panza_propnet::build(&program, limits).unwrap();
         let machine: Arc<dyn Machine> =

@@ -8,10 +8,9 @@
 //!
 //! Never uses: what notes mean.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
 
 use crossbeam::channel::{Receiver, Sender, unbounded};
@@ -23,7 +22,7 @@ use crate::{Kind, MemoryError, Store};
 use panza_analysis::signature;
 use panza_analysis::signature::Signature;
 use panza_gdl::Rules;
-use panza_telemetry::panic_text;
+use panza_sync::{catch_panic, lock, spawn, unpoisoned};
 
 /// Games of more rules are not identified, which would take seconds. Published games have some
 /// thousand.
@@ -145,7 +144,7 @@ enum Request {
 impl HistorySlot {
     /// Publishes the history, unless one was published.
     fn put(&self, found: Option<Arc<GameHistory>>) {
-        let mut reading = self.reading.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut reading = lock(&self.reading);
         if matches!(*reading, Reading::Running) {
             *reading = Reading::Done(found);
         }
@@ -158,12 +157,10 @@ impl MatchMemory {
     /// START at most, and afterwards not at all.
     pub fn history(&self) -> Option<Arc<GameHistory>> {
         let (slot, _) = self.thread.as_ref()?;
-        let reading = slot.reading.lock().unwrap_or_else(PoisonError::into_inner);
+        let reading = lock(&slot.reading);
         let wait = slot.waits_until.saturating_duration_since(Instant::now());
-        let (reading, _) = slot
-            .changed
-            .wait_timeout_while(reading, wait, |reading| matches!(reading, Reading::Running))
-            .unwrap_or_else(PoisonError::into_inner);
+        let is_running = |reading: &mut Reading| matches!(reading, Reading::Running);
+        let (reading, _) = unpoisoned(slot.changed.wait_timeout_while(reading, wait, is_running));
         match &*reading {
             Reading::Running => None,
             Reading::Done(found) => found.clone(),
@@ -179,13 +176,13 @@ impl MatchMemory {
     /// deadlines; `None` once `stop` is set.
     pub fn history_when_read(&self, stop: &AtomicBool) -> Option<Arc<GameHistory>> {
         let (slot, _) = self.thread.as_ref()?;
-        let mut reading = slot.reading.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut reading = lock(&slot.reading);
         while matches!(*reading, Reading::Running) {
             if stop.load(Ordering::Relaxed) {
                 return None;
             }
             let waited = slot.changed.wait_timeout(reading, CHECK_EVERY);
-            (reading, _) = waited.unwrap_or_else(PoisonError::into_inner);
+            (reading, _) = unpoisoned(waited);
         }
         drop(reading);
         self.history()
@@ -241,23 +238,21 @@ impl MemoryService {
             started,
             game,
         };
-        let spawned = std::thread::Builder::new()
-            .name("memory".into())
-            .spawn(move || {
-                let outcome = catch_unwind(AssertUnwindSafe(|| thread.run(&requests)));
-                thread.slot.put(None);
-                match outcome {
-                    Ok(Ok(())) => {}
-                    Ok(Err(error)) => thread.warn_once(&error),
-                    Err(panic) => {
-                        let text = format!("the memory panicked: {}", panic_text(&*panic));
-                        (thread.game.log)(Level::ERROR, &text);
-                    }
+        let spawned = spawn("memory", move || {
+            let outcome = catch_panic(|| thread.run(&requests));
+            thread.slot.put(None);
+            match outcome {
+                Ok(Ok(())) => {}
+                Ok(Err(error)) => thread.warn_once(&error),
+                Err(panic) => {
+                    let text = format!("the memory panicked: {panic}");
+                    (thread.game.log)(Level::ERROR, &text);
                 }
-                // The log of the match ends before the thread does.
-                drop(thread);
-                drop(alive);
-            });
+            }
+            // The log of the match ends before the thread does.
+            drop(thread);
+            drop(alive);
+        });
         match spawned {
             Ok(_) => MatchMemory {
                 thread: Some((slot, sender)),

@@ -15,7 +15,8 @@ use std::time::{Duration, Instant};
 
 use panza_gdl::ids::{Id, MoveId, RoleId};
 use panza_machine::{Machine, Reasoner};
-use panza_search::{Limit, Search, SearchConfig};
+use panza_search::{Search, SearchConfig};
+use panza_sync::Budget;
 use panza_sync::random::Random;
 
 /// Joint moves after which a game is given up.
@@ -130,11 +131,11 @@ impl Contest<'_> {
                     continue;
                 }
                 search.run(match self.move_budget {
-                    MoveBudget::Time(time) => Limit {
+                    MoveBudget::Time(time) => Budget {
                         until: Some(Instant::now() + time),
-                        ..Limit::default()
+                        ..Budget::generous()
                     },
-                    MoveBudget::Iterations(count) => Limit::iterations(count),
+                    MoveBudget::Iterations(count) => Budget::of_steps(count),
                 });
                 joint_move.push(search.best_move().unwrap_or(first));
             }

@@ -13,7 +13,8 @@ use std::time::Instant;
 use panza_gdl::ids::{Id, MoveId, RoleId};
 use panza_learning::evaluation::{Evaluation, ValueReader};
 use panza_machine::{Expander, ExpansionStep, Machine, PositionBatch, Reasoner};
-use panza_search::{Limit, Search, SearchConfig};
+use panza_search::{Search, SearchConfig};
+use panza_sync::Budget;
 
 /// How well an evaluation orders moves.
 #[derive(Clone, Copy, PartialEq, Default, Debug)]
@@ -59,9 +60,9 @@ pub fn move_order(
             Search::new(Arc::clone(machine), role, config.clone())
         });
         search.set_state(state);
-        search.run(Limit {
+        search.run(Budget {
             until: Some(now + (until - now) / (states.len() - index) as u32),
-            ..Limit::default()
+            ..Budget::generous()
         });
         let Some(chosen) = search.best_move() else {
             continue;

@@ -375,7 +375,7 @@ mod tests {
 
     fn machine() -> Arc<dyn Machine> {
         let (rules, _) = panza_gdl::load(RACE);
-        let limits = panza_ground::Budget::generous();
+        let limits = panza_sync::Budget::generous();
         Arc::new(panza_game::compile(&rules, limits).unwrap().machine)
     }
 
@@ -435,12 +435,12 @@ mod tests {
     #[test]
     fn weights_of_prospects_are_restored() {
         let (rules, _) = panza_gdl::load(RACE);
-        let limits = panza_ground::Budget::generous();
+        let limits = panza_sync::Budget::generous();
         let built = panza_game::compile(&rules, limits).unwrap();
         let network = built.network.unwrap();
         let machine: Arc<dyn Machine> = Arc::new(built.machine);
         let find = || {
-            let mut budget = panza_analysis::step_budget::StepBudget::until(None);
+            let mut budget = panza_sync::Meter::new(limits);
             Prospects::find(&network, &mut budget)
         };
         let n_facts = machine.info().facts().unwrap().len();

@@ -11,11 +11,11 @@ use panza_analysis::factors::Factors;
 use panza_analysis::latches::{Latches, latches};
 use panza_analysis::placements::Placements;
 use panza_analysis::score_ranges::{ScoreRange, score_ranges};
-use panza_analysis::step_budget::StepBudget;
 use panza_analysis::symmetry::Symmetries;
 use panza_game::BuiltGame;
 use panza_search::SearchConfig;
-use panza_sync::budget::Budget;
+use panza_sync::Budget;
+use panza_sync::Meter;
 
 /// Limit of each analysis, in steps.
 pub(super) const STEPS: u64 = 1 << 28;
@@ -47,7 +47,12 @@ impl Structure {
                 ..Self::default()
             };
         };
-        let budget = || StepBudget::within(STEPS, limits);
+        let budget = || {
+            Meter::new(Budget {
+                max_steps: STEPS,
+                ..limits
+            })
+        };
         let mut of_latches = budget();
         let latches = latches(network, &mut of_latches);
         let mut of_ranges = budget();
@@ -94,10 +99,9 @@ impl Structure {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use panza_game::BuildBudget;
 
     use panza_gdl::ids::RoleId;
-    use panza_search::{Limit, Search};
+    use panza_search::Search;
     use std::time::{Duration, Instant};
 
     /// Two cells, of which each player marks one; a marked cell stays marked.
@@ -115,12 +119,12 @@ mod tests {
         let (rules, faults) = panza_gdl::load(text);
         assert!(faults.is_empty(), "{faults:?}");
         let until = Instant::now() + Duration::from_secs(20);
-        let budget = BuildBudget {
-            until,
-            memory: 1 << 30,
-            cancelled: Arc::default(),
+        let budget = Budget {
+            until: Some(until),
+            max_bytes: 1 << 30,
+            ..Budget::generous()
         };
-        let game = panza_game::build(&rules, &budget).unwrap();
+        let game = panza_game::build(&rules, budget).unwrap();
         (
             Structure::find(&game, Budget::generous().until(Some(until))),
             game,
@@ -169,7 +173,7 @@ mod tests {
         });
         let search = || {
             let mut search = Search::new(Arc::clone(&game.machine), RoleId(0), config.clone());
-            search.run(Limit::iterations(500));
+            search.run(Budget::of_steps(500));
             (search.best_move().unwrap(), search.root())
         };
         let (best, report) = search();

@@ -17,7 +17,6 @@ use panza_analysis::autonomous;
 use panza_analysis::autonomous::Autonomous;
 use panza_analysis::distances::{Distances, distances};
 use panza_analysis::prospects::Prospects;
-use panza_analysis::step_budget::StepBudget;
 use panza_analysis::tuples::Tuples;
 use panza_config::MetagameSettings;
 use panza_game::BuiltGame;
@@ -28,7 +27,8 @@ use panza_learning::statistics::{SampleBudget, Sampled, sample};
 use panza_learning::validation::Validation;
 use panza_learning::{Deadline, Known, Learned, LearningBudget};
 use panza_search::SearchConfig;
-use panza_sync::budget::Budget;
+use panza_sync::Budget;
+use panza_sync::Meter;
 
 /// What a study does, and its limits.
 #[derive(Clone, Debug)]
@@ -152,11 +152,23 @@ pub fn study(
     if let Some(size) = budget.sampling {
         study.autonomous = game.network.as_ref().and_then(|network| {
             let limits = budget.limits(AUTONOMOUS_SHARE);
-            autonomous::find(network, &mut StepBudget::within(STEPS, limits))
+            autonomous::find(
+                network,
+                &mut Meter::new(Budget {
+                    max_steps: STEPS,
+                    ..limits
+                }),
+            )
         });
         study.distances = game.network.as_ref().and_then(|network| {
             let limits = budget.limits(DISTANCES_SHARE);
-            distances(network, &mut StepBudget::within(STEPS, limits))
+            distances(
+                network,
+                &mut Meter::new(Budget {
+                    max_steps: STEPS,
+                    ..limits
+                }),
+            )
         });
         let sampling = SampleBudget {
             games: size.games,
@@ -176,7 +188,7 @@ pub fn study(
 /// The prospects of a game, equal ones for equal networks. `None` where it is too large.
 pub fn find_prospects(game: &BuiltGame) -> Option<Prospects> {
     let network = game.network.as_ref()?;
-    Prospects::find(network, &mut StepBudget::new(PROSPECT_STEPS, None))
+    Prospects::find(network, &mut Meter::new(Budget::of_steps(PROSPECT_STEPS)))
 }
 
 impl StudyBudget {
@@ -284,7 +296,10 @@ impl Study {
         });
         // A known evaluation has its own tuples and prospects.
         let network = game.network.as_ref().filter(|_| known.is_none());
-        let of_tuples = &mut StepBudget::within(STEPS, budget.limits(TUPLES_SHARE));
+        let of_tuples = &mut Meter::new(Budget {
+            max_steps: STEPS,
+            ..budget.limits(TUPLES_SHARE)
+        });
         let tuples = network.and_then(|it| Tuples::find(it, &game.machine, of_tuples));
         let prospects = network.and_then(|_| find_prospects(game));
         panza_learning::learn(

@@ -12,7 +12,7 @@
 //! Never uses: files, match clocks.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -29,7 +29,6 @@ use super::study::{Study, find_prospects};
 use super::team::{LearningTeam, Members, TestTeam};
 use super::tuning::{self, MayTry};
 use panza_analysis::prospects::Prospects;
-use panza_analysis::step_budget::StepBudget;
 use panza_analysis::symmetry::Symmetries;
 use panza_analysis::tuples::Tuples;
 use panza_game::BuiltGame;
@@ -40,7 +39,9 @@ use panza_machine::{GameInfo, Machine};
 use panza_memory::Kind;
 use panza_memory::{GameHistory, term, term_text};
 use panza_search::SearchConfig;
-use panza_sync::budget::Budget;
+use panza_sync::Budget;
+use panza_sync::Meter;
+use panza_sync::lock;
 use panza_sync::random::Random;
 
 /// Facts above which a game is not trained: its notes have some hundred bytes for each.
@@ -222,7 +223,10 @@ impl<'a> Training<'a> {
         };
         let structure = Structure::find(game, budget);
         let network = game.network.as_ref();
-        let steps = &mut StepBudget::within(STEPS, budget);
+        let steps = &mut Meter::new(Budget {
+            max_steps: STEPS,
+            ..budget
+        });
         let tuples = network.and_then(|it| Tuples::find(it, &game.machine, steps));
         let mut training = Self {
             game,
@@ -417,7 +421,7 @@ impl<'a> Training<'a> {
             Verdict::NotStronger => Some(false),
             Verdict::Open => (tally.pairs() >= MAX_PAIRS).then_some(false),
         };
-        let lock = || tally.lock().unwrap_or_else(PoisonError::into_inner);
+        let lock = || lock(&tally);
         thread::scope(|scope| {
             for player in 0..n_players.max(1) {
                 let (contest, team) = (&contest, team.as_ref());

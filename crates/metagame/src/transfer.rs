@@ -18,11 +18,12 @@ use super::parameters::Parameters;
 use super::study::find_prospects;
 use super::training::Progress;
 use panza_analysis::signature;
-use panza_game::{BuildBudget, build};
+use panza_game::build;
 use panza_gdl::{Rules, Severity};
 use panza_memory::PlanNote;
 use panza_memory::StoredNames;
 use panza_memory::{GameRecord, Kind, MOST_NOTE_BYTES};
+use panza_sync::Budget;
 
 /// The version of the format.
 const VERSION: u32 = 1;
@@ -127,8 +128,8 @@ fn check(claimed: &str, record: GameRecord) -> Result<Imported, String> {
     let kinds: Vec<Kind> = record.notes.iter().map(|(kind, _)| *kind).collect();
     let names = StoredNames::new(&rules, signature, canonical, Some(&record));
     let history = names.history(record);
-    let budget = BuildBudget::within(BUILD_TIME, BUILD_MEMORY);
-    let game = build(&rules, &budget).map_err(|why| format!("its game cannot be built: {why}"))?;
+    let budget = Budget::within(BUILD_TIME, BUILD_MEMORY);
+    let game = build(&rules, budget).map_err(|why| format!("its game cannot be built: {why}"))?;
     let is_evaluation =
         |note: &Value| read_evaluation(game.info(), note, || find_prospects(&game)).is_some();
     for kind in kinds {

@@ -13,9 +13,9 @@ use super::task::{Task, signal_of};
 use panza_analysis::implications::{Implications, Outcome, Scope};
 use panza_analysis::latches::Setting;
 use panza_analysis::mutex_groups::parts;
-use panza_analysis::step_budget::StepBudget;
 use panza_gdl::ids::{Id, IdVec, MoveId};
 use panza_propnet::Network;
+use panza_sync::Meter;
 
 /// Games of more moves have no families.
 const MAX_MOVES_IN_FAMILIES: usize = 4_096;
@@ -38,7 +38,7 @@ pub(super) fn families(
     network: &Network,
     sets: &IdVec<MoveId, Vec<u32>>,
     settings: &[Setting],
-    budget: &mut StepBudget,
+    budget: &mut Meter,
 ) -> Option<Vec<Family>> {
     let n_moves = network.moves.len();
     if n_moves > MAX_MOVES_IN_FAMILIES {
@@ -116,7 +116,7 @@ fn excluded_pairs(
     network: &Network,
     sets: &IdVec<MoveId, Vec<u32>>,
     settings: &[Setting],
-    budget: &mut StepBudget,
+    budget: &mut Meter,
 ) -> Option<Vec<bool>> {
     let n_moves = network.moves.len();
     let mut later = Implications::new(network, Scope::States, budget)?;

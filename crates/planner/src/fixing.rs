@@ -29,9 +29,10 @@ use super::tables::FinalState;
 use super::task::{Task, move_signal, signal_of};
 use panza_analysis::implications::{Implications, Outcome, Scope};
 use panza_analysis::latches::Setting;
-use panza_analysis::step_budget::StepBudget;
 use panza_gdl::ids::{BaseId, Id, IdVec, MoveId};
 use panza_machine::Reasoner;
+use panza_sync::Budget;
+use panza_sync::Meter;
 use panza_sync::budget::{after, is_past};
 use panza_sync::random::Random;
 
@@ -120,7 +121,7 @@ impl Fewest {
 struct Dive<'a, 'b> {
     analysis: &'a Analysis,
     known: FinalState<'a, 'a>,
-    budget: StepBudget<'static>,
+    budget: Meter<'static>,
     reasoner: Box<dyn Reasoner>,
     random: &'a mut Random,
     path: Vec<MoveId>,
@@ -217,7 +218,7 @@ impl Fixing {
             });
             givens[index].push(given);
         }
-        let budget = &mut StepBudget::until(Some(until));
+        let budget = &mut Meter::new(Budget::generous().until(Some(until)));
         let mut known = Implications::new(network, Scope::Transitions, budget)?;
         let mut sets: IdVec<MoveId, Vec<u32>> = network.moves.iter().map(|_| Vec::new()).collect();
         let bases: Vec<BaseId> = network.facts.ids().collect();
@@ -282,7 +283,7 @@ impl Solver for Fixing {
         else {
             return Status::GaveUp;
         };
-        let mut budget = StepBudget::until(Some(until));
+        let mut budget = Meter::new(Budget::generous().until(Some(until)));
         let Some(mut known) = Implications::new(network, Scope::States, &mut budget) else {
             return Status::Open;
         };

@@ -43,7 +43,6 @@ mod successors;
 mod tables;
 mod task;
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -53,6 +52,7 @@ pub use plan::Plan;
 pub use task::PlanningGame;
 
 use panza_sync::budget::is_past;
+use panza_sync::catch_panic;
 
 use fixing::Fixing;
 use guided::Guided;
@@ -296,8 +296,8 @@ impl Entry {
             take: &mut take,
         };
         let until = until.min(started + self.turn);
-        let work = AssertUnwindSafe(|| self.solver.work(&mut report, until, stop));
-        let status = catch_unwind(work).unwrap_or_else(|_| {
+        let status = catch_panic(|| self.solver.work(&mut report, until, stop));
+        let status = status.unwrap_or_else(|_| {
             // It is not asked again.
             tracing::error!(solver = self.solver.name(), "a solver panicked");
             Status::GaveUp

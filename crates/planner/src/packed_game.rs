@@ -11,7 +11,8 @@ use super::packing::Packing;
 use panza_machine::Expander;
 use panza_machine::lanes::expand::{ExpanderLayout, GoalScope};
 use panza_propnet::Network;
-use panza_sync::budget::{Budget, after};
+use panza_sync::Budget;
+use panza_sync::budget::after;
 
 /// Time to build the network.
 const BUILD_TIME: Duration = Duration::from_secs(1);

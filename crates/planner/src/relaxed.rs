@@ -8,7 +8,8 @@ use std::time::Duration;
 use super::compiled::{compiled, may_derive};
 use panza_machine::lanes::expand::{ExpanderLayout, Runner};
 use panza_propnet::{Network, Signal};
-use panza_sync::budget::{Budget, after};
+use panza_sync::Budget;
+use panza_sync::budget::after;
 
 /// Time to build the network.
 const BUILD_TIME: Duration = Duration::from_secs(1);

@@ -2,7 +2,7 @@
 //!
 //! Invariant: `goal_bound` is at least the goal of every final state that can be reached.
 
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use super::packed_game::PackedGame;
@@ -14,11 +14,13 @@ use super::tables::{FinalState, Tables};
 use panza_analysis::autonomous;
 use panza_analysis::implications::{Implications, Outcome, Scope};
 use panza_analysis::latches::{Latches, Setting, latches};
-use panza_analysis::step_budget::StepBudget;
 use panza_gdl::ids::{BaseId, Id, MoveId};
 use panza_machine::Machine;
 use panza_propnet::{Network, Signal};
+use panza_sync::Budget;
+use panza_sync::Meter;
 use panza_sync::budget::after;
+use panza_sync::lock;
 
 /// Time for each step of the analysis.
 const STEP_TIME: Duration = Duration::from_secs(1);
@@ -117,7 +119,7 @@ impl GameAnalysis {
         }) else {
             return game;
         };
-        let budget = || StepBudget::until(Some(after(STEP_TIME)));
+        let budget = || Meter::new(Budget::generous().until(Some(after(STEP_TIME))));
         if let Some(found) = autonomous::find(network, &mut budget()) {
             game.earliest_end = found.earliest_end as usize;
             let counters = [found.step_counter, found.turn, found.others].concat();
@@ -162,14 +164,14 @@ impl Task {
             game,
         };
         if let Some(network) = task.game.network.clone() {
-            let mut budget = StepBudget::until(Some(after(STEP_TIME)));
+            let mut budget = Meter::new(Budget::generous().until(Some(after(STEP_TIME))));
             task.bound_goal(&network, &mut budget);
         }
         task
     }
 
     /// Finds the highest goal that unit propagation and tables do not refute.
-    fn bound_goal(&mut self, network: &Network, budget: &mut StepBudget) {
+    fn bound_goal(&mut self, network: &Network, budget: &mut Meter) {
         let mut goals: Vec<(u8, Signal)> = network
             .goals
             .iter()
@@ -189,7 +191,8 @@ impl Task {
             let mark = known.mark();
             known.assume(signal);
             if known.propagate(budget) != Outcome::Contradiction {
-                let mut budget = StepBudget::new(TABLE_STEPS, Some(after(STEP_TIME)));
+                let mut budget =
+                    Meter::new(Budget::of_steps(TABLE_STEPS).until(Some(after(STEP_TIME))));
                 let tables = Tables::find(network, &mut known, &mut budget);
                 let mut weights = Vec::new();
                 let mut last = FinalState::new(known, &tables, &mut weights);
@@ -236,8 +239,7 @@ impl Task {
         projections: impl FnOnce(&Network, &Relaxed) -> Option<Option<Arc<Projections>>>,
     ) -> Option<RelaxedGoal> {
         let (network, goal) = (self.game.network.as_deref()?, self.best_goal?);
-        let lock = self.game.relaxed.lock();
-        let mut last = lock.unwrap_or_else(PoisonError::into_inner);
+        let mut last = lock(&self.game.relaxed);
         if last.as_ref().is_none_or(|last| last.goal != goal) {
             *last = Some(RelaxedGoal {
                 goal,

@@ -7,11 +7,12 @@ use std::time::{Duration, Instant};
 use super::projections::ProjectionDistance;
 use super::task::Task;
 use super::{Findings, Planner, PlannerConfig, PlanningGame, SOLVERS};
-use panza_game::{BuildBudget, BuiltGame};
+use panza_game::BuiltGame;
 use panza_gdl::Rules;
 use panza_gdl::diagnostic::Severity;
 use panza_gdl::ids::{Id, MoveId, RoleId};
 use panza_machine::{Expander, ExpansionStep, Machine, PositionBatch, Reasoner};
+use panza_sync::Budget;
 use panza_sync::random::Random;
 
 /// Far more than these games need on a busy machine.
@@ -22,12 +23,8 @@ pub(super) fn rules(name: &str) -> Rules {
 }
 
 pub(super) fn built(rules: &Rules) -> BuiltGame {
-    let budget = BuildBudget {
-        until: Instant::now() + TIME,
-        memory: 1 << 30,
-        cancelled: Arc::default(),
-    };
-    panza_game::build(rules, &budget).unwrap()
+    let budget = Budget::within(TIME, 1 << 30);
+    panza_game::build(rules, budget).unwrap()
 }
 
 pub(super) fn solve(game: &BuiltGame, solver: Option<&str>) -> Findings {

@@ -7,7 +7,6 @@
 //!
 //! Invariant: the result of a build that is no longer wanted is dropped.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -19,9 +18,11 @@ use super::match_setup::MatchSetup;
 use super::record::{Record, build_name};
 use super::role::OurRole;
 use super::tasks::{TaskResult, Tasks};
-use panza_game::{BuildBudget, BuildKind, GameBuilders};
+use panza_game::{BuildKind, GameBuilders};
 use panza_gdl::Rules;
-use panza_telemetry::{panic_text, resident_bytes};
+use panza_sync::Budget;
+use panza_sync::catch_panic;
+use panza_telemetry::resident_bytes;
 
 /// Time between checks of the memory of the process.
 const CHECK_MEMORY_EVERY: Duration = Duration::from_millis(20);
@@ -81,11 +82,7 @@ impl Builds {
             return;
         };
         let stop = link.stops.issue();
-        let budget = BuildBudget {
-            until: self.until,
-            memory: self.memory,
-            cancelled: Arc::clone(&stop),
-        };
+        let (until, max_bytes, of_build) = (self.until, self.memory, Arc::clone(&stop));
         let (rules, role, record) = (
             Arc::clone(&self.rules),
             self.role.clone(),
@@ -94,12 +91,18 @@ impl Builds {
         let follower_link = link.follower(kind);
         let is_started = tasks.spawn("build", move |results| {
             let begin = Instant::now();
-            let outcome = catch_unwind(AssertUnwindSafe(|| builder.build(&rules, &budget)))
-                .unwrap_or_else(|panic| Err(format!("building panicked: {}", panic_text(&*panic))));
+            let stop = of_build;
+            let budget = Budget {
+                until: Some(until),
+                max_bytes,
+                stop: Some(&stop),
+                ..Budget::generous()
+            };
+            let outcome = catch_panic(|| builder.build(&rules, budget))
+                .unwrap_or_else(|panic| Err(format!("building panicked: {panic}")));
             drop(rules);
             // The follower comes first, since it only needs one legal move; the match thread asks
             // the machine for much more.
-            let stop = Arc::clone(&budget.cancelled);
             let game = outcome.as_ref().ok();
             let follower = game.map(|game| Follower::new(game, &role, follower_link, &stop));
             // The match may be over.
@@ -107,7 +110,7 @@ impl Builds {
                 kind,
                 outcome,
                 took: begin.elapsed(),
-                stop: budget.cancelled,
+                stop: Arc::clone(&stop),
             });
             if let Some(follower) = follower
                 && let Err(text) = follower.and_then(Follower::run)

@@ -40,9 +40,9 @@ impl Searcher for ChancePlayer {
         "chance"
     }
 
-    fn search(&mut self, _: Instant, _: &AtomicBool) {}
+    fn search(&mut self, _: Instant, _: &Arc<AtomicBool>) {}
 
-    fn search_iterations(&mut self, _: u64, _: &AtomicBool) {}
+    fn search_iterations(&mut self, _: u64, _: &Arc<AtomicBool>) {}
 
     fn advance(&mut self, _: &[MoveId], state: &[u64]) {
         self.set_state(state);

@@ -6,7 +6,6 @@
 //! Never uses: how it is reached, clocks of the match.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -14,11 +13,11 @@ use serde_json::Value;
 use super::companions::{SharedGame, SharedRoot};
 use super::engines::preferred_search;
 use super::searcher::Searcher;
-use panza_game::{BuildBudget, BuiltGame};
+use panza_game::BuiltGame;
 use panza_metagame::{Structure, facts_hash, find_prospects, read_evaluation};
 
 use panza_search::{Parameter, SearchConfig};
-use panza_sync::budget::Budget;
+use panza_sync::Budget;
 
 /// Time to build the game of a match.
 const BUILD_TIME: Duration = Duration::from_secs(120);
@@ -64,9 +63,8 @@ impl Companion {
             if !panza_gdl::is_playable(&rules, &diagnostics) {
                 return Err("the rules cannot be played".into());
             }
-            let budget =
-                BuildBudget::within(BUILD_TIME, panza_ground::Budget::generous().max_bytes);
-            let built = panza_game::build(&rules, &budget)?;
+            let budget = Budget::lasting(BUILD_TIME);
+            let built = panza_game::build(&rules, budget)?;
             self.game = Some((shared.rules.clone(), built));
         }
         let Some((_, game)) = &self.game else {
@@ -127,7 +125,7 @@ impl Companion {
         let Some(search) = &mut self.search else {
             return false;
         };
-        search.search(Instant::now() + time, &AtomicBool::new(false));
+        search.search(Instant::now() + time, &Arc::default());
         true
     }
 
@@ -142,7 +140,7 @@ impl Companion {
         };
         if !time.is_zero() {
             let until = Instant::now() + time.min(MAX_SLICE);
-            search.search(until, &AtomicBool::new(false));
+            search.search(until, &Arc::default());
         }
         let is_proven = search.best_move().is_none_or(|best| best.is_proven_best);
         let estimates = search.estimates().unwrap_or_default();

@@ -129,11 +129,11 @@ impl Searcher for SharedSearch {
         self.inner.name()
     }
 
-    fn search(&mut self, until: Instant, interrupt: &AtomicBool) {
+    fn search(&mut self, until: Instant, interrupt: &Arc<AtomicBool>) {
         self.inner.search(until, interrupt);
     }
 
-    fn search_iterations(&mut self, iterations: u64, interrupt: &AtomicBool) {
+    fn search_iterations(&mut self, iterations: u64, interrupt: &Arc<AtomicBool>) {
         self.inner.search_iterations(iterations, interrupt);
     }
 

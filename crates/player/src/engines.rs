@@ -5,7 +5,6 @@
 //! (a planner, a search by parts or the tree search), the tree search on it, the flat search on it;
 //! then the same three on the fallback. When none is left, there is no engine.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -27,7 +26,7 @@ use super::tree_search::TreeSearch;
 use panza_game::{BuildKind, BuiltGame};
 use panza_gdl::ids::RoleId;
 use panza_search::SearchConfig;
-use panza_telemetry::panic_text;
+use panza_sync::catch_panic;
 
 /// The state of a build.
 pub(super) enum Build {
@@ -202,10 +201,9 @@ impl Engines {
     pub fn attempt<T>(&mut self, action: impl FnOnce(&mut Engine) -> T) -> Option<T> {
         let (rank, engine) = self.current.as_mut()?;
         let rank = *rank;
-        match catch_unwind(AssertUnwindSafe(|| action(engine))) {
+        match catch_panic(|| action(engine)) {
             Ok(result) => Some(result),
-            Err(panic) => {
-                let text = panic_text(&*panic);
+            Err(text) => {
                 let name = engine.searcher.name();
                 self.record.error(&format!("the {name} panicked: {text}"));
                 self.install_after(rank);
@@ -307,7 +305,7 @@ impl Engines {
         let (Build::Done(game), Some(search)) = (build, self.searches.get(rank.search)) else {
             return;
         };
-        let made = catch_unwind(AssertUnwindSafe(|| {
+        let made = catch_panic(|| {
             let mut engine = Engine::new(game, &self.role, |role, state| {
                 let inner = search.start(game, role, state, &config);
                 match &self.companions {
@@ -330,7 +328,7 @@ impl Engines {
             }
             let names = (engine.searcher.name(), engine.position.kind());
             (engine, names)
-        }));
+        });
         match made {
             Ok((engine, (name, kind))) => {
                 self.record
@@ -338,8 +336,7 @@ impl Engines {
                 self.current = Some((rank, engine));
                 self.is_new = true;
             }
-            Err(panic) => {
-                let text = panic_text(&*panic);
+            Err(text) => {
                 self.record
                     .error(&format!("replaying the match panicked: {text}"));
                 self.install_after(rank);

@@ -26,7 +26,8 @@ use panza_game::BuiltGame;
 use panza_gdl::ids::{Id, MoveId, RoleId};
 use panza_machine::Machine;
 use panza_machine::parts::GamePart;
-use panza_search::{Limit, MoveStats, SearchConfig};
+use panza_search::{MoveStats, SearchConfig};
+use panza_sync::Budget;
 use panza_telemetry::SearchSample;
 
 /// Search time of one part before the next one's turn.
@@ -110,11 +111,11 @@ impl FactoredSearch {
     }
 
     /// Searches each part in turn for so many iterations.
-    fn search_each(&mut self, iterations: u64, interrupt: &AtomicBool) {
+    fn search_each(&mut self, iterations: u64, interrupt: &Arc<AtomicBool>) {
         self.look_ahead();
-        let limit = Limit {
+        let limit = Budget {
             stop: Some(interrupt),
-            ..Limit::iterations(iterations)
+            ..Budget::of_steps(iterations)
         };
         for _ in 0..self.parts.len() {
             PartSearch::search_least(&mut self.parts, limit);
@@ -215,7 +216,7 @@ impl Searcher for FactoredSearch {
         "search by parts"
     }
 
-    fn search(&mut self, until: Instant, interrupt: &AtomicBool) {
+    fn search(&mut self, until: Instant, interrupt: &Arc<AtomicBool>) {
         if let Some(whole) = &mut self.whole {
             return whole.search(until, interrupt);
         }
@@ -225,10 +226,10 @@ impl Searcher for FactoredSearch {
             if now >= until {
                 return;
             }
-            let limit = Limit {
+            let limit = Budget {
                 until: Some(until.min(now + TURN)),
                 stop: Some(interrupt),
-                ..Limit::default()
+                ..Budget::generous()
             };
             if !PartSearch::search_least(&mut self.parts, limit) {
                 return;
@@ -237,7 +238,7 @@ impl Searcher for FactoredSearch {
     }
 
     /// Each part gets an equal share.
-    fn search_iterations(&mut self, iterations: u64, interrupt: &AtomicBool) {
+    fn search_iterations(&mut self, iterations: u64, interrupt: &Arc<AtomicBool>) {
         if let Some(whole) = &mut self.whole {
             return whole.search_iterations(iterations, interrupt);
         }

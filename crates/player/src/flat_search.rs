@@ -120,13 +120,13 @@ impl Searcher for FlatSearch {
         "flat search"
     }
 
-    fn search(&mut self, until: Instant, interrupt: &AtomicBool) {
+    fn search(&mut self, until: Instant, interrupt: &Arc<AtomicBool>) {
         while !interrupt.load(Ordering::Relaxed) && Instant::now() < until {
             self.iterate();
         }
     }
 
-    fn search_iterations(&mut self, iterations: u64, interrupt: &AtomicBool) {
+    fn search_iterations(&mut self, iterations: u64, interrupt: &Arc<AtomicBool>) {
         for _ in 0..iterations {
             if interrupt.load(Ordering::Relaxed) {
                 return;

@@ -10,7 +10,6 @@
 //!
 //! Invariant: a panic of game code ends the follower only.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -19,7 +18,7 @@ use super::position::Position;
 use super::role::OurRole;
 use panza_game::BuiltGame;
 use panza_gdl::ids::{MoveId, RoleId};
-use panza_telemetry::panic_text;
+use panza_sync::catch_panic;
 
 /// The time for which the follower of the fallback waits for that of the machine.
 const FALLBACK_DELAY: Duration = Duration::from_millis(50);
@@ -46,7 +45,7 @@ impl<'a> Follower<'a> {
         link: FollowerLink,
         stop: &'a AtomicBool,
     ) -> Result<Self, String> {
-        catching(|| {
+        catch_panic(|| {
             let role = role.id(game.machine.info());
             let mut position = Position::new(&game.machine);
             position.set_urgent();
@@ -70,7 +69,7 @@ impl<'a> Follower<'a> {
     /// # Errors
     /// The text of a panic.
     pub fn run(mut self) -> Result<(), String> {
-        catching(|| {
+        catch_panic(|| {
             let mut n_made = 0;
             while let Some(moves) = self.link.next_moves(n_made, FALLBACK_DELAY) {
                 // It is known before the position is, which may be beyond the limits.
@@ -118,10 +117,6 @@ impl<'a> Follower<'a> {
         self.link.wake();
         advice
     }
-}
-
-fn catching<T>(action: impl FnOnce() -> T) -> Result<T, String> {
-    catch_unwind(AssertUnwindSafe(action)).map_err(|panic| panic_text(&*panic))
 }
 
 /// Advice of a legal move of the position with this number.

@@ -1,7 +1,6 @@
 //! The handle that callers hold, and the conductor's thread behind it.
 
 use std::io;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -17,7 +16,8 @@ use super::{Answer, Message, Reply, Status};
 use panza_config::Settings;
 use panza_game::GameBuilders;
 use panza_memory::MemoryService;
-use panza_telemetry::{Archive, panic_text};
+use panza_sync::{catch_panic, spawn};
+use panza_telemetry::Archive;
 
 /// An event for the conductor's thread.
 enum Event {
@@ -79,12 +79,10 @@ impl Player {
             alive: alive.clone(),
         };
         let conductor = Conductor::new(settings, Arc::clone(&running), Box::new(factory));
-        std::thread::Builder::new()
-            .name("player".into())
-            .spawn(move || {
-                run(conductor, &inbox, &woken);
-                drop(alive);
-            })?;
+        spawn("player", move || {
+            run(conductor, &inbox, &woken);
+            drop(alive);
+        })?;
         Ok(Player {
             events,
             running,
@@ -148,16 +146,16 @@ fn run(mut conductor: Conductor, inbox: &Receiver<Event>, woken: &Receiver<()>) 
             recv(alarm) -> _ => None,
         };
         // No game code runs here; this keeps the player alive through a defect of its own.
-        let outcome = catch_unwind(AssertUnwindSafe(|| match event {
+        let outcome = catch_panic(|| match event {
             Some(Event::Message(message, reply)) => {
                 conductor.handle(*message, reply, Instant::now());
             }
             Some(Event::Delay(delay)) => conductor.note_delay(delay),
             Some(Event::ShutDown) => {}
             None => conductor.tick(Instant::now()),
-        }));
+        });
         if let Err(panic) = outcome {
-            tracing::error!("the conductor panicked: {}", panic_text(&*panic));
+            tracing::error!("the conductor panicked: {panic}");
             conductor.recover();
         }
     }

@@ -6,12 +6,13 @@
 //! another, since each has a slot of its own, which is locked only to copy or replace a move.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock};
 use std::time::Duration;
 
 use crossbeam::channel::{Receiver, Sender, unbounded};
 use panza_game::BuildKind;
 use panza_search::MoveStats;
+use panza_sync::{lock, unpoisoned};
 
 use super::sent_moves::SentMoves;
 
@@ -73,7 +74,7 @@ struct IssuedFlags {
 impl StopFlags {
     /// A flag for a piece of work; it is set already once the match is over.
     pub fn issue(&self) -> Arc<AtomicBool> {
-        let mut issued = self.issued.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut issued = lock(&self.issued);
         let flag = Arc::new(AtomicBool::new(issued.is_over));
         issued.flags.push(Arc::clone(&flag));
         flag
@@ -81,7 +82,7 @@ impl StopFlags {
 
     /// Sets all flags, those of later work included.
     pub fn stop(&self) {
-        let mut issued = self.issued.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut issued = lock(&self.issued);
         issued.is_over = true;
         for flag in &issued.flags {
             flag.store(true, Ordering::Relaxed);
@@ -124,10 +125,6 @@ impl Shared {
     fn slot(&self, source: Source) -> MutexGuard<'_, Option<Advice>> {
         lock(&self.advice[source as usize])
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The conductor's end. The match is over for all its threads when it is dropped.
@@ -270,13 +267,13 @@ impl FollowerLink {
         loop {
             let is_seen = |played: &mut PlayedMoves| !played.is_over && played.moves.len() == seen;
             let played = changed.wait_while(lock(played), is_seen);
-            let mut played = played.unwrap_or_else(PoisonError::into_inner);
+            let mut played = unpoisoned(played);
             let position = played.moves.len();
             if self.source == Source::Fallback && self.shared.slot(Source::Machine).is_some() {
                 let is_same =
                     |played: &mut PlayedMoves| !played.is_over && played.moves.len() == position;
                 let waited = changed.wait_timeout_while(played, delay, is_same);
-                played = waited.unwrap_or_else(PoisonError::into_inner).0;
+                played = unpoisoned(waited).0;
                 let known = self.shared.slot(Source::Machine);
                 if known
                     .as_ref()

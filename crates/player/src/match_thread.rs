@@ -8,7 +8,6 @@
 //! [`MAX_PANICS`] of those the search ends, and the followers go on.
 
 use std::io;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -24,14 +23,15 @@ use super::plan_memory::PlanMemory;
 use super::sampling::Sampling;
 use super::searcher::PlanStatus;
 use super::sent_moves::SentMoves;
-use super::tasks::{STACK_BYTES, TaskResult, Tasks};
+use super::tasks::{TaskResult, Tasks};
 use super::tree_search::search_config;
 use panza_game::{BuildKind, BuiltGame, GameBuilders};
 use panza_memory::{MatchMemory, MemoryService, RememberedMatch};
 use panza_metagame::Study;
 use panza_search::{MoveStats, SearchConfig};
 use panza_sync::allocator;
-use panza_telemetry::{Archive, panic_text};
+use panza_sync::{catch_panic, spawn_deep};
+use panza_telemetry::Archive;
 
 /// Longest slice of search.
 const SLICE: Duration = Duration::from_millis(5);
@@ -70,8 +70,7 @@ impl StartMatch for MatchFactory {
         let thread = MatchThread::new(setup, worker_link, self, match_alive);
         let run = move || {
             // The engine is replaced after panics of its code; this is for all others.
-            if let Err(panic) = catch_unwind(AssertUnwindSafe(|| thread.run())) {
-                let text = panic_text(&*panic);
+            if let Err(text) = catch_panic(|| thread.run()) {
                 record.error(&format!("the match thread panicked: {text}"));
             }
             // Wait until the conductor has dropped its record, so that it never waits for the disk.
@@ -86,8 +85,7 @@ impl StartMatch for MatchFactory {
                 tracing::warn!("old logs were not removed: {error}");
             }
         };
-        let thread = std::thread::Builder::new().name("match".into());
-        thread.stack_size(STACK_BYTES).spawn(run)?;
+        spawn_deep("match", run)?;
         Ok(link)
     }
 }
@@ -185,12 +183,11 @@ impl MatchThread {
             .start(BuildKind::Main, &mut self.engines, &self.tasks, &self.link);
         let mut n_panics = 0;
         loop {
-            match catch_unwind(AssertUnwindSafe(|| self.iterate())) {
+            match catch_panic(|| self.iterate()) {
                 Ok(true) => {}
                 Ok(false) => return,
-                Err(panic) => {
+                Err(text) => {
                     n_panics += 1;
-                    let text = panic_text(&*panic);
                     let record = &self.setup.record;
                     record.error(&format!("the match thread panicked: {text}"));
                     if n_panics == MAX_PANICS {

@@ -9,7 +9,7 @@
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -21,6 +21,7 @@ use panza_memory::Kind;
 use panza_memory::{GameHistory, PlanNote};
 use panza_planner::{Findings, Plan, Planner, PlannerConfig, PlanningGame};
 use panza_search::{MoveStats, SearchConfig};
+use panza_sync::{lock, spawn};
 use panza_telemetry::SearchSample;
 
 /// The planner publishes what it has found at least this often.
@@ -210,7 +211,7 @@ impl Worker {
         let mut planner = Planner::new(game, state, config);
         let stop = Arc::new(AtomicBool::new(false));
         let findings = Arc::new(Mutex::new(planner.findings().clone()));
-        let thread = std::thread::Builder::new().name("planner".into()).spawn({
+        let thread = spawn("planner", {
             let (stop, findings) = (Arc::clone(&stop), Arc::clone(&findings));
             move || {
                 if let Some(plan) = plan {
@@ -265,23 +266,19 @@ impl Drop for Worker {
     }
 }
 
-fn lock(findings: &Mutex<Findings>) -> std::sync::MutexGuard<'_, Findings> {
-    findings.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 impl Searcher for PlanSearch {
     fn name(&self) -> &'static str {
         "planner"
     }
 
-    fn search(&mut self, until: Instant, interrupt: &AtomicBool) {
+    fn search(&mut self, until: Instant, interrupt: &Arc<AtomicBool>) {
         self.take_findings();
         if !(self.is_best && self.has_plan()) {
             self.fallback.search(until, interrupt);
         }
     }
 
-    fn search_iterations(&mut self, iterations: u64, interrupt: &AtomicBool) {
+    fn search_iterations(&mut self, iterations: u64, interrupt: &Arc<AtomicBool>) {
         self.take_findings();
         self.fallback.search_iterations(iterations, interrupt);
     }

@@ -2,7 +2,8 @@
 //!
 //! The lock is held to compare or replace the id only.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use panza_sync::lock;
+use std::sync::{Arc, Mutex, MutexGuard};
 
 /// The id of the match that runs, if one does.
 #[derive(Default)]
@@ -25,6 +26,6 @@ impl RunningMatch {
     }
 
     fn locked(&self) -> MutexGuard<'_, Option<Arc<str>>> {
-        self.id.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.id)
     }
 }

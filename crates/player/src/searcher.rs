@@ -1,5 +1,6 @@
 //! What chooses moves: the trait of all searches of a match.
 
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
@@ -39,11 +40,11 @@ pub trait Searcher: Send {
     fn name(&self) -> &'static str;
 
     /// Searches until then, or until `interrupt` is set.
-    fn search(&mut self, until: Instant, interrupt: &AtomicBool);
+    fn search(&mut self, until: Instant, interrupt: &Arc<AtomicBool>);
 
     /// Makes `iterations` iterations, or fewer once the position is proven or `interrupt` is set.
     /// Without rollout threads a seed reproduces the search, unless a planner runs beside it.
-    fn search_iterations(&mut self, iterations: u64, interrupt: &AtomicBool);
+    fn search_iterations(&mut self, iterations: u64, interrupt: &Arc<AtomicBool>);
 
     /// Follows a legal joint move to `state`.
     fn advance(&mut self, joint_move: &[MoveId], state: &[u64]);

@@ -6,12 +6,11 @@
 //! Invariant: [`StartRules`] name a role and have no error.
 
 use std::fmt::Write;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use panza_gdl::{Rules, Severity, Sexpr, sexpr};
 use panza_sync::allocator;
-use panza_telemetry::panic_text;
+use panza_sync::{catch_panic, spawn};
 
 /// Diagnostics of a rulesheet that are logged, at most.
 const MAX_DIAGNOSTICS: usize = 50;
@@ -35,8 +34,8 @@ impl StartRules {
     /// The first error of rules that cannot be played.
     pub fn read(statements: &[Sexpr], source: &str, match_id: &str) -> Result<Self, String> {
         let read = || panza_gdl::load_statements(statements, Vec::new());
-        let (rules, mut diagnostics) = catch_unwind(AssertUnwindSafe(read))
-            .map_err(|panic| format!("reading the rules panicked: {}", panic_text(&*panic)))?;
+        let (rules, mut diagnostics) =
+            catch_panic(read).map_err(|panic| format!("reading the rules panicked: {panic}"))?;
         diagnostics.sort_by_key(|diagnostic| (diagnostic.severity, diagnostic.span));
         for diagnostic in diagnostics.iter().take(MAX_DIAGNOSTICS) {
             tracing::warn!(match_id, "{}", diagnostic.one_line("START", source));
@@ -76,12 +75,10 @@ impl StartRules {
     pub(super) fn discard(self) {
         if self.text.len() > LONG {
             // Without a thread they are freed here.
-            let _ = std::thread::Builder::new()
-                .name("drop".into())
-                .spawn(move || {
-                    drop(self);
-                    allocator::give_back();
-                });
+            let _ = spawn("drop", move || {
+                drop(self);
+                allocator::give_back();
+            });
         }
     }
 }

@@ -4,7 +4,6 @@
 //! Invariants: a panic in a task becomes an error of its result; no task outlives its budget by
 //! much.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -23,10 +22,8 @@ use panza_memory::MatchMemory;
 use panza_metagame::{Study, StudyBudget};
 use panza_search::SearchConfig;
 use panza_sync::random::Random;
-use panza_telemetry::panic_text;
+use panza_sync::{catch_panic, spawn, spawn_deep};
 
-/// Stack for deep recursion in reading and building.
-pub(super) const STACK_BYTES: usize = 64 << 20;
 /// Time and states for finding boards.
 const BOARD_TIME: Duration = Duration::from_millis(150);
 const BOARD_STATES: usize = 100;
@@ -83,13 +80,10 @@ impl Tasks {
         task: impl FnOnce(&Sender<TaskResult>) + Send + 'static,
     ) -> bool {
         let (sender, alive) = (self.sender.clone(), self.alive.clone());
-        let spawned = std::thread::Builder::new()
-            .name(name.into())
-            .stack_size(STACK_BYTES)
-            .spawn(move || {
-                task(&sender);
-                drop(alive);
-            });
+        let spawned = spawn_deep(name, move || {
+            task(&sender);
+            drop(alive);
+        });
         if let Err(error) = &spawned {
             self.record
                 .error(&format!("no thread for the task {name}: {error}"));
@@ -118,7 +112,7 @@ impl Tasks {
         };
         let (game, memory, config) = (game.clone(), memory.clone(), config.clone());
         self.spawn("study", move |results| {
-            let study = catch_unwind(AssertUnwindSafe(|| {
+            let study = catch_panic(|| {
                 let info = game.info();
                 let history = memory.history();
                 let prior = history.and_then(|history| {
@@ -131,11 +125,10 @@ impl Tasks {
                     memory.remember(kind, note);
                 }
                 Box::new(study)
-            }));
+            });
             drop(game);
-            let outcome = study.map_err(|panic| panic_text(&*panic));
             // The match may be over.
-            let _ = results.send(TaskResult::Studied(outcome));
+            let _ = results.send(TaskResult::Studied(study));
         })
     }
 
@@ -146,15 +139,14 @@ impl Tasks {
         }
         let (game, memory, stop) = (game.clone(), memory.clone(), self.stops.issue());
         self.spawn("recall", move |results| {
-            let recalled =
-                catch_unwind(AssertUnwindSafe(|| match memory.history_when_read(&stop) {
-                    Some(history) => plan_search::known_plan(&game.machine, &history),
-                    None => Ok(None),
-                }));
+            let recalled = catch_panic(|| match memory.history_when_read(&stop) {
+                Some(history) => plan_search::known_plan(&game.machine, &history),
+                None => Ok(None),
+            });
             drop(game);
             let outcome = match recalled {
                 Ok(recalled) => recalled.map_err(str::to_string),
-                Err(panic) => Err(format!("it panicked: {}", panic_text(&*panic))),
+                Err(panic) => Err(format!("it panicked: {panic}")),
             };
             // The match may be over.
             let _ = results.send(TaskResult::Recalled(outcome));
@@ -169,16 +161,16 @@ impl Tasks {
         self.spawn("board", move |_| {
             let begin = Instant::now();
             let go_on = || begin.elapsed() < BOARD_TIME && !cancelled.load(Ordering::Relaxed);
-            let layouts = catch_unwind(AssertUnwindSafe(|| {
+            let layouts = catch_panic(|| {
                 let mut random = Random::new(seed);
                 let states = board::sample_states(&machine, &mut random, BOARD_STATES, go_on);
                 let facts = machine.info().facts();
                 let facts = facts.filter(|facts| facts.len() <= MAX_BOARD_FACTS);
                 BoardPainter::learn_with(&states, facts.unwrap_or_default(), &rules).layouts()
-            }));
+            });
             match layouts {
                 Ok(layouts) => record.board(&layouts),
-                Err(panic) => record.warning(&format!("no board: {}", panic_text(&*panic))),
+                Err(panic) => record.warning(&format!("no board: {panic}")),
             }
         });
     }
@@ -187,14 +179,12 @@ impl Tasks {
 /// Drops something on a thread of its own: a search waits for its rollout threads, which may be
 /// slow, and destructors may panic.
 pub(super) fn drop_elsewhere<T: Send + 'static>(value: T, alive: Sender<()>) {
-    let spawned = std::thread::Builder::new()
-        .name("drop".into())
-        .spawn(move || {
-            if let Err(panic) = catch_unwind(AssertUnwindSafe(move || drop(value))) {
-                tracing::error!("dropping an engine panicked: {}", panic_text(&*panic));
-            }
-            drop(alive);
-        });
+    let spawned = spawn("drop", move || {
+        if let Err(panic) = catch_panic(move || drop(value)) {
+            tracing::error!("dropping an engine panicked: {panic}");
+        }
+        drop(alive);
+    });
     if let Err(error) = spawned {
         // The value was dropped with the closure.
         tracing::warn!("no thread to drop an engine on: {error}");

@@ -10,7 +10,8 @@ use panza_config::SearchSettings;
 use panza_game::Stopwatch;
 use panza_gdl::ids::{MoveId, RoleId};
 use panza_machine::{GameInfo, Machine, PlayoutTotals};
-use panza_search::{Limit, MoveStats, RootEstimates, RootReport, Search, SearchConfig, StopReason};
+use panza_search::{MoveStats, RootEstimates, RootReport, Search, SearchConfig, StopReason};
+use panza_sync::Budget;
 use panza_sync::random::Random;
 use panza_telemetry::{SearchSample, StageTimes};
 
@@ -156,22 +157,22 @@ impl Searcher for TreeSearch {
         true
     }
 
-    fn search(&mut self, until: Instant, interrupt: &AtomicBool) {
+    fn search(&mut self, until: Instant, interrupt: &Arc<AtomicBool>) {
         if interrupt.load(Ordering::Acquire) {
             return;
         }
-        let limit = Limit {
+        let limit = Budget {
             until: Some(until),
             stop: Some(interrupt),
-            ..Limit::default()
+            ..Budget::generous()
         };
         self.is_proven = self.search.run(limit) == StopReason::Proven;
     }
 
-    fn search_iterations(&mut self, iterations: u64, interrupt: &AtomicBool) {
-        let limit = Limit {
+    fn search_iterations(&mut self, iterations: u64, interrupt: &Arc<AtomicBool>) {
+        let limit = Budget {
             stop: Some(interrupt),
-            ..Limit::iterations(iterations)
+            ..Budget::of_steps(iterations)
         };
         self.is_proven = self.search.run(limit) == StopReason::Proven;
     }

@@ -8,7 +8,8 @@ use super::builder::{BuildError, Builder};
 use super::network::{GateKind, Network, Signal};
 use super::normalise::normalised;
 use panza_gdl::ids::{AtomId, Id, IdVec};
-use panza_ground::{AtomKind, Budget, GroundProgram, components};
+use panza_ground::{AtomKind, GroundProgram, components};
+use panza_sync::Budget;
 
 /// Builds the network of a ground program.
 ///
@@ -121,7 +122,7 @@ mod tests {
             "(role r) (legal r m) (goal r 1) (init (p 0)) (<= terminal{conditions})"
         ));
         let program = panza_ground::ground(&rules, Budget::generous()).unwrap();
-        let stop = AtomicBool::new(true);
+        let stop = std::sync::Arc::new(AtomicBool::new(true));
         let stopped = Budget {
             stop: Some(&stop),
             ..Budget::generous()

@@ -9,7 +9,7 @@ use thiserror::Error;
 
 use super::network::{Gate, GateKind, Signal};
 use panza_gdl::ids::{GateId, Id, IdVec};
-use panza_sync::budget::Budget;
+use panza_sync::Budget;
 
 /// Why there is no network.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]

@@ -14,7 +14,7 @@ use super::builder::Builder;
 use super::copy::copy_gates;
 use super::network::{Gate, GateKind, Network, Node, Signal};
 use panza_gdl::ids::{BaseId, GateId, GroupedLists, Id, IdVec, MoveId, RoleId};
-use panza_sync::budget::Budget;
+use panza_sync::Budget;
 
 const CHECK_EVERY: usize = 1 << 10;
 /// The most effects of all moves together.

@@ -3,7 +3,7 @@
 use super::builder::BuildError;
 use super::network::{Gate, GateKind, Network, Signal};
 use panza_gdl::ids::{GateId, Id, IdVec};
-use panza_sync::budget::{Budget, Meter};
+use panza_sync::{Budget, Meter};
 
 /// The same network without dead gates, in topological order, with its blocks.
 ///
@@ -19,7 +19,7 @@ pub(super) fn normalised(mut network: Network, budget: Budget<'_>) -> Result<Net
     let is_live = network.cone(network.outputs());
     let mut meter = Meter::new(budget);
     let groups = panza_ground::strongly_connected(n_gates, |gate| {
-        let inputs = if is_live[gate] && !meter.is_over_after(1) {
+        let inputs = if is_live[gate] && meter.spend(1).is_some() {
             network.inputs(GateId::from_index(gate))
         } else {
             &[]
@@ -27,7 +27,7 @@ pub(super) fn normalised(mut network: Network, budget: Budget<'_>) -> Result<Net
         inputs.iter().filter_map(|&input| gate_of(input))
     });
     let out_of_time = BuildError::OutOfTime { gates: n_gates };
-    if meter.is_over_after(0) {
+    if meter.spend(0).is_none() {
         return Err(out_of_time);
     }
     let mut new_number = vec![0u32; n_gates];
@@ -56,7 +56,7 @@ pub(super) fn normalised(mut network: Network, budget: Budget<'_>) -> Result<Net
     let mut gates = IdVec::new();
     let mut inputs = Vec::new();
     for gate in order {
-        if meter.is_over_after(1) {
+        if meter.spend(1).is_none() {
             return Err(out_of_time);
         }
         let is_inverted = is_inverted[gate];

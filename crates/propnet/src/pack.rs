@@ -12,7 +12,7 @@ use super::network::{Network, Node, Signal};
 use super::normalise::normalised;
 use super::passes;
 use panza_gdl::ids::{BaseId, Id, IdVec};
-use panza_sync::budget::Budget;
+use panza_sync::Budget;
 
 /// Bytes of a packed network.
 const MAX_BYTES: usize = 1 << 28;

@@ -12,7 +12,7 @@ use super::copy::copy_gates;
 use super::network::{Network, Node, Signal};
 use super::normalise::normalised;
 use panza_gdl::ids::{BaseId, Id, IdVec, MoveId, RoleId};
-use panza_sync::budget::Budget;
+use panza_sync::Budget;
 
 /// The bases and moves of a factor.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -17,7 +17,7 @@ use std::collections::HashSet;
 use super::network::{Network, Node, Signal};
 use super::passes::{PassSet, assume, optimise_with};
 use panza_gdl::ids::{BaseId, Id, MoveId};
-use panza_sync::budget::Budget;
+use panza_sync::Budget;
 
 /// Bases of which exactly one is true in each state, as far as play or proof has shown: a mutex
 /// group as in planning (Helmert 2009), here always with one member true.

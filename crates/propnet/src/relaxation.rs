@@ -14,7 +14,7 @@ use super::network::{GateKind, Network, Node, Signal};
 use super::normalise::normalised;
 use super::passes;
 use panza_gdl::ids::{GateId, Id, IdVec, MoveId, RoleId};
-use panza_sync::budget::Budget;
+use panza_sync::Budget;
 
 /// Bytes of a relaxation.
 const MAX_BYTES: usize = 1 << 28;

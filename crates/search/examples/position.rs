@@ -18,10 +18,9 @@ use std::error::Error;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use panza_game::BuildBudget;
-
 use panza_gdl::ids::{Id, RoleId};
-use panza_search::{Limit, Search, SearchConfig};
+use panza_search::{Search, SearchConfig};
+use panza_sync::Budget;
 
 const TIME: Duration = Duration::from_secs(2);
 
@@ -31,8 +30,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         .next()
         .unwrap_or("gdl-games/connectFour.gdl".to_string());
     let (rules, _) = panza_gdl::load(&std::fs::read_to_string(&path)?);
-    let budget = BuildBudget::within(Duration::from_secs(60), 4 << 30);
-    let machine = panza_game::build(&rules, &budget)?.machine;
+    let budget = Budget::within(Duration::from_secs(60), 4 << 30);
+    let machine = panza_game::build(&rules, budget)?.machine;
     let info = machine.info();
     let roles: Vec<RoleId> = (0..info.n_roles()).map(RoleId::from_index).collect();
 
@@ -78,9 +77,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     let config = SearchConfig::deterministic(1);
     let mut search = Search::new(Arc::clone(&machine), role, config);
     search.set_state(&state);
-    search.run(Limit {
+    search.run(Budget {
         until: Some(Instant::now() + TIME),
-        ..Limit::default()
+        ..Budget::generous()
     });
     search.settle();
     let root = search.root();

@@ -1,31 +1,6 @@
 //! The plain types of the interface: limits, reports and counters. No logic beyond means.
 
-use std::sync::atomic::AtomicBool;
-use std::time::Instant;
-
 use super::move_stats::MoveStats;
-
-/// When [`run`](super::Search::run) returns. Without any limit it returns once the position is
-/// proven.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Limit<'a> {
-    /// The deadline, exceeded by at most a millisecond in fast games and one playout in slow ones.
-    pub until: Option<Instant>,
-    /// Iterations of this run.
-    pub iterations: Option<u64>,
-    /// A flag that another thread may set.
-    pub stop: Option<&'a AtomicBool>,
-}
-
-impl Limit<'_> {
-    /// A limit in iterations only, which is reproducible without rollout threads.
-    pub fn iterations(count: u64) -> Self {
-        Self {
-            iterations: Some(count),
-            ..Self::default()
-        }
-    }
-}
 
 /// Why a run returned.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -1,8 +1,8 @@
 //! The iterations of a run: descents become requests, answers are expanded and backpropagated.
 
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::config::{Limit, StopReason};
+use super::config::StopReason;
 use super::pipeline::Received;
 use super::pool::PoolId;
 use super::proof::ProofUpdate;
@@ -13,6 +13,7 @@ use super::timing::{Deadline, StageTimer};
 use super::{Search, most_in_flight};
 use panza_gdl::ids::{Id, NodeId};
 use panza_machine::multiversion::with_wide_vectors;
+use panza_sync::Budget;
 
 /// At least this many requests may be in flight, plus one per [`VISITS_PER_REQUEST`] visits of the
 /// root. The statistics do not change while no answer comes: with a thousand requests in flight
@@ -31,13 +32,16 @@ const RECENT_RESULT: f32 = 1.0 / 256.0;
 const ANSWERS_AT_ONCE: usize = 16;
 
 impl Search {
-    /// Searches until the limit is reached or the position is proven. A limit that has passed
-    /// already ends the run before its first iteration.
-    pub fn run(&mut self, limit: Limit) -> StopReason {
-        let target = limit
-            .iterations
-            .map(|count| self.counters.iterations.saturating_add(count));
-        let mut deadline = Deadline::new(limit.until);
+    /// Searches until the budget is over or the position is proven; a step is an iteration of this
+    /// run. The deadline is exceeded by at most a millisecond in fast games and one playout in slow
+    /// ones. A budget that is over already ends the run before its first iteration. With steps as
+    /// the only limit and without rollout threads, a run is reproducible.
+    pub fn run(&mut self, budget: Budget<'_>) -> StopReason {
+        let target = (budget.max_steps < u64::MAX)
+            .then(|| self.counters.iterations.saturating_add(budget.max_steps));
+        let mut deadline = Deadline::new(budget.until);
+        // Followed once, since each iteration reads the flag.
+        let stop: Option<&AtomicBool> = budget.stop.map(|stop| &**stop);
         self.expand_root();
         loop {
             self.receive(&mut deadline);
@@ -45,7 +49,7 @@ impl Search {
             if self.is_proven() {
                 return StopReason::Proven;
             }
-            if limit.stop.is_some_and(|stop| stop.load(Ordering::Acquire)) {
+            if stop.is_some_and(|stop| stop.load(Ordering::Acquire)) {
                 return StopReason::Flag;
             }
             if deadline.is_over() {

@@ -67,7 +67,7 @@ mod worker;
 #[cfg(test)]
 mod tests;
 
-pub use config::{IterationTimes, Limit, RootEstimates, RootReport, SearchStatistics, StopReason};
+pub use config::{IterationTimes, RootEstimates, RootReport, SearchStatistics, StopReason};
 pub use move_stats::MoveStats;
 pub use outlook::RoleOutlook;
 pub use parameters::{MINIMAX_SHARE, PARAMETERS, Parameter, SearchConfig, StudyEffect};

@@ -52,6 +52,7 @@ use panza_machine::Machine;
 use panza_sync::pinning;
 use panza_sync::random::Random;
 use panza_sync::ring::{Consumer, Producer, ring};
+use panza_sync::spawn;
 use panza_sync::stop::{StopFlag, Waited, Waiter, Waker};
 
 /// Greatest number of requests in flight: edges count theirs in 16 bits.
@@ -170,16 +171,14 @@ impl Pipeline {
                 writer: writer.clone(),
                 stop: stop.clone(),
             };
-            let spawned = std::thread::Builder::new()
-                .name(format!("rollout-{index}"))
-                .spawn(move || {
-                    if let Some(core) = core
-                        && !pinning::pin_current(core)
-                    {
-                        tracing::warn!(thread = index, ?core, "a rollout thread was not pinned");
-                    }
-                    thread.run(worker);
-                });
+            let spawned = spawn(format!("rollout-{index}"), move || {
+                if let Some(core) = core
+                    && !pinning::pin_current(core)
+                {
+                    tracing::warn!(thread = index, ?core, "a rollout thread was not pinned");
+                }
+                thread.run(worker);
+            });
             match spawned {
                 Ok(handle) => threads.push(ThreadHandle {
                     requests,

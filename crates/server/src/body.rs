@@ -10,8 +10,9 @@
 //!
 //! Never uses: what a body says.
 
+use panza_sync::lock;
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
@@ -171,7 +172,7 @@ impl Bodies {
     }
 
     fn long(&self) -> MutexGuard<'_, LongBodies> {
-        self.long.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.long)
     }
 }
 

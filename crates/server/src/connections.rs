@@ -3,8 +3,9 @@
 //! A connection that waits for an answer is never closed. The oldest one without a complete request
 //! is closed for a new one, so that idle connections lock nobody out.
 
+use panza_sync::lock;
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use tokio::sync::oneshot;
@@ -39,10 +40,6 @@ enum Stage {
     /// Reading a request, with the time of its first byte.
     Reading(Option<Instant>),
     Answering,
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Connections {

@@ -1,14 +1,16 @@
 //! What a piece of work may cost, and whether it is still wanted.
 //!
-//! Long work takes a [`Budget`] from its caller: a deadline, a limit in bytes, and a stop flag,
-//! which another thread sets when the result is no longer needed. Every loop whose length depends
-//! on the rules checks the budget once in a few thousand steps and ends early when it is over. The
-//! documentation of the work says whether its unfinished result is dropped or kept.
+//! Long work takes a [`Budget`] from its caller: a deadline, a limit in bytes, one in steps, and a
+//! stop flag, which another thread sets when the result is no longer needed. Every loop whose length
+//! depends on the rules checks the budget once in a few thousand steps and ends early when it is
+//! over; a [`Meter`] counts the steps. The documentation of the work says what a step is, which
+//! limits it ignores, and whether its unfinished result is dropped or kept.
 //!
 //! Invariants: a budget that is stopped stays stopped; one that is over stays over.
 //!
 //! Never uses: what the work is.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -19,17 +21,43 @@ pub struct Budget<'a> {
     pub until: Option<Instant>,
     /// The work is given up when its tables hold more than this many bytes.
     pub max_bytes: usize,
-    /// Set by another thread once the result is no longer needed.
-    pub stop: Option<&'a AtomicBool>,
+    /// The work ends after this many of its steps: positions, edges, or iterations of a search. The
+    /// same number gives the same result on every machine.
+    pub max_steps: u64,
+    /// Set by another thread once the result is no longer needed. Work that outlives the budget, as
+    /// an engine that may be asked later, keeps a clone.
+    pub stop: Option<&'a Arc<AtomicBool>>,
 }
 
 impl Budget<'_> {
-    /// No time limit, and 4 GiB.
+    /// No limit but 4 GiB.
     pub fn generous() -> Self {
         Self {
             until: None,
             max_bytes: 4 << 30,
+            max_steps: u64::MAX,
             stop: None,
+        }
+    }
+
+    /// The same as [`generous`](Self::generous) with a time limit from now on.
+    pub fn lasting(time: Duration) -> Self {
+        Self::generous().until(Some(after(time)))
+    }
+
+    /// So much time from now on, and so many bytes.
+    pub fn within(time: Duration, max_bytes: usize) -> Self {
+        Self {
+            max_bytes,
+            ..Self::lasting(time)
+        }
+    }
+
+    /// The same as [`generous`](Self::generous) with a number of steps.
+    pub fn of_steps(steps: u64) -> Self {
+        Self {
+            max_steps: steps,
+            ..Self::generous()
         }
     }
 
@@ -75,14 +103,15 @@ pub fn left_until(time: Instant) -> Duration {
 /// Steps between two readings of the clock.
 const CHECK_EVERY: usize = 1 << 14;
 
-/// Asks a budget once in some thousand steps, so that a loop may ask in each. A step takes some
-/// nanoseconds.
+/// Counts the steps of a budget, and asks it for time and stop once in some thousand steps, so that
+/// a loop may ask in each. A step takes some nanoseconds. Pieces of work that share a meter are
+/// bounded together.
 #[derive(Clone, Copy, Debug)]
 pub struct Meter<'a> {
     budget: Budget<'a>,
+    steps_left: u64,
     /// Steps since the budget was asked.
     n_unchecked: usize,
-    is_over: bool,
 }
 
 impl<'a> Meter<'a> {
@@ -90,20 +119,36 @@ impl<'a> Meter<'a> {
     pub fn new(budget: Budget<'a>) -> Self {
         Self {
             budget,
+            steps_left: budget.max_steps,
             n_unchecked: CHECK_EVERY,
-            is_over: false,
         }
     }
 
-    /// Counts some steps; whether the work has to end.
+    /// Takes some steps; `None` once the budget is spent, and ever after.
     #[inline]
-    pub fn is_over_after(&mut self, steps: usize) -> bool {
+    pub fn spend(&mut self, steps: usize) -> Option<()> {
         self.n_unchecked = self.n_unchecked.saturating_add(steps);
-        if self.n_unchecked >= CHECK_EVERY {
-            self.n_unchecked = 0;
-            self.is_over |= self.budget.is_over();
+        let is_over = self.n_unchecked >= CHECK_EVERY && self.is_over();
+        if is_over || steps as u64 > self.steps_left {
+            self.steps_left = 0;
+            return None;
         }
-        self.is_over
+        self.steps_left -= steps as u64;
+        Some(())
+    }
+
+    /// Asks the budget. One that is over is asked again at each step.
+    fn is_over(&mut self) -> bool {
+        let is_over = self.budget.is_over();
+        if !is_over {
+            self.n_unchecked = 0;
+        }
+        is_over
+    }
+
+    /// Whether nothing is left.
+    pub fn is_spent(&self) -> bool {
+        self.steps_left == 0
     }
 }
 
@@ -117,7 +162,7 @@ mod tests {
         let late = now + Duration::from_secs(3600);
         assert!(!Budget::generous().is_over());
         assert!(Budget::generous().until(Some(now)).is_over());
-        let stop = AtomicBool::new(false);
+        let stop = Arc::new(AtomicBool::new(false));
         let budget = Budget {
             stop: Some(&stop),
             ..Budget::generous().until(Some(late))
@@ -129,17 +174,34 @@ mod tests {
 
     #[test]
     fn a_meter_asks_at_its_first_step_and_then_now_and_again() {
-        let stop = AtomicBool::new(false);
+        let stop = Arc::new(AtomicBool::new(false));
         let budget = Budget {
             stop: Some(&stop),
             ..Budget::generous()
         };
         let mut meter = Meter::new(budget);
-        assert!(!meter.is_over_after(1));
+        assert!(meter.spend(1).is_some());
         stop.store(true, Ordering::Relaxed);
-        assert!(!meter.is_over_after(CHECK_EVERY - 1));
-        assert!(meter.is_over_after(1));
-        assert!(Meter::new(budget).is_over_after(0));
+        assert!(meter.spend(CHECK_EVERY - 1).is_some());
+        assert!(meter.spend(1).is_none());
+        assert!(meter.spend(0).is_none());
+        assert!(Meter::new(budget).spend(0).is_none());
+    }
+
+    #[test]
+    fn a_spent_meter_stays_spent() {
+        let mut meter = Meter::new(Budget::of_steps(10));
+        assert!(meter.spend(9).is_some());
+        assert!(meter.spend(2).is_none());
+        assert!(meter.is_spent());
+        assert!(meter.spend(1).is_none());
+    }
+
+    #[test]
+    fn no_step_is_taken_after_the_deadline() {
+        let mut meter = Meter::new(Budget::of_steps(1 << 40).until(Some(Instant::now())));
+        assert!(meter.spend(1).is_none());
+        assert!(meter.is_spent());
     }
 
     #[test]

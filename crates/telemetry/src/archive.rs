@@ -13,11 +13,12 @@ mod events;
 mod prune;
 mod read;
 
+use panza_sync::lock;
 use std::collections::{HashMap, HashSet};
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde::Serialize;
@@ -106,10 +107,6 @@ pub struct Bundle {
     pub log: String,
     /// Notes on what is left out.
     pub notes: Vec<String>,
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Archive {

@@ -4,8 +4,9 @@
 //!
 //! Invariant: no call waits for more than a short lock.
 
+use panza_sync::lock;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
 
 use super::SearchSample;
 
@@ -60,11 +61,8 @@ pub fn health() -> Health {
         lost_lines: total(Count::LostLine),
         iterations: total(Count::Iteration),
         playouts: total(Count::Playout),
-        latest: *LATEST.lock().unwrap_or_else(PoisonError::into_inner),
-        problem: PROBLEM
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone(),
+        latest: *lock(&LATEST),
+        problem: lock(&PROBLEM).clone(),
     }
 }
 
@@ -90,7 +88,7 @@ pub enum Count {
 /// Increments a counter.
 pub fn count(what: Count) {
     if what == Count::MatchEnded {
-        *LATEST.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        *lock(&LATEST) = None;
     }
     add(what, 1);
 }
@@ -104,7 +102,7 @@ pub fn searched(sample: &SearchSample, seconds: f64) {
     let done = |rate: f64| (rate * seconds).max(0.0) as u64;
     add(Count::Iteration, done(sample.iterations_per_second));
     add(Count::Playout, done(sample.playouts_per_second));
-    *LATEST.lock().unwrap_or_else(PoisonError::into_inner) = Some(Latest {
+    *lock(&LATEST) = Some(Latest {
         iterations_per_second: sample.iterations_per_second,
         playouts_per_second: sample.playouts_per_second,
         nodes: sample.nodes,
@@ -115,7 +113,7 @@ pub fn searched(sample: &SearchSample, seconds: f64) {
 /// Lines of a match log were lost, and why.
 pub(super) fn lost(lines: usize, problem: &str) {
     add(Count::LostLine, lines as u64);
-    *PROBLEM.lock().unwrap_or_else(PoisonError::into_inner) = Some(problem.to_string());
+    *lock(&PROBLEM) = Some(problem.to_string());
 }
 
 /// Lines of a match log were dropped because they came faster than they were written.
@@ -125,5 +123,5 @@ pub(super) fn dropped(lines: usize) {
 
 /// Logs can be written again.
 pub(super) fn recovered() {
-    *PROBLEM.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    *lock(&PROBLEM) = None;
 }

@@ -14,13 +14,14 @@ use super::sample::HEADER;
 use super::sink::{Sink, Target};
 use super::summary::Summary;
 use super::{SearchSample, health, resident_bytes};
+use panza_sync::lock;
 use serde::Serialize;
 use std::fmt::{self, Write as _};
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Instant;
 use tracing::Level;
 use tracing_appender::non_blocking::{NonBlocking, NonBlockingBuilder, WorkerGuard};
@@ -170,7 +171,7 @@ impl MatchLog {
     /// Changes the summary.
     pub fn summarise(&self, change: impl FnOnce(&mut Summary)) {
         let Some(open) = &self.open else { return };
-        let mut summary = open.summary.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut summary = lock(&open.summary);
         change(&mut summary);
         summary.seconds = Some(open.seconds());
         summary.lost_lines = open.lost_lines();

@@ -75,14 +75,12 @@ mod tests {
         let (ready, worked) = std::sync::mpsc::channel::<()>();
         let works = Arc::new(AtomicBool::new(true));
         let goes_on = Arc::clone(&works);
-        let thread = std::thread::Builder::new()
-            .name("busy-7".into())
-            .spawn(move || {
-                while goes_on.load(Ordering::Relaxed) {}
-                let _ = ready.send(());
-                let _ = stopped.recv();
-            })
-            .unwrap();
+        let thread = panza_sync::spawn("busy-7", move || {
+            while goes_on.load(Ordering::Relaxed) {}
+            let _ = ready.send(());
+            let _ = stopped.recv();
+        })
+        .unwrap();
         let mut times = ThreadTimes::default();
         let mut used = 0.0;
         // The work is seen once the thread had a processor for it.

@@ -23,7 +23,7 @@ use panza_propnet::passes;
 use panza_propnet::passes::{Pass, PassSet};
 use panza_propnet::{Network, Phases};
 use panza_prover::{Prover, State};
-use panza_sync::budget::Budget;
+use panza_sync::Budget;
 use panza_sync::random::Random;
 
 /// Machines of one game, by what was done to its network and how that is run.

@@ -16,11 +16,11 @@ pub mod tic_tac_toe;
 use std::sync::Arc;
 use std::time::Duration;
 
-use panza_game::{BuildBudget, BuiltGame, build};
+use panza_game::{BuiltGame, build};
 use panza_gdl::Rules;
 use panza_machine::Machine;
 use panza_propnet::Network;
-use panza_sync::budget::Budget;
+use panza_sync::Budget;
 
 /// The text of one of the project's games.
 pub fn rulesheet(name: &str) -> &'static str {
@@ -34,8 +34,8 @@ pub fn game(name: &str) -> BuiltGame {
 
 /// The game of a playable rulesheet.
 pub fn game_of(text: &str) -> BuiltGame {
-    let budget = BuildBudget::within(Duration::from_secs(60), 1 << 30);
-    build(&rules_of(text), &budget).expect("a machine")
+    let budget = Budget::within(Duration::from_secs(60), 1 << 30);
+    build(&rules_of(text), budget).expect("a machine")
 }
 
 /// The rules of a playable sheet.

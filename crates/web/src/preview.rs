@@ -16,7 +16,7 @@ use serde::Serialize;
 
 use panza_analysis::board;
 use panza_analysis::board::{BoardPainter, Layout};
-use panza_game::{BuildBudget, BuiltGame};
+use panza_game::BuiltGame;
 use panza_gdl::Rules;
 use panza_gdl::ids::{Id, RoleId};
 use panza_hrf::Dialect;
@@ -24,6 +24,7 @@ use panza_machine::{Machine, PlayoutEnd};
 use panza_player::Position;
 use panza_sync::allocator;
 use panza_sync::random::Random;
+use panza_sync::{Budget, spawn_deep};
 
 /// Time for building the game; without a network in this time the prover plays.
 const BUILD_TIME: Duration = Duration::from_secs(2);
@@ -44,8 +45,6 @@ const MAX_FACTS: usize = 20_000;
 const MAX_MOVES: usize = 500;
 /// How often it is looked whether a match has begun.
 const PAUSE: Duration = Duration::from_millis(10);
-/// Stack for deep recursion in building.
-const STACK_BYTES: usize = 64 << 20;
 /// Threads at the same time, those of previews that nobody waits for any more included.
 const MAX_THREADS: usize = 2;
 /// How many there are.
@@ -127,17 +126,14 @@ pub fn preview(
     let (sender, made) = bounded(1);
     let until = Instant::now() + WHOLE_TIME;
     let of_thread = Arc::clone(&stop);
-    let spawned = std::thread::Builder::new()
-        .name("preview".into())
-        .stack_size(STACK_BYTES)
-        .spawn(move || {
-            let seen = build_preview(&rules, &of_thread);
-            drop(rules);
-            allocator::give_back();
-            drop(thread);
-            // Nobody may wait for it any more.
-            drop(sender.send(seen));
-        });
+    let spawned = spawn_deep("preview", move || {
+        let seen = build_preview(&rules, &of_thread);
+        drop(rules);
+        allocator::give_back();
+        drop(thread);
+        // Nobody may wait for it any more.
+        drop(sender.send(seen));
+    });
     if spawned.is_err() {
         return Err(PreviewError::Rules("the system gives no thread".into()));
     }
@@ -175,13 +171,12 @@ impl Drop for OneThread {
 /// Builds the game and looks at it, until `stop` is set.
 fn build_preview(rules: &Rules, stop: &Arc<AtomicBool>) -> Result<Preview, String> {
     let is_stopped = || stop.load(Ordering::Acquire);
-    let budget = BuildBudget {
-        until: Instant::now() + BUILD_TIME,
-        memory: BUILD_BYTES,
-        cancelled: Arc::clone(stop),
+    let budget = Budget {
+        stop: Some(stop),
+        ..Budget::within(BUILD_TIME, BUILD_BYTES)
     };
     // The engine is not chosen by measurement: that would take longer than the games do.
-    let compiled = panza_game::compile(rules, budget.limits());
+    let compiled = panza_game::compile(rules, budget);
     let (machine, is_slow): (Arc<dyn Machine>, bool) = match compiled {
         Ok(compiled) => (Arc::new(compiled.machine), false),
         Err(_) => {

@@ -12,6 +12,7 @@ use panza_game::Compiled;
 use panza_machine::Machine;
 use panza_telemetry::peak_resident_bytes;
 
+use panza_sync::Budget;
 use panza_sync::clock::thread_cpu_time;
 use serde::{Deserialize, Serialize};
 
@@ -88,10 +89,10 @@ pub fn examine(
     let sheet = Rulesheet::find(&corpus.rulesheet(key).to_string_lossy())?;
     let rules = Game::as_played(sheet)?.rules;
     let (started, cpu_started) = (Instant::now(), thread_cpu_time());
-    let limits = panza_ground::Budget {
+    let limits = Budget {
         until: Some(started + budget.time),
         max_bytes: budget.bytes,
-        stop: None,
+        ..Budget::generous()
     };
     let compiled = panza_game::compile(&rules, limits);
     let time = started.elapsed();

@@ -16,13 +16,14 @@ use panza_cli::engine_choice::{EngineChoice, EngineKind, build_for_playouts, par
 use panza_cli::game_source::{Game, Rulesheet};
 use panza_config::MetagameSettings;
 use panza_config::Settings;
-use panza_game::{BuildBudget, BuiltGame};
+use panza_game::BuiltGame;
 use panza_gdl::Rules;
 use panza_gdl::ids::{Id, MoveId, RoleId};
 use panza_machine::Reasoner;
 use panza_metagame::{Study, StudyBudget, study};
 use panza_player::{Searcher, preferred_search, search_config};
 use panza_search::{PARAMETERS, Parameter, SearchConfig, StudyEffect};
+use panza_sync::Budget;
 use panza_sync::clock::thread_cpu_time;
 use panza_telemetry::COMMIT;
 use serde_json::{Value, json};
@@ -105,8 +106,8 @@ impl Builds {
 fn build_game(path: &str, width: Option<usize>) -> anyhow::Result<NamedGame> {
     let memory = Settings::load(None, &[])?.player.build_memory_mib << 20;
     let Game { sheet, rules } = Game::as_played(Rulesheet::find(path)?)?;
-    let budget = BuildBudget::within(BUILD_TIME, usize::try_from(memory).unwrap_or(usize::MAX));
-    let built = panza_game::build(&rules, &budget).or_else(|reason| {
+    let budget = Budget::within(BUILD_TIME, usize::try_from(memory).unwrap_or(usize::MAX));
+    let built = panza_game::build(&rules, budget).or_else(|reason| {
         tracing::info!("the prover runs the game: {reason}");
         panza_game::prover(&rules)
     });
@@ -408,7 +409,7 @@ impl Engine for LocalEngine {
             Command::Iterate { role, iterations } => {
                 let clock = self.overrides.clock();
                 let iterate = |search: &mut dyn Searcher| {
-                    search.search_iterations(*iterations, &AtomicBool::new(false))
+                    search.search_iterations(*iterations, &Arc::default())
                 };
                 self.game()?.think(*role, clock, iterate)
             }
@@ -450,7 +451,7 @@ impl ThinkingClock {
 
 /// Searches until the budget is spent by the clock, or nothing is left to search.
 fn search_for(search: &mut dyn Searcher, budget: Duration, clock: ThinkingClock) {
-    let never = AtomicBool::new(false);
+    let never = Arc::new(AtomicBool::new(false));
     while let left = budget.saturating_sub(clock.elapsed())
         && !left.is_zero()
     {

@@ -10,7 +10,8 @@ use panza_config::Settings;
 use panza_gdl::ids::{Id, MoveId, RoleId};
 use panza_machine::Machine;
 use panza_player::search_config;
-use panza_search::{Limit, Search, SearchConfig, StopReason};
+use panza_search::{Search, SearchConfig, StopReason};
+use panza_sync::Budget;
 use panza_sync::random::Random;
 
 use super::engine::ThinkingClock;
@@ -130,7 +131,7 @@ fn value(
     let mut left = limit.iterations;
     while left > 0 && !is_late() {
         let slice = left.min(SLICE);
-        if search.run(Limit::iterations(slice)) == StopReason::Proven {
+        if search.run(Budget::of_steps(slice)) == StopReason::Proven {
             break;
         }
         left -= slice;

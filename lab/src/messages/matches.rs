@@ -16,6 +16,7 @@ use panza_referee::game_manager::{
 };
 use panza_referee::players::PlayerSpec;
 use panza_sync::random::Random;
+use panza_sync::unpoisoned;
 use serde::Serialize;
 
 /// Joint moves after which a match may end.
@@ -52,7 +53,7 @@ impl<'a> Gate<'a> {
         if self.free.is_none() {
             // The lock guards nothing that a panic could leave half done.
             let guard = self.busy.write();
-            self.free = Some(guard.unwrap_or_else(std::sync::PoisonError::into_inner));
+            self.free = Some(unpoisoned(guard));
         }
     }
 }

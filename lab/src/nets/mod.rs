@@ -14,17 +14,17 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, anyhow};
 use clap::Args;
-use panza_analysis::step_budget::StepBudget;
 use panza_analysis::tuples::Tuples;
 use panza_cli::arguments::parse_seconds;
 use panza_cli::game_source::Game;
 use panza_cli::outcome::Outcome;
 use panza_cli::output::Output;
-use panza_game::{BuildBudget, BuiltGame};
+use panza_game::BuiltGame;
 use panza_learning::{Deadline, LearningBudget, learn};
 use panza_metagame::{Parameters, Structure, find_prospects, move_order};
 use panza_search::SearchConfig;
-use panza_sync::budget::Budget;
+use panza_sync::Budget;
+use panza_sync::Meter;
 use panza_sync::clock::thread_cpu_time;
 use serde::Serialize;
 
@@ -118,8 +118,8 @@ pub fn run(arguments: &NetsArguments, output: Output) -> anyhow::Result<Outcome>
 }
 
 fn build_game(game: &Game) -> anyhow::Result<BuiltGame> {
-    let budget = BuildBudget::within(Duration::from_secs(120), 1 << 30);
-    panza_game::build(&game.rules, &budget).map_err(|error| anyhow!(error))
+    let budget = Budget::within(Duration::from_secs(120), 1 << 30);
+    panza_game::build(&game.rules, budget).map_err(|error| anyhow!(error))
 }
 
 fn train_all(
@@ -138,7 +138,7 @@ fn train_all(
     };
     let network = built.network.as_ref();
     let tuples = network
-        .and_then(|it| Tuples::find(it, &built.machine, &mut StepBudget::until(None)))
+        .and_then(|it| Tuples::find(it, &built.machine, &mut Meter::new(Budget::generous())))
         .map(Arc::new);
     let prospects = find_prospects(built).map(Arc::new);
     let mut sums = [0.0; 10];

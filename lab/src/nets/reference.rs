@@ -14,7 +14,8 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use panza_gdl::ids::{Id, MoveId, RoleId};
 use panza_machine::{Machine, Reasoner};
-use panza_search::{Limit, Search, SearchConfig};
+use panza_search::{Search, SearchConfig};
+use panza_sync::Budget;
 use panza_sync::clock::thread_cpu_time;
 use panza_sync::random::Random;
 use serde::{Deserialize, Serialize};
@@ -177,7 +178,7 @@ impl Maker<'_> {
                 }
                 joint_move.push(any);
                 if length >= opening && legal.len() > 1 {
-                    search.run(Limit::iterations(iterations));
+                    search.run(Budget::of_steps(iterations));
                     joint_move[role] = search.best_move().unwrap_or(any);
                 }
             }
@@ -225,7 +226,7 @@ impl Maker<'_> {
             let spent = || thread_cpu_time().unwrap_or_default().saturating_sub(begin);
             while child.goals.is_none() && spent() < share {
                 let before = search.statistics().iterations;
-                search.run(Limit::iterations(SLICE));
+                search.run(Budget::of_steps(SLICE));
                 if search.statistics().iterations == before {
                     break;
                 }

@@ -20,7 +20,8 @@ use panza_machine::Machine;
 use panza_player::review::{Review, ReviewSettings};
 use panza_player::{search_config, whole_search};
 use panza_referee::tournament::tally::wilson;
-use panza_search::{Limit, SearchConfig};
+use panza_search::SearchConfig;
+use panza_sync::Budget;
 use panza_sync::random::Random;
 use serde::Serialize;
 
@@ -208,7 +209,7 @@ fn play(
                     };
                     let role = RoleId::from_index(role);
                     let mut search = whole_search(machine, role, line.last(), config);
-                    search.run(Limit::iterations(strength));
+                    search.run(Budget::of_steps(strength));
                     search.settle();
                     search.best_move().unwrap_or(drawn)
                 }
@@ -235,7 +236,7 @@ fn judge(
 ) -> anyhow::Result<Judged> {
     let (start, moves) = (&line.states[opening], &line.joint_moves[opening..]);
     let mut review = Review::new(machine, start, moves, config.clone(), settings);
-    let never = AtomicBool::new(false);
+    let never = Arc::new(AtomicBool::new(false));
     while !review.step(Instant::now() + Duration::from_secs(1), &never) {}
     let blunders = review.blunders();
     let worths = review.worths();

@@ -17,7 +17,7 @@ use panza_cli::engine_choice::WIDTH;
 use panza_cli::outcome::Outcome;
 use panza_cli::output::{Output, grouped, progress_bar};
 use panza_config::Settings;
-use panza_game::{BuildBudget, BuiltGame, PlayoutPolicy};
+use panza_game::{BuiltGame, PlayoutPolicy};
 use panza_gdl::Rules;
 use panza_machine::Machine;
 use panza_machine::lanes::gang::GangLayout;
@@ -27,7 +27,8 @@ use panza_metagame::{PriorStudy, StudyBudget, study};
 use panza_player::search_config;
 use panza_referee::tournament::tally::wilson;
 
-use panza_search::{Limit, Search, SearchConfig, StopReason};
+use panza_search::{Search, SearchConfig, StopReason};
+use panza_sync::Budget;
 use panza_sync::clock::thread_cpu_time;
 use serde::Serialize;
 
@@ -284,11 +285,11 @@ pub(super) fn run_sliced(
         let limit = match budget {
             SearchBudget::Iterations(all) => {
                 let left = all - search.root().iterations;
-                Limit::iterations((all / looks).max(1).min(left))
+                Budget::of_steps((all / looks).max(1).min(left))
             }
-            SearchBudget::ProcessorTime(all) | SearchBudget::WallTime(all) => Limit {
+            SearchBudget::ProcessorTime(all) | SearchBudget::WallTime(all) => Budget {
                 until: Some(Instant::now() + all.saturating_sub(spent).min(SLICE)),
-                ..Limit::default()
+                ..Budget::generous()
             },
         };
         let stopped = search.run(limit);
@@ -339,9 +340,8 @@ impl<'a> Machines<'a> {
     /// The game as it is built for a match.
     fn of_match(&mut self) -> anyhow::Result<&BuiltGame> {
         if self.of_match.is_none() {
-            let budget =
-                BuildBudget::within(BUILD_TIME, panza_ground::Budget::generous().max_bytes);
-            let game = panza_game::build(self.rules, &budget).map_err(|error| anyhow!(error))?;
+            let budget = Budget::lasting(BUILD_TIME);
+            let game = panza_game::build(self.rules, budget).map_err(|error| anyhow!(error))?;
             self.of_match = Some(game);
         }
         self.of_match.as_ref().context("the game was just built")
@@ -350,7 +350,7 @@ impl<'a> Machines<'a> {
 
 /// The machine for budgets in iterations: it depends on no measurement.
 pub fn fixed_machine(rules: &Rules) -> anyhow::Result<Arc<dyn Machine>> {
-    let limits = panza_ground::Budget::generous();
+    let limits = panza_sync::Budget::generous();
     let compiled = panza_game::compile(rules, limits).map_err(|error| anyhow!(error))?;
     let programs = compiled.lanes.programs(limits, PlayoutPolicy::Decisive);
     let counter = Arc::new(compiled.machine);

@@ -12,9 +12,9 @@ use panza_cli::game_source::Game;
 use panza_cli::playouts;
 use panza_cli::playouts::Until;
 use panza_game::Compiled;
-use panza_ground::Budget;
 use panza_machine::Machine;
 use panza_propnet::passes::PassSet;
+use panza_sync::Budget;
 use serde::Serialize;
 
 use super::baseline::Baseline;

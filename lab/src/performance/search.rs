@@ -12,7 +12,8 @@ use panza_config::Settings;
 use panza_game::PlayoutPolicy;
 use panza_gdl::ids::RoleId;
 use panza_player::search_config;
-use panza_search::{Limit, Search};
+use panza_search::Search;
+use panza_sync::Budget;
 use panza_sync::clock::thread_cpu_time;
 use serde::Serialize;
 
@@ -54,9 +55,9 @@ pub fn measure(
         config.rollout_threads = threads.saturating_sub(1);
         let mut search = Search::new(Arc::clone(&machine), RoleId(0), config);
         let (started, cpu_started) = (Instant::now(), thread_cpu_time());
-        search.run(Limit {
+        search.run(Budget {
             until: Some(started + Duration::from_secs_f64(plan.seconds)),
-            ..Limit::default()
+            ..Budget::generous()
         });
         let seconds = started.elapsed().as_secs_f64().max(1e-9);
         let cpu = thread_cpu_time().zip(cpu_started);

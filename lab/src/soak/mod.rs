@@ -17,8 +17,8 @@ mod witness;
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU16, Ordering};
-use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -34,6 +34,7 @@ use panza_referee::game_manager::{
     Spectator, match_id, play_match,
 };
 use panza_referee::players::{Player, PlayerSpec};
+use panza_sync::lock;
 use tokio::runtime::Handle;
 use tokio::sync::watch;
 
@@ -240,7 +241,7 @@ impl Run<'_> {
             }
             let text = format!("{}\n", serde_json::to_string(&line)?);
             {
-                let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut file = lock(&self.file);
                 file.write_all(text.as_bytes())?;
             }
             if line.crash.is_some() {
@@ -256,7 +257,7 @@ impl Run<'_> {
     }
 
     fn schedule(&self) -> std::sync::MutexGuard<'_, Schedule> {
-        self.schedule.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.schedule)
     }
 
     fn seat(&self, spec: &Result<PlayerSpec, String>, seed: u64) -> anyhow::Result<Seat> {

@@ -1,8 +1,9 @@
 //! A thread that sleeps and measures how much later it wakes up: how long the machine lets a thread
 //! wait that has something to do, such as an answer to give.
 
+use panza_sync::lock;
 use std::collections::VecDeque;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -45,6 +46,6 @@ impl Witness {
     }
 
     fn delays(&self) -> MutexGuard<'_, VecDeque<(Instant, Duration)>> {
-        self.delays.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.delays)
     }
 }

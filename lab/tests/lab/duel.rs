@@ -2,6 +2,7 @@
 
 use std::io::Write;
 use std::process::Stdio;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
@@ -241,7 +242,7 @@ fn studies_begin_with_what_long_training_has_left() {
     let built = build_for_playouts(&game.rules, EngineChoice::Only(EngineKind::Lanes), 512);
     let built = BuiltGame::from(built.unwrap().machine().unwrap());
     let mut training = Training::new(&built, SearchConfig::deterministic(1), None).unwrap();
-    let never = AtomicBool::new(false);
+    let never = Arc::new(AtomicBool::new(false));
     let plan = RoundPlan {
         time: Duration::from_secs(1),
         threads: 1,

@@ -41,7 +41,7 @@ type Task = (usize, u32);
 const MANY: u32 = 512;
 
 /// Plays from every state; games that are over count with their goals.
-pub fn rollouts(batch: &Batch, asked: Rollouts, stop: &AtomicBool) -> RolloutMeans {
+pub fn rollouts(batch: &Batch, asked: Rollouts, stop: &Arc<AtomicBool>) -> RolloutMeans {
     let core = &batch.core;
     let n_roles = core.sizes.n_roles;
     let open = (0..batch.len()).filter(|&row| !batch.is_over(row));
@@ -105,7 +105,7 @@ fn play(
     tasks: &[Task],
     asked: Rollouts,
     mut random: Random,
-    stop: &AtomicBool,
+    stop: &Arc<AtomicBool>,
 ) -> Vec<(usize, PlayoutTotals)> {
     let Some(layout) = core.playouts() else {
         return play_in_turn(core, batch, tasks, asked, random, stop);
@@ -124,7 +124,7 @@ fn play_abreast(
     batch: &Batch,
     tasks: &[Task],
     left: &mut Vec<Task>,
-    stop: &AtomicBool,
+    stop: &Arc<AtomicBool>,
 ) -> Vec<(usize, PlayoutTotals)> {
     let most = 2 * playouts.width() as u64;
     let mut results = Vec::with_capacity(tasks.len());
@@ -160,7 +160,7 @@ fn play_in_turn(
     tasks: &[Task],
     asked: Rollouts,
     mut random: Random,
-    stop: &AtomicBool,
+    stop: &Arc<AtomicBool>,
 ) -> Vec<(usize, PlayoutTotals)> {
     let n_roles = core.sizes.n_roles;
     let mut goals = vec![0; n_roles];

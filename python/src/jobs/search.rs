@@ -8,7 +8,8 @@ use panza_game::BuiltGame;
 use panza_gdl::ids::{Id, MoveId, RoleId};
 use panza_learning::evaluation::Evaluation;
 use panza_planner::{Findings, Planner, PlannerConfig, PlanningGame};
-use panza_search::{Limit, MINIMAX_SHARE, RootReport, Search, SearchConfig};
+use panza_search::{MINIMAX_SHARE, RootReport, Search, SearchConfig};
+use panza_sync::Budget;
 
 /// How a position is searched.
 #[derive(Clone, Debug)]
@@ -81,14 +82,15 @@ pub fn search(
     game: &BuiltGame,
     state: &[u64],
     options: &SearchOptions,
-    stop: &AtomicBool,
+    stop: &Arc<AtomicBool>,
 ) -> Found {
     let mut search = options.start(game);
     search.set_state(state);
-    search.run(Limit {
+    search.run(Budget {
         until: options.time.map(|time| Instant::now() + time),
-        iterations: options.iterations,
+        max_steps: options.iterations.unwrap_or(u64::MAX),
         stop: Some(stop),
+        ..Budget::generous()
     });
     search.settle();
     Found {
@@ -105,7 +107,7 @@ pub fn plan(
     state: &[u64],
     time: Duration,
     options: &SearchOptions,
-    stop: &AtomicBool,
+    stop: &Arc<AtomicBool>,
 ) -> Option<Findings> {
     let planning = PlanningGame::new(&game.machine, game.network.as_ref())?;
     let config = PlannerConfig {

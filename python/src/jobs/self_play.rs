@@ -10,7 +10,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use panza_game::BuiltGame;
 use panza_gdl::ids::{Id, MoveId, RoleId};
-use panza_search::{Limit, Search};
+use panza_search::Search;
+use panza_sync::Budget;
 use panza_sync::random::Random;
 
 use super::search::SearchOptions;
@@ -63,7 +64,7 @@ pub fn self_play(
     core: &Arc<Core>,
     game: &BuiltGame,
     options: &SelfPlayOptions,
-    stop: &AtomicBool,
+    stop: &Arc<AtomicBool>,
 ) -> Vec<Played> {
     let next = AtomicUsize::new(0);
     let threads = (0..options.threads.min(options.games.max(1))).collect();
@@ -87,7 +88,7 @@ fn play(
     game: &BuiltGame,
     options: &SelfPlayOptions,
     number: usize,
-    stop: &AtomicBool,
+    stop: &Arc<AtomicBool>,
 ) -> Played {
     let n_roles = core.sizes.n_roles;
     let mut random = Random::new(mix(options.search.seed ^ mix(number as u64)));
@@ -121,10 +122,10 @@ fn play(
                         search.set_state(&state);
                         search
                     });
-                    search.run(Limit {
-                        iterations: Some(options.iterations),
+                    search.run(Budget {
+                        max_steps: options.iterations,
                         stop: Some(stop),
-                        until: None,
+                        ..Budget::generous()
                     });
                     search.settle();
                     let is_drawn = step < options.drawn_moves;

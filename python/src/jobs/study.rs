@@ -5,13 +5,13 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use panza_analysis::prospects::Prospects;
-use panza_analysis::step_budget::StepBudget;
 use panza_analysis::symmetry::Symmetries;
 use panza_analysis::tuples::Tuples;
 use panza_game::BuiltGame;
 use panza_learning::statistics::{SampleBudget, Sampled, sample};
 use panza_learning::{Deadline, Learned, LearningBudget};
-use panza_sync::budget::Budget;
+use panza_sync::Budget;
+use panza_sync::Meter;
 
 /// Limit of each analysis, in steps.
 const STEPS: u64 = 1 << 28;
@@ -30,7 +30,7 @@ pub struct Analysed {
 }
 
 /// The limits of a part of the work.
-fn limits(time: Duration, share: f64, stop: &AtomicBool) -> Budget<'_> {
+fn limits(time: Duration, share: f64, stop: &Arc<AtomicBool>) -> Budget<'_> {
     Budget {
         until: Some(Instant::now() + time.mul_f64(share)),
         stop: Some(stop),
@@ -42,12 +42,15 @@ fn symmetries(game: &BuiltGame, limits: Budget<'_>) -> Option<Symmetries> {
     let network = game.network.as_ref()?;
     Some(Symmetries::find(
         network,
-        &mut StepBudget::within(STEPS, limits),
+        &mut Meter::new(Budget {
+            max_steps: STEPS,
+            ..limits
+        }),
     ))
 }
 
 /// Plays random games and analyses the rules for about this time.
-pub fn analyse(game: &BuiltGame, time: Duration, seed: u64, stop: &AtomicBool) -> Analysed {
+pub fn analyse(game: &BuiltGame, time: Duration, seed: u64, stop: &Arc<AtomicBool>) -> Analysed {
     let symmetries = symmetries(game, limits(time, STRUCTURE_SHARE, stop));
     let budget = SampleBudget {
         seed,
@@ -67,20 +70,26 @@ pub fn study(
     time: Duration,
     threads: usize,
     seed: u64,
-    stop: &AtomicBool,
+    stop: &Arc<AtomicBool>,
 ) -> Option<Learned> {
     let until = Instant::now() + time;
     let symmetries = symmetries(game, limits(time, STRUCTURE_SHARE, stop));
     let symmetries = symmetries.filter(|found| !found.is_trivial());
     let network = game.network.as_ref();
     let tuples = network.and_then(|network| {
-        let mut budget = StepBudget::within(STEPS, limits(time, STRUCTURE_SHARE, stop));
+        let mut budget = Meter::new(Budget {
+            max_steps: STEPS,
+            ..limits(time, STRUCTURE_SHARE, stop)
+        });
         Tuples::find(network, &game.machine, &mut budget)
     });
     let prospects = network.and_then(|network| {
         Prospects::find(
             network,
-            &mut StepBudget::within(STEPS, limits(time, STRUCTURE_SHARE, stop)),
+            &mut Meter::new(Budget {
+                max_steps: STEPS,
+                ..limits(time, STRUCTURE_SHARE, stop)
+            }),
         )
     });
     panza_learning::learn(

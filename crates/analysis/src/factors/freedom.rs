@@ -5,9 +5,9 @@
 //! ternary simulation of the network, in which all other bases are unknown, bounds where each move
 //! is legal. 64 states are simulated at once.
 
-use crate::step_budget::StepBudget;
 use panza_gdl::ids::{BaseId, GateId, Id, IdVec, MoveId, RoleId};
 use panza_propnet::{GateKind, Network, Node, Signal};
+use panza_sync::Meter;
 
 /// The most states of the autonomous bases that are simulated.
 const MAX_STATES: usize = 1 << 10;
@@ -139,7 +139,7 @@ pub(super) enum Freedom {
 pub(super) fn freedom(
     network: &Network,
     is_autonomous: &IdVec<BaseId, bool>,
-    budget: &mut StepBudget,
+    budget: &mut Meter,
 ) -> Option<IdVec<MoveId, Freedom>> {
     let legal_cone = cone(network, network.legal.iter().copied());
     // The autonomous bases on which legality depends, directly or not.

@@ -16,9 +16,9 @@ use rustc_hash::FxBuildHasher;
 
 use super::disjoint_sets::DisjointSets;
 use super::freedom::Freedom;
-use crate::step_budget::StepBudget;
 use panza_gdl::ids::{BaseId, Id, IdVec, MoveId, RoleId};
 use panza_propnet::{Effects, GateKind, Network, Node, Signal, VisitedNodes};
+use panza_sync::Meter;
 
 /// The most conjuncts of the legality of one move.
 const MAX_CONDITIONS: usize = 256;
@@ -84,7 +84,7 @@ pub(super) fn bases_of(
     network: &Network,
     signals: impl IntoIterator<Item = Signal>,
     seen: &mut VisitedNodes,
-    budget: &mut StepBudget,
+    budget: &mut Meter,
 ) -> Option<Vec<BaseId>> {
     seen.start(network.facts.len() + network.gates.len());
     let mut found = Vec::new();
@@ -112,7 +112,7 @@ impl Touching {
         counts: &IdVec<BaseId, bool>,
         usual: Usual,
         groups: &mut DisjointSets,
-        budget: &mut StepBudget,
+        budget: &mut Meter,
     ) -> Option<Touching> {
         let mut seen = VisitedNodes::default();
         let free: Vec<(MoveId, RoleId)> = network
@@ -234,7 +234,7 @@ impl Touching {
 
     /// Merges groups that moves connect, until each move is within one group or is a combination of
     /// such moves.
-    pub fn unite(&self, groups: &mut DisjointSets, budget: &mut StepBudget) -> Option<()> {
+    pub fn unite(&self, groups: &mut DisjointSets, budget: &mut Meter) -> Option<()> {
         loop {
             let mut alone: HashSet<(RoleId, u64, BaseId, u64), FxBuildHasher> = HashSet::default();
             let mut several: Vec<(Vec<Part>, MoveId, RoleId)> = Vec::new();

@@ -5,8 +5,8 @@ mod games;
 use std::time::Duration;
 
 use super::{Factors, factors};
-use panza_ground::Budget;
 use panza_propnet::Network;
+use panza_sync::Budget;
 
 fn network_of(text: &str) -> Network {
     let (rules, diagnostics) = panza_gdl::load(text);

@@ -13,10 +13,10 @@
 
 use super::program::{FREE, Fact, Kind, NEVER, Program, Register, Section, Step};
 use crate::autonomous::autonomous_bases;
-use crate::step_budget::StepBudget;
 use panza_gdl::CHANCE_ROLE;
 use panza_gdl::ids::{BaseId, GateId, Id, IdVec, MoveId, RoleId};
 use panza_propnet::{GateKind, Network, Node, Signal};
+use panza_sync::Meter;
 
 /// Operands of a program, at most, and registers, of 64 bytes.
 const MAX_OPERANDS: usize = 1 << 17;
@@ -27,7 +27,7 @@ const MAX_ROUNDS: usize = 12;
 const MAX_TURN_FACTS: usize = 16;
 
 /// The program of a role; `None` where it is too large or the budget is spent.
-pub(super) fn compile(network: &Network, role: RoleId, budget: &mut StepBudget) -> Option<Program> {
+pub(super) fn compile(network: &Network, role: RoleId, budget: &mut Meter) -> Option<Program> {
     let mut compiler = Compiler::new(network, role, budget)?;
     let goal = network.greatest_goal(role);
     let goal = goal.map_or(Signal::FALSE, |(_, signal)| signal);
@@ -114,7 +114,7 @@ struct Compiler<'a> {
 }
 
 impl<'a> Compiler<'a> {
-    fn new(network: &'a Network, role: RoleId, budget: &mut StepBudget) -> Option<Self> {
+    fn new(network: &'a Network, role: RoleId, budget: &mut Meter) -> Option<Self> {
         budget.spend(2 * network.size())?;
         let is_effective = network.effective_moves();
         let mut is_in_block = vec![false; network.gates.len()];
@@ -164,11 +164,7 @@ impl<'a> Compiler<'a> {
     }
 
     /// Marks all costs that those of some signals depend on.
-    fn demand(
-        &mut self,
-        signals: impl Iterator<Item = Signal>,
-        budget: &mut StepBudget,
-    ) -> Option<()> {
+    fn demand(&mut self, signals: impl Iterator<Item = Signal>, budget: &mut Meter) -> Option<()> {
         let mut open: Vec<Want> = signals.map(Want::on).collect();
         while let Some(want) = open.pop() {
             if std::mem::replace(&mut self.wanted[want.0], true) {

@@ -23,10 +23,10 @@ mod words;
 #[cfg(test)]
 mod tests;
 
-use super::step_budget::StepBudget;
 use panza_gdl::CHANCE_ROLE;
 use panza_gdl::ids::Id;
 use panza_propnet::Network;
+use panza_sync::Meter;
 
 use compile::compile;
 use program::{Buffer, Program};
@@ -63,7 +63,7 @@ pub struct Prospects {
 impl Prospects {
     /// Compiles the prospects of a game. `None` for more than [`MAX_ROLES`] roles, where the
     /// network is too large, and where the budget is spent.
-    pub fn find(network: &Network, budget: &mut StepBudget) -> Option<Self> {
+    pub fn find(network: &Network, budget: &mut Meter) -> Option<Self> {
         if network.roles.len() > MAX_ROLES {
             return None;
         }

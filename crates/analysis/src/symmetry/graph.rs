@@ -7,9 +7,9 @@
 
 use super::Symmetry;
 use crate::csr::Csr;
-use crate::step_budget::StepBudget;
 use panza_gdl::ids::{BaseId, GateId, Id, MoveId, RoleId};
 use panza_propnet::{GateKind, Network, Signal};
+use panza_sync::Meter;
 
 /// A colour per vertex.
 pub(super) type Colouring = Vec<u64>;
@@ -54,7 +54,7 @@ fn mix(mut word: u64) -> u64 {
 
 impl Graph {
     /// The graph of a network; `None` when the budget is spent.
-    pub fn new(network: &Network, budget: &mut StepBudget) -> Option<Self> {
+    pub fn new(network: &Network, budget: &mut Meter) -> Option<Self> {
         let first_move = 1 + network.facts.len();
         let first_gate = first_move + network.moves.len();
         let first_role = first_gate + network.gates.len();
@@ -136,7 +136,7 @@ impl Graph {
     }
 
     /// The coarsest stable refinement of a colouring; `None` when the budget is spent.
-    pub fn refined(&self, mut colouring: Colouring, budget: &mut StepBudget) -> Option<Colouring> {
+    pub fn refined(&self, mut colouring: Colouring, budget: &mut Meter) -> Option<Colouring> {
         let mut n_classes = n_classes(&colouring);
         let mut mixed = vec![0u64; colouring.len()];
         loop {
@@ -192,7 +192,7 @@ impl Graph {
         &self,
         left: &Colouring,
         right: &Colouring,
-        budget: &mut StepBudget,
+        budget: &mut Meter,
     ) -> Option<bool> {
         budget.spend(4 * left.len())?;
         let (mut left, mut right) = (left.clone(), right.clone());

@@ -9,10 +9,11 @@ use anyhow::anyhow;
 use super::report::Report;
 use crate::game_source::Game;
 use panza_config::Settings;
-use panza_game::{BuildBudget, BuiltGame};
+use panza_game::BuiltGame;
 use panza_metagame::{SampleSize, StudyBudget, study};
 
 use panza_learning::statistics::SampleBudget;
+use panza_sync::Budget;
 
 /// Limits for a game.
 #[derive(Clone, Copy, Debug)]
@@ -70,8 +71,8 @@ pub fn build_as_in_match(
     game: &Game,
     time: Duration,
 ) -> anyhow::Result<(BuiltGame, Option<String>)> {
-    let budget = BuildBudget::within(time, panza_ground::Budget::generous().max_bytes);
-    Ok(match panza_game::build(&game.rules, &budget) {
+    let budget = Budget::lasting(time);
+    Ok(match panza_game::build(&game.rules, budget) {
         Ok(built) => (built, None),
         Err(reason) => {
             let built = panza_game::prover(&game.rules).map_err(|error| anyhow!(error))?;

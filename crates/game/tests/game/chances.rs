@@ -8,7 +8,6 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use panza_gdl::ids::{Id, MoveId, RoleId};
-use panza_ground::Budget;
 use panza_machine::compile::CounterLayout;
 use panza_machine::counter::CounterMachine;
 use panza_machine::lanes::compile::{PlayoutPolicy, compile, is_in_lockstep};
@@ -16,6 +15,7 @@ use panza_machine::lanes::gang::GangLayout;
 use panza_machine::lanes::interpret::Features;
 use panza_machine::{Machine, PlayoutTicket, PlayoutTotals, Reasoner};
 use panza_propnet::{Network, Phases};
+use panza_sync::Budget;
 use panza_sync::random::Random;
 
 /// Games with more states are left out.

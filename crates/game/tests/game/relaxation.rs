@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use panza_game::{BuildBudget, BuiltGame};
+use panza_game::BuiltGame;
 use panza_gdl::ids::{MoveId, RoleId};
 use panza_gdl_games::EMBEDDED;
 use panza_machine::Reasoner;
@@ -12,7 +12,7 @@ use panza_machine::lanes::compile::compile_expander;
 use panza_machine::lanes::expand::ExpanderLayout;
 use panza_machine::lanes::interpret::Features;
 use panza_propnet::{Network, Signal, append_relaxed, relaxation};
-use panza_sync::budget::Budget;
+use panza_sync::Budget;
 use panza_testing::corpus::corpus;
 
 /// Games of more states are left out.
@@ -22,12 +22,8 @@ const BUILT_WITHIN: Duration = Duration::from_secs(1);
 const PLAYER: RoleId = RoleId(0);
 
 fn built(text: &str, time: Duration) -> Option<BuiltGame> {
-    let budget = BuildBudget {
-        until: Instant::now() + time,
-        memory: 1 << 30,
-        cancelled: Arc::default(),
-    };
-    panza_game::build(&panza_gdl::load(text).0, &budget).ok()
+    let budget = Budget::within(time, 1 << 30);
+    panza_game::build(&panza_gdl::load(text).0, budget).ok()
 }
 
 /// All states of a game that can be reached.

@@ -3,7 +3,6 @@
 //! Invariants: every request has exactly one answer; a panic while one is answered costs that
 //! request.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Instant;
 
 use crate::language::Sheet;
@@ -18,6 +17,7 @@ use lsp_types::{
     TextDocumentSyncKind, TextDocumentSyncOptions, Uri, WorkDoneProgressOptions,
 };
 use panza_hrf::Dialect;
+use panza_sync::catch_panic;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -99,14 +99,11 @@ impl Session {
                 let why = format!("`{method}` is not expected now");
                 Err(Refusal(ErrorCode::InvalidRequest, why))
             }
-            (Stage::Running, _) => {
-                let answered = AssertUnwindSafe(|| self.ask(&method, params));
-                catch_unwind(answered).unwrap_or_else(|_| {
-                    tracing::error!("`{method}` failed");
-                    let why = format!("`{method}` failed in the server");
-                    Err(Refusal(ErrorCode::InternalError, why))
-                })
-            }
+            (Stage::Running, _) => catch_panic(|| self.ask(&method, params)).unwrap_or_else(|_| {
+                tracing::error!("`{method}` failed");
+                let why = format!("`{method}` failed in the server");
+                Err(Refusal(ErrorCode::InternalError, why))
+            }),
         };
         self.answers.push(Message::Response(response(id, answer)));
     }
@@ -287,7 +284,7 @@ impl Session {
             };
             document.due = None;
             let version = Some(document.version);
-            let found = AssertUnwindSafe(|| match document.sheet() {
+            let found = catch_panic(|| match document.sheet() {
                 Ok(sheet) => answers::diagnostics(sheet),
                 Err(why) => vec![lsp_types::Diagnostic {
                     message: why.to_string(),
@@ -295,7 +292,7 @@ impl Session {
                     ..lsp_types::Diagnostic::default()
                 }],
             });
-            let found = catch_unwind(found).unwrap_or_else(|_| {
+            let found = found.unwrap_or_else(|_| {
                 tracing::error!("`{address}` could not be analysed");
                 Vec::new()
             });

@@ -181,17 +181,17 @@ mod tests {
     use super::*;
     use crate::evaluation::Trainer;
 
-    use panza_analysis::step_budget::StepBudget;
     use panza_gdl::ids::RoleId;
-    use panza_ground::Budget;
     use panza_machine::{ExpansionStep, Machine};
+    use panza_sync::Budget;
+    use panza_sync::Meter;
     use panza_sync::random::Random;
 
     fn tic_tac_toe() -> (Arc<dyn Machine>, Prospects) {
         let (rules, _) = panza_gdl::load(panza_gdl_games::rulesheet("ticTacToe").unwrap());
         let built = panza_game::compile(&rules, Budget::generous()).unwrap();
         let network = built.network.unwrap();
-        let prospects = Prospects::find(&network, &mut StepBudget::until(None)).unwrap();
+        let prospects = Prospects::find(&network, &mut Meter::new(Budget::generous())).unwrap();
         (Arc::new(built.machine), prospects)
     }
 

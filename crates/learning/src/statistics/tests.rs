@@ -1,6 +1,6 @@
 use super::*;
 
-use panza_sync::budget::Budget;
+use panza_sync::Budget;
 use panza_sync::clock::thread_cpu_time;
 
 const BUDGET: SampleBudget = SampleBudget {

@@ -2,7 +2,8 @@
 
 use super::*;
 
-use panza_ground::{Budget, ground};
+use panza_ground::ground;
+use panza_sync::Budget;
 
 /// Small enough for Miri, with a recursion, two phases and a choice for each role.
 const TOKENS: &str = "

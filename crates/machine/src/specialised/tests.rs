@@ -12,7 +12,8 @@ use panza_propnet::{Network, Phases};
 use panza_sync::random::Random;
 
 use panza_gdl::ids::{Id, MoveId, RoleId};
-use panza_ground::{Budget, ground};
+use panza_ground::ground;
+use panza_sync::Budget;
 
 fn network(text: &str) -> Network {
     let program =

@@ -79,7 +79,7 @@ fn what_a_companion_proves_is_played() {
     let companions: Arc<dyn Companions> = Arc::clone(&beside) as _;
     let mut search = shared(&game, &companions);
     // Alone it has hardly begun.
-    search.search_iterations(3, &AtomicBool::new(false));
+    search.search_iterations(3, &Arc::default());
     let best = search.best_move().unwrap();
     assert_eq!(game.machine.info().move_text(best.mv), "(take 3)");
     assert!(best.is_proven_best, "{best:?}");

@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 use panza_gdl::ids::{Id, MoveId, RoleId};
 use panza_machine::Reasoner;
 use panza_machine::parts::GamePart;
-use panza_search::{Limit, MoveStats, Search, SearchConfig, StopReason};
+use panza_search::{MoveStats, Search, SearchConfig, StopReason};
+use panza_sync::Budget;
 
 /// Distance of values from 0 and 1, at least, where they are not proven.
 const MIN_DOUBT: f64 = 0.01;
@@ -53,7 +54,7 @@ impl PartSearch {
     }
 
     /// Searches the least searched of some parts; false where there is none to search.
-    pub fn search_least(parts: &mut [PartSearch], limit: Limit<'_>) -> bool {
+    pub fn search_least(parts: &mut [PartSearch], limit: Budget<'_>) -> bool {
         let open = parts
             .iter_mut()
             .filter(|part| !part.is_over && !part.is_proven);
@@ -63,9 +64,9 @@ impl PartSearch {
         let started = Instant::now();
         part.is_proven = part.search.run(limit) == StopReason::Proven;
         // With limits in iterations all parts get equally many, whatever the time.
-        part.searched += match limit.iterations {
-            Some(_) => Duration::from_nanos(1),
-            None => started.elapsed(),
+        part.searched += match limit.max_steps {
+            u64::MAX => started.elapsed(),
+            _ => Duration::from_nanos(1),
         };
         true
     }

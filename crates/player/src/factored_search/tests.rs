@@ -2,7 +2,6 @@
 //! say nothing.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use super::super::search_config;
 use super::{FactoredSearch, Searcher};
@@ -54,7 +53,7 @@ fn red_chooses(facts: &[&str], iterations: u64) -> String {
         .expect("facts of the game");
     let mut factored =
         FactoredSearch::new(&game, RoleId(0), &state, &config()).expect("the game has parts");
-    factored.search_each(iterations, &AtomicBool::new(false));
+    factored.search_each(iterations, &Arc::default());
     let best = factored.best_move().expect("there are moves");
     game.info().move_text(best.mv)
 }
@@ -106,7 +105,7 @@ fn goal_alone(game: &BuiltGame, iterations: u64) -> Option<u8> {
         if reasoner.is_terminal() {
             break;
         }
-        factored.search_each(iterations, &AtomicBool::new(false));
+        factored.search_each(iterations, &Arc::default());
         let best = factored.best_move().expect("there are moves");
         assert!(reasoner.legal_moves(role).contains(&best.mv));
         let mut next = Vec::new();

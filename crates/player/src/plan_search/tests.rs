@@ -66,7 +66,7 @@ fn a_plan_proven_best_needs_no_planner() {
     let known = recalled(&game, note(&POURS, 100, true), true).unwrap();
     let mut search = search(&game);
     search.start_with(&known.plan, known.is_best);
-    search.search(Instant::now() + PATIENCE, &AtomicBool::new(false));
+    search.search(Instant::now() + PATIENCE, &Arc::default());
     assert!(search.worker.is_none());
     let plan = search.plan().unwrap();
     assert_eq!(
@@ -105,7 +105,7 @@ fn the_planner_starts_with_a_plan_that_is_not_proven_best() {
         let until = Instant::now() + PATIENCE;
         while !search.is_best && Instant::now() < until {
             let slice = Instant::now() + Duration::from_millis(5);
-            search.search(slice, &AtomicBool::new(false));
+            search.search(slice, &Arc::default());
         }
         assert!(search.worker.is_some());
         let plan = search.plan().unwrap();
@@ -162,7 +162,7 @@ fn a_plan_is_shortened_while_no_better_one_is_possible() {
     assert_eq!(search.plan().unwrap().moves.len(), 9);
     let until = Instant::now() + PATIENCE;
     while search.plan.len() > 7 && Instant::now() < until {
-        search.search(Instant::now(), &AtomicBool::new(false));
+        search.search(Instant::now(), &Arc::default());
     }
     assert!(search.is_best);
     // The rest of the plan follows the moves of the match.
@@ -171,7 +171,7 @@ fn a_plan_is_shortened_while_no_better_one_is_possible() {
     let mut reasoner = Arc::clone(&game.machine).reasoner();
     reasoner.next_state(&[first], &mut state);
     search.advance(&[first], &state);
-    search.search(Instant::now(), &AtomicBool::new(false));
+    search.search(Instant::now(), &Arc::default());
     assert_eq!(search.plan.len(), rest);
     assert_eq!(rest, 6);
 }
@@ -214,10 +214,7 @@ fn a_planner_that_panics_leaves_the_tree_search_and_is_started_again() {
         let legal = reasoner.legal_moves(RoleId(0)).to_vec();
         let begin = Instant::now();
         loop {
-            search.search(
-                Instant::now() + Duration::from_millis(5),
-                &AtomicBool::new(false),
-            );
+            search.search(Instant::now() + Duration::from_millis(5), &Arc::default());
             let worker = search.worker.as_ref().expect("a planner was started");
             if worker.thread.as_ref().unwrap().is_finished() {
                 break;

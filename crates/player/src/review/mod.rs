@@ -21,7 +21,8 @@ pub use stored::StoredMatch;
 use crate::whole_search;
 use panza_gdl::ids::{Id, MoveId, RoleId};
 use panza_machine::Machine;
-use panza_search::{Limit, MoveStats, Search, SearchConfig, StopReason};
+use panza_search::{MoveStats, Search, SearchConfig, StopReason};
+use panza_sync::Budget;
 
 /// Where a loss of value is doubtful, the positions after and before the move are searched again,
 /// for the time of a position times this, or until it is proven on which side of the loss they are.
@@ -245,7 +246,7 @@ impl Review {
     }
 
     /// Works until then, or until `stop` is set. Returns whether all is done.
-    pub fn step(&mut self, until: Instant, stop: &AtomicBool) -> bool {
+    pub fn step(&mut self, until: Instant, stop: &Arc<AtomicBool>) -> bool {
         while let Some(&task) = self.tasks.last() {
             let begin = Instant::now();
             if begin >= until || stop.load(Ordering::Acquire) {
@@ -325,17 +326,17 @@ impl Review {
     }
 
     /// Searches a position for a while. Returns whether it has had its time, or is proven.
-    fn slice(&mut self, task: Task, until: Instant, stop: &AtomicBool) -> bool {
-        let mut limit = Limit {
+    fn slice(&mut self, task: Task, until: Instant, stop: &Arc<AtomicBool>) -> bool {
+        let mut limit = Budget {
             stop: Some(stop),
-            ..Limit::default()
+            ..Budget::generous()
         };
         let is_last;
         match self.settings.iterations {
             Some(count) => {
                 let all = count.saturating_mul(task.share().into());
                 let now = all.saturating_sub(self.iterations).min(SLICE_ITERATIONS);
-                limit.iterations = Some(now);
+                limit.max_steps = now;
                 self.iterations += now;
                 is_last = self.iterations >= all;
             }

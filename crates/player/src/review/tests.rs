@@ -33,7 +33,7 @@ fn review(machine: &Arc<dyn Machine>, moves: &[Vec<MoveId>]) -> Review {
     };
     let start = machine.initial_state();
     let mut review = Review::new(machine, &start, moves, config, settings);
-    let never = AtomicBool::new(false);
+    let never = Arc::new(AtomicBool::new(false));
     let mut n_steps = 0;
     while !review.step(Instant::now() + Duration::from_millis(20), &never) {
         n_steps += 1;
@@ -78,7 +78,7 @@ fn a_review_is_stopped_and_goes_on() {
     let settings = ReviewSettings::default();
     let start = machine.initial_state();
     let mut review = Review::new(&machine, &start, &moves, config, settings);
-    let stopped = AtomicBool::new(true);
+    let stopped = Arc::new(AtomicBool::new(true));
     assert!(!review.step(Instant::now() + Duration::from_secs(1), &stopped));
     assert_eq!(review.progress(), (0, 3));
     assert!(review.blunders().is_empty());

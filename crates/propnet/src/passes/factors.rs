@@ -13,7 +13,7 @@ use rustc_hash::FxHashMap;
 
 use super::{Context, rewrite};
 use crate::{BuildError, Network, Signal};
-use panza_sync::budget::Budget;
+use panza_sync::Budget;
 
 /// Rounds of factoring per OR.
 const MAX_ROUNDS: usize = 64;

@@ -10,7 +10,7 @@
 
 use super::{Context, rewrite};
 use crate::{BuildError, Network, Signal};
-use panza_sync::budget::Budget;
+use panza_sync::Budget;
 
 pub(super) fn flatten(network: &Network, budget: Budget<'_>) -> Result<Network, BuildError> {
     let mut flat: Vec<Signal> = Vec::new();

@@ -15,7 +15,7 @@
 
 use super::weighted::{GATE_COST, WeightedNetwork, weighted};
 use crate::{BuildError, Network, Signal};
-use panza_sync::budget::Budget;
+use panza_sync::Budget;
 
 /// Gates in one group.
 const SIZES: [usize; 4] = [2, 4, 8, 16];

@@ -36,7 +36,7 @@ use super::network::{Network, Signal};
 use super::normalise::normalised;
 pub use super::playout_sample::PlayoutSample;
 use panza_gdl::ids::{GateId, Id, IdVec};
-use panza_sync::budget::Budget;
+use panza_sync::Budget;
 use set::Schedule;
 pub use set::{Pass, PassSet};
 

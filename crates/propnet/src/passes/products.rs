@@ -16,7 +16,7 @@ use rustc_hash::FxHashMap;
 
 use super::{Context, rewrite};
 use crate::{BuildError, Network, Signal};
-use panza_sync::budget::Budget;
+use panza_sync::Budget;
 
 /// Smaller ORs are left to [`super::factors`].
 const MIN_TERMS: usize = 12;

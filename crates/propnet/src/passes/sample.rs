@@ -13,7 +13,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use crate::playout_sample::PlayoutSample;
 use crate::{GateKind, Network, Signal};
 use panza_gdl::ids::{BaseId, GateId, Id};
-use panza_sync::budget::Budget;
+use panza_sync::Budget;
 
 /// A network with more gates in blocks is not sampled.
 const MAX_IN_BLOCKS: usize = 1 << 10;

@@ -4,7 +4,7 @@
 
 use super::{factors, flatten, guards, one_move, products, shared, spread};
 use crate::{BuildError, Network};
-use panza_sync::budget::Budget;
+use panza_sync::Budget;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Schedule {

@@ -19,7 +19,7 @@ use rustc_hash::FxHashMap;
 
 use super::weighted::{GATE_COST, WeightedNetwork, weighted};
 use crate::{BuildError, Network, Signal};
-use panza_sync::budget::Budget;
+use panza_sync::Budget;
 
 /// Of the inputs of a wider gate only the ones that flip most are considered.
 const MAX_WIDTH: usize = 12;

@@ -11,7 +11,7 @@
 
 use super::weighted::{GATE_COST, WeightedNetwork, weighted};
 use crate::{BuildError, Network, Signal};
-use panza_sync::budget::Budget;
+use panza_sync::Budget;
 
 /// The most terms of the OR.
 const MAX_TERMS: usize = 16;

@@ -3,7 +3,7 @@
 
 use super::{Pass, PassSet, optimise_with};
 use crate::{Network, Node, Signal};
-use panza_sync::budget::Budget;
+use panza_sync::Budget;
 
 /// The network of a rulesheet, no pass applied.
 fn network_of(text: &str) -> Network {

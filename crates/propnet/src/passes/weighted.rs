@@ -17,7 +17,7 @@ use crate::normalise::normalised;
 use crate::playout_sample::PlayoutSample;
 use crate::{BuildError, GateKind, Network, Signal};
 use panza_gdl::ids::{GateId, Id, IdVec};
-use panza_sync::budget::{Budget, Meter};
+use panza_sync::{Budget, Meter};
 
 /// The cost of a flip of a new gate, in updates.
 pub(super) const GATE_COST: i64 = 2;
@@ -140,7 +140,7 @@ impl<'a> WeightedNetwork<'a> {
 
     /// Counts steps of an edit; whether it has to end. An edit that ends early is dropped.
     pub(super) fn is_over_after(&mut self, steps: usize) -> bool {
-        self.meter.is_over_after(steps)
+        self.meter.spend(steps).is_none()
     }
 
     pub(super) fn n_changes(&self) -> i64 {

@@ -170,7 +170,8 @@ mod tests {
     use super::*;
     use crate::passes::assume::assume;
 
-    use panza_ground::{Budget, ground};
+    use panza_ground::ground;
+    use panza_sync::Budget;
 
     const SHEET: &str = "
         (role a) (role b) (init (turn a)) (init (at 1)) (step 1 2) (step 2 3) (step 3 4) (step 4 1)

@@ -26,7 +26,7 @@ use super::normalise::normalised;
 use super::passes::Pass;
 use super::phases::Phases;
 use panza_gdl::ids::{BaseId, IdVec, MoveId, RoleId};
-use panza_sync::budget::Budget;
+use panza_sync::Budget;
 use phase::PhaseSpecialiser;
 
 /// A specialised game.

@@ -10,7 +10,7 @@ pub mod messages;
 mod referee;
 pub(crate) mod wire;
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
@@ -23,6 +23,7 @@ use panza_cli::output::counted;
 use panza_gdl::Rules;
 use panza_gdl::ids::TermId;
 use panza_prover::ProverError;
+use panza_sync::lock;
 use panza_sync::random::Random;
 use referee::Referee;
 use wire::{Address, NoAnswer, ask};
@@ -377,7 +378,7 @@ impl Table<'_> {
             let (mv, fault) = match (&plan.seats[role].player, answer) {
                 (SeatPlayer::FirstLegal, _) => (legal[0], None),
                 (SeatPlayer::Random(random), _) => {
-                    let mut random = random.lock().unwrap_or_else(PoisonError::into_inner);
+                    let mut random = lock(random);
                     (legal[random.below(legal.len() as u32) as usize], None)
                 }
                 (SeatPlayer::Remote(_), Ok(answer)) => match self.referee.read_move(&answer) {

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io::{self, Write};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -27,6 +27,7 @@ use crate::game_manager::{
 use panza_cli::output::show_seconds;
 use panza_cli::provenance::{processor, today};
 use panza_sync::pinning::CoreId;
+use panza_sync::{lock, unpoisoned};
 
 const MAX_FAILURES: u32 = 3;
 
@@ -119,7 +120,7 @@ pub(super) fn play(
         }
     });
     let state = run.state.into_inner();
-    let state = state.unwrap_or_else(PoisonError::into_inner);
+    let state = unpoisoned(state);
     match state.error {
         Some(error) => Err(error),
         None => Ok(state.played),
@@ -161,7 +162,7 @@ impl Spectator for ClockLine {
 impl<'a> Run<'a> {
     /// The state stays valid when a holder panics: each change is one call.
     fn state(&self) -> MutexGuard<'_, State<'a>> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 
     fn play_all(&self, place: usize) {

@@ -3,16 +3,16 @@
 use std::collections::HashMap;
 use std::fmt::Write;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::{config, iterations};
 use crate::pool::PoolId;
-use crate::{Limit, Search, SearchConfig, StopReason};
-use panza_game::BuildBudget;
+use crate::{Search, SearchConfig, StopReason};
 use panza_machine::{Machine, Reasoner};
 use panza_sync::random::Random;
 
 use panza_gdl::ids::{Id, MoveId, NodeId, RoleId};
+use panza_sync::Budget;
 
 /// What the chosen move may lose, in points.
 const MAX_LOSS: f64 = 1.0;
@@ -20,12 +20,8 @@ const MAX_LOSS: f64 = 1.0;
 fn built(text: &str) -> Arc<dyn Machine> {
     let (rules, faults) = panza_gdl::load(text);
     assert!(faults.is_empty(), "{faults:?}");
-    let budget = BuildBudget {
-        until: Instant::now() + Duration::from_secs(120),
-        memory: 1 << 30,
-        cancelled: Arc::default(),
-    };
-    panza_game::build(&rules, &budget).unwrap().machine
+    let budget = Budget::within(Duration::from_secs(120), 1 << 30);
+    panza_game::build(&rules, budget).unwrap().machine
 }
 
 fn own_game(name: &str) -> Arc<dyn Machine> {
@@ -230,7 +226,7 @@ fn late_positions_are_solved() {
     let state = machine.info().state_from_facts(&facts).unwrap();
     let mut search = Search::new(Arc::clone(&machine), RoleId(0), config());
     search.set_state(&state);
-    assert_eq!(search.run(Limit::iterations(20_000)), StopReason::Proven);
+    assert_eq!(search.run(Budget::of_steps(20_000)), StopReason::Proven);
     let value = f64::from(search.root().value.unwrap());
     let expected = exact.values(&state)[0];
     assert!(expected.fract() > 0.01, "{expected}");

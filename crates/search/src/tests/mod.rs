@@ -20,9 +20,10 @@ mod values;
 
 use std::sync::Arc;
 
-use super::{Limit, Search, SearchConfig};
+use super::{Search, SearchConfig};
 use panza_gdl::ids::{MoveId, RoleId};
 use panza_machine::{GameInfo, Machine, PlayoutEnd, Reasoner};
+use panza_sync::Budget;
 use panza_sync::random::Random;
 use panza_testing::tic_tac_toe::TicTacToe;
 
@@ -42,8 +43,8 @@ fn tic_tac_toe() -> Arc<dyn Machine> {
 }
 
 /// A limit in iterations.
-fn iterations(count: u64) -> Limit<'static> {
-    Limit::iterations(count)
+fn iterations(count: u64) -> Budget<'static> {
+    Budget::of_steps(count)
 }
 
 /// A move of role `role` in the games of `games`.

@@ -2,9 +2,10 @@
 
 use super::games::{Game, Nim};
 use super::{config, iterations, mv, tic_tac_toe};
-use crate::{Limit, Search};
+use crate::Search;
 use panza_gdl::ids::{Id, RoleId};
 use panza_machine::Machine;
+use panza_sync::Budget;
 use std::sync::Arc;
 
 /// Follows a line from the initial state; whether the game is over behind it.
@@ -29,7 +30,7 @@ fn ends(machine: &Arc<dyn Machine>, line: &[Vec<panza_gdl::ids::MoveId>]) -> boo
 fn a_proven_line_begins_with_the_winning_move() {
     let machine: Arc<dyn Machine> = Game::new(Nim::new(2, &[3, 5]));
     let mut search = Search::new(Arc::clone(&machine), RoleId(0), config());
-    search.run(Limit::default());
+    search.run(Budget::generous());
     let line = search.principal_line(20);
     assert_eq!(line[0][0], mv(0, Nim::mv(1, 2)));
     assert!(!line.is_empty() && line.len() < 20);

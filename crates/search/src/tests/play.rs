@@ -6,10 +6,11 @@ use std::time::{Duration, Instant};
 
 use super::games::{Endless, Game, Lights, Nim, Table, TableNode, Wide, matrix, slow, stopping};
 use super::{config, iterations, mv, self_play, tic_tac_toe};
-use crate::{Limit, Search, SearchConfig, StopReason};
+use crate::{Search, SearchConfig, StopReason};
 use panza_gdl::ids::RoleId;
 use panza_learning::evaluation::Evaluation;
 use panza_machine::Machine;
+use panza_sync::Budget;
 use panza_sync::random::Random;
 
 #[test]
@@ -164,7 +165,7 @@ fn a_line_of_forced_moves_is_followed_step_by_step() {
         ],
     };
     let mut search = Search::new(Game::new(table), RoleId(0), config());
-    assert_eq!(search.run(Limit::default()), StopReason::Proven);
+    assert_eq!(search.run(Budget::generous()), StopReason::Proven);
     let report = search.root();
     // The second role prefers 90 to 30 after the first move and 40 to 10 after the second.
     assert_eq!(report.proven, Some(60));
@@ -189,7 +190,7 @@ fn a_line_of_forced_moves_is_followed_step_by_step() {
     let report = search.root();
     assert_eq!((report.proven, report.moves.len()), (Some(60), 0));
     assert_eq!(search.best_move(), None);
-    assert_eq!(search.run(Limit::default()), StopReason::Proven);
+    assert_eq!(search.run(Budget::generous()), StopReason::Proven);
 }
 
 #[test]
@@ -206,11 +207,11 @@ fn a_match_may_leave_a_forced_line() {
         ],
     };
     let mut search = Search::new(Game::new(table), RoleId(0), config());
-    assert_eq!(search.run(Limit::default()), StopReason::Proven);
+    assert_eq!(search.run(Budget::generous()), StopReason::Proven);
     search.set_state(&[1]);
     assert_eq!(search.best_move(), Some(mv(0, 0)));
     search.set_state(&[2]);
-    assert_eq!(search.run(Limit::default()), StopReason::Proven);
+    assert_eq!(search.run(Budget::generous()), StopReason::Proven);
     assert_eq!(search.best_move(), Some(mv(0, 1)));
     search.check();
 }
@@ -237,17 +238,17 @@ fn a_role_without_legal_moves_ends_the_game() {
     };
     let machine: Arc<dyn Machine> = Game::new(table);
     let mut search = Search::new(Arc::clone(&machine), RoleId(0), config());
-    assert_eq!(search.run(Limit::default()), StopReason::Proven);
+    assert_eq!(search.run(Budget::generous()), StopReason::Proven);
     assert_eq!(search.best_move(), Some(mv(0, 0)));
     let known = search.root().moves;
     let best = known.iter().find(|report| report.mv == mv(0, 0));
     assert_eq!(best.and_then(|report| report.proven()), Some(40));
     search.set_state(&[2]);
-    assert_eq!(search.run(Limit::default()), StopReason::Proven);
+    assert_eq!(search.run(Budget::generous()), StopReason::Proven);
     assert!(search.best_move().is_some());
     let mut other = Search::new(machine, RoleId(1), config());
     other.set_state(&[2]);
-    assert_eq!(other.run(Limit::default()), StopReason::Proven);
+    assert_eq!(other.run(Budget::generous()), StopReason::Proven);
     assert_eq!(other.best_move(), None);
     assert!(other.root().moves.is_empty());
 }
@@ -366,9 +367,9 @@ fn the_deadline_is_kept_in_a_fast_game() {
     let is_kept = (0..400).any(|_| {
         let mut search = Search::new(Game::new(Endless), RoleId(0), config());
         let start = Instant::now();
-        let limit = Limit {
+        let limit = Budget {
             until: Some(start + time),
-            ..Limit::default()
+            ..Budget::generous()
         };
         assert_eq!(search.run(limit), StopReason::Deadline);
         late.push(start.elapsed().checked_sub(time).expect("not too early"));
@@ -391,9 +392,9 @@ fn the_deadline_is_missed_by_one_playout_at_most_in_a_slow_game() {
         // A busy machine may start the first iteration of a run after its deadline.
         let started = (0..100).find_map(|_| {
             let mut search = Search::new(slow(Endless, playout), RoleId(0), config.clone());
-            let limit = Limit {
+            let limit = Budget {
                 until: Some(Instant::now() + playout / 2),
-                ..Limit::default()
+                ..Budget::generous()
             };
             assert_eq!(search.run(limit), StopReason::Deadline);
             let statistics = search.statistics();
@@ -408,9 +409,9 @@ fn the_deadline_is_missed_by_one_playout_at_most_in_a_slow_game() {
 #[test]
 fn a_deadline_that_has_passed_stops_before_the_first_iteration() {
     let mut search = Search::new(tic_tac_toe(), RoleId(0), config());
-    let limit = Limit {
+    let limit = Budget {
         until: Some(Instant::now()),
-        ..Limit::default()
+        ..Budget::generous()
     };
     assert_eq!(search.run(limit), StopReason::Deadline);
     assert_eq!(search.statistics().iterations, 0);
@@ -422,9 +423,9 @@ fn the_stop_flag_ends_a_run_within_one_iteration() {
     let flag = Arc::new(AtomicBool::new(false));
     let machine = stopping(Endless, 25, flag.clone());
     let mut search = Search::new(machine, RoleId(0), config());
-    let limit = Limit {
+    let limit = Budget {
         stop: Some(&flag),
-        ..Limit::default()
+        ..Budget::generous()
     };
     assert_eq!(search.run(limit), StopReason::Flag);
     assert_eq!(search.statistics().playouts, 25);

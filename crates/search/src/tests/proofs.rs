@@ -7,9 +7,10 @@ use proptest::prelude::*;
 use super::games::{Game, Nim, Rules, Table, TableNode};
 use super::{Random, config, iterations, mv, tic_tac_toe};
 use crate::record::Bounds;
-use crate::{Limit, Search, SearchConfig, StopReason};
+use crate::{Search, SearchConfig, StopReason};
 use panza_gdl::ids::{NodeId, RoleId};
 use panza_machine::Machine;
+use panza_sync::Budget;
 use panza_testing::matrix_game;
 
 #[test]
@@ -40,7 +41,7 @@ fn nim_is_proven() {
 #[test]
 fn the_proven_nim_move_is_the_winning_one() {
     let mut search = Search::new(Game::new(Nim::new(2, &[3, 5])), RoleId(0), config());
-    assert_eq!(search.run(Limit::default()), StopReason::Proven);
+    assert_eq!(search.run(Budget::generous()), StopReason::Proven);
     assert_eq!(search.best_move(), Some(mv(0, Nim::mv(1, 2))));
     let report = search.root();
     assert_eq!(
@@ -78,7 +79,7 @@ fn shorter_wins_and_longer_losses_are_preferred() {
     for seed in 0..8 {
         let config = SearchConfig { seed, ..config() };
         let mut search = Search::new(Game::new(wins.clone()), RoleId(0), config);
-        assert_eq!(search.run(Limit::default()), StopReason::Proven);
+        assert_eq!(search.run(Budget::generous()), StopReason::Proven);
         let best = search.best_move();
         let known = search.root().moves;
         let short = known
@@ -102,7 +103,7 @@ fn shorter_wins_and_longer_losses_are_preferred() {
         ],
     };
     let mut search = Search::new(Game::new(losses), RoleId(0), config());
-    assert_eq!(search.run(Limit::default()), StopReason::Proven);
+    assert_eq!(search.run(Budget::generous()), StopReason::Proven);
     assert_eq!(search.root().proven, Some(0));
     assert_eq!(search.best_move(), Some(mv(0, 1)));
 }

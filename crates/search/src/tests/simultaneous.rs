@@ -10,10 +10,11 @@ use std::sync::Arc;
 
 use panza_gdl::ids::{MoveId, RoleId};
 use panza_machine::{Machine, Reasoner};
+use panza_sync::Budget;
 use panza_sync::random::Random;
 use panza_testing::{machine_of, matrix_game, rules_of, rulesheet};
 
-use crate::{Limit, Search, SearchConfig};
+use crate::{Search, SearchConfig};
 
 /// Searches for each position and role.
 const SEEDS: u64 = 2;
@@ -197,7 +198,7 @@ fn shares(
 ) -> Vec<f64> {
     let mut search = Search::new(Arc::clone(machine), role, config.clone());
     search.set_state(state);
-    search.run(Limit::iterations(iterations));
+    search.run(Budget::of_steps(iterations));
     let report = search.root();
     let share = |&mv: &MoveId| {
         let report = report.moves.iter().find(|report| report.mv == mv);

@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use panza_analysis::latches::latches;
 use panza_analysis::score_ranges::{ScoreRange, score_ranges};
-use panza_analysis::step_budget::StepBudget;
 use panza_analysis::symmetry::Symmetries;
 use panza_gdl::ids::RoleId;
 use panza_machine::Machine;
 use panza_testing::{machine_of, network_of, rulesheet};
 
-use crate::{Limit, Search, SearchConfig};
+use crate::{Search, SearchConfig};
+use panza_sync::Budget;
+use panza_sync::Meter;
 
 /// Ten doors, each opened by one of two keys; a wrong key breaks the lock for good, and then
 /// nothing is to be had. The doors can be taken in any order, so that there is much to search once
@@ -33,7 +34,7 @@ fn game(text: &str) -> (Arc<dyn Machine>, Vec<ScoreRange>) {
     let (rules, faults) = panza_gdl::load(text);
     assert!(faults.is_empty(), "{faults:?}");
     let network = network_of(&rules);
-    let mut budget = StepBudget::new(1 << 26, None);
+    let mut budget = Meter::new(Budget::of_steps(1 << 26));
     let latches = latches(&network, &mut budget);
     let ranges = score_ranges(&network, &latches, &mut budget);
     (machine_of(&rules), ranges)
@@ -46,7 +47,7 @@ fn proof(machine: &Arc<dyn Machine>, effects: &[ScoreRange]) -> (Option<u8>, u64
         ..SearchConfig::deterministic(1)
     };
     let mut search = Search::new(Arc::clone(machine), RoleId(0), config);
-    search.run(Limit::iterations(300_000));
+    search.run(Budget::of_steps(300_000));
     let root = search.root();
     (root.proven, search.statistics().iterations)
 }
@@ -99,7 +100,7 @@ fn unreachable_goals_bound_the_root() {
     };
     let mut broken = Search::new(Arc::clone(&machine), RoleId(0), config);
     broken.set_state(&state);
-    broken.run(Limit::iterations(10));
+    broken.run(Budget::of_steps(10));
     assert_eq!(broken.root().proven, Some(0));
 }
 
@@ -108,7 +109,10 @@ fn unreachable_goals_bound_the_root() {
 fn one_of_each_class_of_equivalent_moves_is_searched() {
     for (name, n_moves, iterations) in [("ticTacToe", 3, 100_000), ("connectFour", 4, 500)] {
         let (rules, _) = panza_gdl::load(rulesheet(name));
-        let symmetries = Symmetries::find(&network_of(&rules), &mut StepBudget::new(1 << 28, None));
+        let symmetries = Symmetries::find(
+            &network_of(&rules),
+            &mut Meter::new(Budget::of_steps(1 << 28)),
+        );
         let machine = machine_of(&rules);
         let mut reports = Vec::new();
         for symmetries in [Some(Arc::new(symmetries)), None] {
@@ -117,7 +121,7 @@ fn one_of_each_class_of_equivalent_moves_is_searched() {
                 ..SearchConfig::deterministic(1)
             };
             let mut search = Search::new(Arc::clone(&machine), RoleId(0), config);
-            search.run(Limit::iterations(iterations));
+            search.run(Budget::of_steps(iterations));
             reports.push(search.root());
         }
         assert_eq!(reports[0].moves.len(), n_moves, "{name}");

@@ -6,8 +6,9 @@ use std::time::{Duration, Instant};
 
 use super::games::{Endless, Game, Nim, panicking, slow, stopping};
 use super::{config, iterations, mv, self_play, tic_tac_toe};
-use crate::{Limit, Search, SearchConfig, SearchStatistics, StopReason};
+use crate::{Search, SearchConfig, SearchStatistics, StopReason};
 use panza_gdl::ids::RoleId;
+use panza_sync::Budget;
 
 pub(super) fn threaded(rollout_threads: usize) -> SearchConfig {
     SearchConfig {
@@ -34,9 +35,9 @@ pub(super) fn check_settled(search: &mut Search) -> SearchStatistics {
 /// before its first request, or after its last answer.
 pub(super) fn run_until_in_flight(search: &mut Search) {
     let is_in_flight = (0..400).any(|_| {
-        let limit = Limit {
+        let limit = Budget {
             until: Some(Instant::now() + Duration::from_millis(5)),
-            ..Limit::default()
+            ..Budget::generous()
         };
         assert_eq!(search.run(limit), StopReason::Deadline);
         search.statistics().in_flight > 0
@@ -83,9 +84,9 @@ fn answers_for_an_earlier_root_are_stale() {
     let mut search = Search::new(machine, RoleId(0), config);
     let mut stale = 0;
     for step in 0..20 {
-        let limit = Limit {
+        let limit = Budget {
             until: Some(Instant::now() + Duration::from_millis(5)),
-            ..Limit::default()
+            ..Budget::generous()
         };
         assert_eq!(search.run(limit), StopReason::Deadline);
         let before = search.statistics();
@@ -142,9 +143,9 @@ fn dropping_a_search_with_requests_in_flight_joins_its_threads() {
 fn the_stop_flag_and_the_deadline_end_a_run_with_threads() {
     let flag = Arc::new(AtomicBool::new(false));
     let mut search = Search::new(stopping(Endless, 500, flag.clone()), RoleId(0), threaded(2));
-    let limit = Limit {
+    let limit = Budget {
         stop: Some(&flag),
-        ..Limit::default()
+        ..Budget::generous()
     };
     assert_eq!(search.run(limit), StopReason::Flag);
     check_settled(&mut search);
@@ -152,10 +153,10 @@ fn the_stop_flag_and_the_deadline_end_a_run_with_threads() {
     // The iterations would take the one rollout thread a minute.
     let playout = Duration::from_millis(60);
     let mut search = Search::new(slow(Endless, playout), RoleId(0), threaded(1));
-    let limit = Limit {
+    let limit = Budget {
         until: Some(Instant::now() + playout),
-        iterations: Some(1000),
-        ..Limit::default()
+        max_steps: 1000,
+        ..Budget::generous()
     };
     assert_eq!(search.run(limit), StopReason::Deadline);
     assert!(search.statistics().iterations < 1000);

@@ -9,9 +9,10 @@
 use super::super::board::{Board, Push, Square};
 use super::plan::{PushPlan, StepField};
 use super::{Run, beam};
+use panza_sync::{lock, unpoisoned};
 use std::ops::RangeInclusive;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 pub(super) fn improve(run: &mut Run) {
     loop {
@@ -56,7 +57,7 @@ fn first_better(run: &Run, from: usize, parts: bool) -> Option<(usize, Vec<Push>
     let look = || {
         // Runs are handed out in order, so that those before the first better one are all tried.
         let is_beaten = |start| {
-            locked(&found)
+            lock(&found)
                 .as_ref()
                 .is_some_and(|&(least, _)| least < start)
         };
@@ -69,7 +70,7 @@ fn first_better(run: &Run, from: usize, parts: bool) -> Option<(usize, Vec<Push>
             let ends = if parts { start + 1 } else { end }..=end;
             if let Some(pushes) = better(board, plan, start, ends) {
                 if !is_beaten(start) {
-                    *locked(&found) = Some((start, pushes));
+                    *lock(&found) = Some((start, pushes));
                 }
                 return;
             }
@@ -81,11 +82,7 @@ fn first_better(run: &Run, from: usize, parts: bool) -> Option<(usize, Vec<Push>
         }
         look();
     });
-    found.into_inner().unwrap_or_else(PoisonError::into_inner)
-}
-
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+    unpoisoned(found.into_inner())
 }
 
 /// A better plan in which a run of pushes from `start` on has another place.

@@ -18,11 +18,12 @@ mod macros;
 mod packing;
 mod problem;
 
+use panza_sync::{lock, unpoisoned};
 use std::collections::VecDeque;
 use std::fmt;
 use std::str::FromStr;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use super::board::{Board, is_solution};
 use super::field::Play;
@@ -199,7 +200,7 @@ pub fn solve(
     });
     let nodes = portfolio.nodes.into_inner();
     let found = portfolio.found.into_inner();
-    let found = found.unwrap_or_else(PoisonError::into_inner);
+    let found = unpoisoned(found);
     let unknown = Outcome {
         verdict: Verdict::Unknown,
         push_optimal: false,
@@ -216,19 +217,19 @@ impl<'a> Portfolio<'a> {
     /// Takes a search that has not begun, or else the one that waited longest, until the end.
     fn work(&self) {
         while !self.limits.is_spent(self.nodes()) {
-            let start = locked(&self.waiting).pop_front();
+            let start = lock(&self.waiting).pop_front();
             if let Some(start) = start {
                 self.begin(&start);
                 continue;
             }
-            let entry = locked(&self.started).pop_front();
+            let entry = lock(&self.started).pop_front();
             let is_long = entry.as_ref().is_none_or(|entry| entry.turn >= LONG_TURN);
             if let Some(entry) = entry {
                 self.turn(entry);
             }
             if is_long {
                 match self.further() {
-                    Some(start) => locked(&self.waiting).push_back(start),
+                    Some(start) => lock(&self.waiting).push_back(start),
                     None if self.is_idle() => break,
                     None => {}
                 }
@@ -256,7 +257,7 @@ impl<'a> Portfolio<'a> {
 
     /// Whether no search waits.
     fn is_idle(&self) -> bool {
-        locked(&self.started).is_empty() && locked(&self.waiting).is_empty()
+        lock(&self.started).is_empty() && lock(&self.waiting).is_empty()
     }
 
     fn nodes(&self) -> u64 {
@@ -314,7 +315,7 @@ impl<'a> Portfolio<'a> {
             self.bytes
                 .fetch_add(entry.search.bytes(), Ordering::Relaxed);
             entry.turn = (entry.turn * 2).min(LONGEST_TURN);
-            locked(&self.started).push_back(entry);
+            lock(&self.started).push_back(entry);
         }
     }
 
@@ -334,7 +335,7 @@ impl<'a> Portfolio<'a> {
         };
         if is_answer {
             self.limits.found.store(true, Ordering::Relaxed);
-            locked(&self.found).get_or_insert(Outcome {
+            lock(&self.found).get_or_insert(Outcome {
                 verdict,
                 push_optimal,
                 nodes: 0,
@@ -378,10 +379,6 @@ fn starts(methods: &[Method], seed: u64) -> VecDeque<Start> {
     ]);
     starts.retain(|start| methods.contains(&start.method));
     starts
-}
-
-fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

@@ -24,7 +24,7 @@ mod control;
 mod message;
 mod relay;
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use control::ControlTracker;
@@ -32,6 +32,7 @@ use message::{Content, Start};
 use panza_gdl::{Severity, is_playable, main_error, sexpr};
 use panza_hrf::names;
 use panza_player::{Answer, Manager, Message, PlayRequest, SentMoves, StartRequest, StartRules};
+use panza_sync::lock;
 
 pub use relay::{MatchProgress, RelayReply, RelayedMessage};
 
@@ -82,7 +83,7 @@ impl Gamemaster {
         relayed: &RelayedMessage,
         received: Instant,
     ) -> Result<Translation, String> {
-        let mut session = self.session.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut session = lock(&self.session);
         let content = Content::read(&relayed.content)?;
         let mut ours = session
             .as_mut()
@@ -129,7 +130,7 @@ impl Gamemaster {
             }
             Answer::Busy => Err("Panza plays another match".into()),
             Answer::Refused(why) => {
-                *self.session.lock().unwrap_or_else(PoisonError::into_inner) = None;
+                *lock(&self.session) = None;
                 Err(format!("the rules cannot be played: {why}"))
             }
             Answer::Done | Answer::Aborted | Answer::Status(_) => Ok(None),
@@ -138,7 +139,7 @@ impl Gamemaster {
 
     /// The name of the match, if one is played.
     pub fn match_id(&self) -> Option<String> {
-        let session = self.session.lock().unwrap_or_else(PoisonError::into_inner);
+        let session = lock(&self.session);
         session.as_ref().map(|session| session.match_id.clone())
     }
 }

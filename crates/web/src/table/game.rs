@@ -5,7 +5,6 @@
 //!
 //! Invariant: a search is at the present state, or is dropped.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
@@ -21,6 +20,7 @@ use panza_gdl::ids::{Id, MoveId, RoleId};
 use panza_metagame::{StudyBudget, study};
 use panza_player::{Manager, Record, Searcher, StartRequest, preferred_search};
 use panza_search::{MoveStats, SearchConfig};
+use panza_sync::catch_panic;
 use panza_sync::random::Random;
 
 /// A hint is thought about for at most this long.
@@ -101,7 +101,7 @@ impl Host {
                 };
                 // Without training the game can be played too.
                 let study = || study(&game.built, None, &game.config, &budget);
-                let studied = catch_unwind(AssertUnwindSafe(study)).ok();
+                let studied = catch_panic(study).ok();
                 (!cancelled.load(Ordering::Acquire)).then_some(studied)
             });
             let Some(studied) = trained else { continue };
@@ -238,7 +238,7 @@ impl Host {
         if searches[role].is_none() && n_kept >= MAX_SEARCHES {
             searches.iter_mut().for_each(|search| *search = None);
         }
-        let stop = &*self.resources.stop;
+        let stop = &self.resources.stop;
         let searcher = searches[role].get_or_insert_with(|| {
             preferred_search(
                 built,

@@ -12,14 +12,16 @@ use super::decision::deciding_facts;
 use super::effects::effects;
 use super::history::GameHistory;
 use super::view::{MAX_MOVES, Phase, View};
-use super::{Effort, Published, Setting, locked};
+use super::{Effort, Published, Setting};
 use panza_analysis::board;
 use panza_analysis::board::{BoardPainter, Layout};
 use panza_config::Settings;
-use panza_game::{BuildBudget, BuildKind, BuiltGame, GameBuilders};
+use panza_game::{BuildKind, BuiltGame, GameBuilders};
 use panza_player::{StartRules, search_config};
 use panza_search::SearchConfig;
+use panza_sync::Budget;
 use panza_sync::random::Random;
+use panza_sync::{lock, spawn_scoped};
 
 /// A search is interrupted for commands and matches after this time.
 pub(super) const SLICE: Duration = Duration::from_millis(10);
@@ -142,7 +144,7 @@ impl Host {
         published: Arc<Published>,
         resources: TableResources,
     ) -> Self {
-        let view = View::clone(&locked(&published.view));
+        let view = View::clone(&lock(&published.view));
         Self {
             effort: opened.effort,
             opened,
@@ -202,8 +204,7 @@ impl Host {
         std::thread::scope(|scope| {
             // Dropped at the end of the work, also where it panics.
             let _doing = doing;
-            let watcher = std::thread::Builder::new().name("table watch".into());
-            if watcher.spawn_scoped(scope, watch).is_err() {
+            if spawn_scoped(scope, "table watch", watch).is_err() {
                 tracing::warn!("the system gives no thread to watch for matches");
             }
             work(&cancelled)
@@ -251,17 +252,18 @@ impl Host {
         let begin = Instant::now();
         let memory = usize::try_from(self.settings.player.build_memory_mib).unwrap_or(usize::MAX);
         let memory = memory.saturating_mul(1 << 20);
-        let budget = BuildBudget {
-            until: begin + BUILD_TIME,
-            memory: memory.min(self.resources.share(BUILD_BYTES)),
-            cancelled: Arc::clone(cancelled),
+        let budget = Budget {
+            until: Some(begin + BUILD_TIME),
+            max_bytes: memory.min(self.resources.share(BUILD_BYTES)),
+            stop: Some(cancelled),
+            ..Budget::generous()
         };
         let mut kind = BuildKind::Main;
         let rules = &*self.opened.rules.rules;
-        let game = builders.main.build(rules, &budget).or_else(|why| {
+        let game = builders.main.build(rules, budget).or_else(|why| {
             kind = BuildKind::Fallback;
             match &builders.fallback {
-                Some(fallback) => fallback.build(rules, &budget),
+                Some(fallback) => fallback.build(rules, budget),
                 None => Err(why),
             }
         })?;

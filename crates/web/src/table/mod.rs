@@ -29,9 +29,8 @@ mod game;
 mod plans;
 mod study;
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use crossbeam::channel::{Receiver, Sender, TrySendError, bounded};
@@ -52,7 +51,7 @@ use panza_machine::Machine;
 use panza_player::{Player, StartRules, Status};
 use panza_sync::allocator;
 use panza_sync::random::Random;
-use panza_telemetry::panic_text;
+use panza_sync::{catch_panic, lock, spawn_deep};
 
 /// Tables at the same time. A further one takes the place of the one that was idle longest.
 const MAX_TABLES: usize = 8;
@@ -66,8 +65,6 @@ const MAX_IDLE: Duration = Duration::from_secs(30 * 60);
 const MAX_COMMANDS: usize = 32;
 /// Threads of tables at the same time, those of closed tables that have not ended included.
 const MAX_THREADS: usize = 2 * MAX_TABLES;
-/// Stack for deep recursion in building.
-const STACK_BYTES: usize = 64 << 20;
 /// The time that Panza thinks about a move, unless somebody says otherwise.
 const USUAL_TIME: Duration = Duration::from_secs(1);
 /// Limits on what a person may ask of Panza for a move.
@@ -282,35 +279,31 @@ impl Published {
 
     /// Notes the states of all turns so far.
     fn note_turns(&self, machine: &Arc<dyn Machine>, states: &[Arc<[u64]>]) {
-        *locked(&self.turns) = Some(Turns {
+        *lock(&self.turns) = Some(Turns {
             machine: Arc::clone(machine),
             states: states.to_vec(),
         });
     }
 
     fn last_report(&self) -> Option<Arc<Report>> {
-        locked(&self.report).clone()
+        lock(&self.report).clone()
     }
 
     fn publish_report(&self, report: Report) {
         let version = report.version;
-        *locked(&self.report) = Some(Arc::new(report));
+        *lock(&self.report) = Some(Arc::new(report));
         self.report_version.send_replace(version);
     }
 
     fn publish(&self, view: View) {
         let version = view.version;
-        *locked(&self.view) = Arc::new(view);
+        *lock(&self.view) = Arc::new(view);
         self.version.send_replace(version);
     }
 
     fn is_idle(&self) -> bool {
-        locked(&self.asked).elapsed() > MAX_IDLE
+        lock(&self.asked).elapsed() > MAX_IDLE
     }
-}
-
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// All tables of a player; clones share them.
@@ -361,7 +354,7 @@ impl Tables {
         let roles = rules.rules.role_names();
         let is_person = people(&setting.people, &roles)?;
         let shared = &self.shared;
-        let name = format!("{:016x}", locked(&shared.names).bits());
+        let name = format!("{:016x}", lock(&shared.names).bits());
         let (commands, inbox) = bounded(MAX_COMMANDS);
         let effort = setting.effort.bounded();
         let training = setting.training.min(MAX_TRAINING);
@@ -395,19 +388,16 @@ impl Tables {
             resources,
         );
         let (builders, player) = (shared.builders.clone(), shared.player.clone());
-        let spawned = std::thread::Builder::new()
-            .name("table".into())
-            .stack_size(STACK_BYTES)
-            .spawn(move || {
-                run(host, &builders, &inbox, || player.info() == Status::Busy);
-                drop(inbox);
-                allocator::give_back();
-                drop(thread);
-            });
+        let spawned = spawn_deep("table", move || {
+            run(host, &builders, &inbox, || player.info() == Status::Busy);
+            drop(inbox);
+            allocator::give_back();
+            drop(thread);
+        });
         if spawned.is_err() {
             return Err(TableError::Thread);
         }
-        let mut tables = locked(&shared.tables);
+        let mut tables = lock(&shared.tables);
         tables.retain(|table| !is_over(table));
         let n_studies = tables.iter().filter(|table| table.is_study()).count();
         if is_study && n_studies >= MAX_STUDIES {
@@ -435,10 +425,10 @@ impl Tables {
             self.close(name);
             return Ok(());
         }
-        let tables = locked(&self.shared.tables);
+        let tables = lock(&self.shared.tables);
         let table = tables.iter().find(|table| table.name == name);
         let table = table.ok_or(TableError::Gone)?;
-        *locked(&table.published.asked) = Instant::now();
+        *lock(&table.published.asked) = Instant::now();
         table
             .commands
             .try_send(command)
@@ -450,22 +440,22 @@ impl Tables {
 
     /// What a table shows.
     pub fn view(&self, name: &str) -> Option<Arc<View>> {
-        let tables = locked(&self.shared.tables);
+        let tables = lock(&self.shared.tables);
         let table = tables.iter().find(|table| table.name == name)?;
-        *locked(&table.published.asked) = Instant::now();
-        Some(Arc::clone(&locked(&table.published.view)))
+        *lock(&table.published.asked) = Instant::now();
+        Some(Arc::clone(&lock(&table.published.view)))
     }
 
     /// The facts of an earlier turn at a table.
     pub fn facts_of_turn(&self, name: &str, turn: usize) -> Option<Vec<String>> {
         let published = {
-            let tables = locked(&self.shared.tables);
+            let tables = lock(&self.shared.tables);
             let table = tables.iter().find(|table| table.name == name)?;
             Arc::clone(&table.published)
         };
-        *locked(&published.asked) = Instant::now();
+        *lock(&published.asked) = Instant::now();
         let (machine, state) = {
-            let turns = locked(&published.turns);
+            let turns = lock(&published.turns);
             let turns = turns.as_ref()?;
             (
                 Arc::clone(&turns.machine),
@@ -477,9 +467,9 @@ impl Tables {
 
     /// The game of a table, with the line of moves that it shows, to be studied.
     pub fn to_study(&self, name: &str) -> Option<Setting> {
-        let tables = locked(&self.shared.tables);
+        let tables = lock(&self.shared.tables);
         let table = tables.iter().find(|table| table.name == name)?;
-        let line = locked(&table.published.view).moves.clone();
+        let line = lock(&table.published.view).moves.clone();
         let own = table.setting.study.clone().unwrap_or_default();
         let turn = line.len();
         Some(Setting {
@@ -490,29 +480,29 @@ impl Tables {
 
     /// What Panza thinks at a study table, once it has said something.
     pub fn report(&self, name: &str) -> Option<Arc<Report>> {
-        let tables = locked(&self.shared.tables);
+        let tables = lock(&self.shared.tables);
         let table = tables.iter().find(|table| table.name == name)?;
-        *locked(&table.published.asked) = Instant::now();
+        *lock(&table.published.asked) = Instant::now();
         table.published.last_report()
     }
 
     /// The versions of that, from now on; 0 before it has said something.
     pub fn report_versions(&self, name: &str) -> Option<watch::Receiver<u64>> {
-        let tables = locked(&self.shared.tables);
+        let tables = lock(&self.shared.tables);
         let table = tables.iter().find(|table| table.name == name)?;
         Some(table.published.report_version.subscribe())
     }
 
     /// The versions of what a table shows, from now on.
     pub fn versions(&self, name: &str) -> Option<watch::Receiver<u64>> {
-        let tables = locked(&self.shared.tables);
+        let tables = lock(&self.shared.tables);
         let table = tables.iter().find(|table| table.name == name)?;
         Some(table.published.version.subscribe())
     }
 
     /// Closes a table, which ends its work.
     fn close(&self, name: &str) {
-        locked(&self.shared.tables).retain(|table| table.name != name);
+        lock(&self.shared.tables).retain(|table| table.name != name);
     }
 }
 
@@ -541,13 +531,12 @@ fn run(
     inbox: &Receiver<Command>,
     is_busy: impl Fn() -> bool + Sync,
 ) {
-    let hosted = catch_unwind(AssertUnwindSafe(|| match host.build(builders, &is_busy) {
+    let hosted = catch_panic(|| match host.build(builders, &is_busy) {
         Ok(built) if host.view.study.is_some() => host.host_study(built, inbox, &is_busy),
         Ok(built) => host.host_game(built, inbox, &is_busy),
         Err(why) => host.fail(&why),
-    }));
-    if let Err(panic) = hosted {
-        let text = panic_text(&*panic);
+    });
+    if let Err(text) = hosted {
         tracing::error!("a table ended: {text}");
         host.fail(&format!("this table failed: {text}"));
     }
@@ -555,7 +544,7 @@ fn run(
 
 /// Closes the table that was idle longest among those of a kind.
 fn remove_idlest(tables: &mut Vec<Table>, is_meant: impl Fn(&Table) -> bool) {
-    let asked = |table: &Table| *locked(&table.published.asked);
+    let asked = |table: &Table| *lock(&table.published.asked);
     let meant = (0..tables.len()).filter(|&index| is_meant(&tables[index]));
     let idlest = meant.min_by_key(|&index| asked(&tables[index]));
     idlest.map(|index| tables.swap_remove(index));

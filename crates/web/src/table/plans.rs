@@ -4,7 +4,7 @@
 //! The planners run on threads of their own, at most one for the position and one for the moves
 //! beside it. [`Plans::suspend`] ends them until the next update, and dropping [`Plans`] for good.
 
-use std::sync::atomic::AtomicBool;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::history::GameHistory;
@@ -174,7 +174,7 @@ fn goal_at_end(history: &mut GameHistory, state: &[u64]) -> Option<u8> {
 
 /// Takes what a planner has found; it searches on its own thread.
 fn poll(planner: &mut dyn Searcher) {
-    planner.search(Instant::now(), &AtomicBool::new(false));
+    planner.search(Instant::now(), &Arc::default());
 }
 
 fn shown(info: &dyn GameInfo, plan: &PlanStatus) -> PlanView {

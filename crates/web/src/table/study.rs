@@ -6,6 +6,7 @@
 //!
 //! Invariant: a search is at the position that is shown, or is dropped.
 
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
@@ -23,7 +24,8 @@ use panza_gdl::{Sexpr, sexpr};
 use panza_machine::GameInfo;
 use panza_player::review::{Review, ReviewSettings, Worth};
 use panza_player::whole_search;
-use panza_search::{Limit, Search, SearchConfig, StopReason};
+use panza_search::{Search, SearchConfig, StopReason};
+use panza_sync::Budget;
 
 /// Searches that a study holds at the same time: of the position, for blunders, and two with
 /// planners.
@@ -172,7 +174,7 @@ impl Host {
     /// A slice of work.
     fn work(&mut self, session: &mut StudySession) {
         let begin = Instant::now();
-        let stop = &*self.resources.stop;
+        let stop = &self.resources.stop;
         session.is_reviews_turn = !session.is_reviews_turn || !self.wants_search(session);
         if session.is_reviews_turn
             && let Some(review) = session.review.as_mut().filter(|_| !session.is_reviewed)
@@ -210,7 +212,7 @@ impl Host {
         }
     }
 
-    fn search(&self, session: &mut StudySession, stop: &AtomicBool) {
+    fn search(&self, session: &mut StudySession, stop: &Arc<AtomicBool>) {
         let role = RoleId::from_index(session.role().unwrap_or(0));
         let state = session.history.position.state();
         let (machine, config) = (&session.built.machine, &session.config);
@@ -218,9 +220,9 @@ impl Host {
             .search
             .get_or_insert_with(|| whole_search(machine, role, state, config.clone()));
         search.set_role(role);
-        let mut limit = Limit {
+        let mut limit = Budget {
             stop: Some(stop),
-            ..Limit::default()
+            ..Budget::generous()
         };
         match self.effort {
             Effort::Time(time) => {
@@ -231,7 +233,7 @@ impl Host {
             Effort::Iterations(count) => {
                 let left = count.saturating_sub(session.spent.iterations);
                 let now = session.spent.next_iterations(left);
-                limit.iterations = Some(now);
+                limit.max_steps = now;
                 session.spent.iterations += now;
             }
         }

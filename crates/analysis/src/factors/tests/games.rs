@@ -3,8 +3,8 @@
 use std::time::{Duration, Instant};
 
 use panza_gdl_games::EMBEDDED;
-use panza_ground::Budget;
 use panza_propnet::Network;
+use panza_sync::Budget;
 use panza_testing::corpus::corpus;
 
 use crate::factors::{Factors, factors};

@@ -3,11 +3,11 @@
 use std::fmt::Write;
 
 use panza_gdl::ids::BaseId;
-use panza_ground::Budget;
 use panza_machine::specialised::SpecialisedLayout;
 use panza_propnet::passes;
 use panza_propnet::passes::{Pass, PassSet};
 use panza_propnet::{Network, Phases, SpecialisedGame};
+use panza_sync::Budget;
 use panza_testing::compare::{Machines, compare, machines, phases_by_play, run_phases};
 use panza_testing::corpus::corpus;
 use panza_testing::{network_of, rules_of};

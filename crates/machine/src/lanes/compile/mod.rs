@@ -28,7 +28,7 @@ use cover::LutCover;
 pub use expander::{ExpanderPrograms, LegalSlots, compile_expander};
 use panza_gdl::ids::{BaseId, IdVec, MoveId, RoleId};
 use panza_propnet::{Network, Node, Phases, Signal};
-use panza_sync::budget::Budget;
+use panza_sync::Budget;
 use wins::{CandidateScope, DecisiveTurn, Mover};
 
 /// Programs that run one after the other.

@@ -15,7 +15,7 @@ use panza_sync::random::Random;
 /// The network of some rules, with the passes as usual.
 fn network(rules: &str) -> Network {
     let (rules, _) = panza_gdl::load(rules);
-    let budget = panza_ground::Budget::generous();
+    let budget = panza_sync::Budget::generous();
     let program = panza_ground::ground(&rules, budget).unwrap();
     passes::optimise(panza_propnet::build(&program, budget).unwrap(), budget)
 }
@@ -168,7 +168,7 @@ fn for_play(network: &Network, counter: &Arc<CounterMachine>) -> Arc<LanesMachin
         None,
         10.0,
         PlayoutPolicy::Uniform,
-        panza_ground::Budget::generous(),
+        panza_sync::Budget::generous(),
     )
     .unwrap();
     let gangs = gang::GangLayout::new(&gangs, network.roles.len(), features, 4);

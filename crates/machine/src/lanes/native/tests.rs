@@ -368,8 +368,7 @@ fn a_memory_that_does_not_suit_is_refused() {
     }
     let native = Native::new(&program, Features::detect(), 8).expect("there is code");
     native.run(&mut Memory::<8>::new(2, 3), Side::Even);
-    let is_refused =
-        |run: &dyn Fn()| std::panic::catch_unwind(std::panic::AssertUnwindSafe(run)).is_err();
+    let is_refused = |run: &dyn Fn()| panza_sync::catch_panic(run).is_err();
     assert!(is_refused(
         &|| native.run(&mut Memory::<8>::new(1, 5), Side::Even)
     ));

@@ -1,13 +1,14 @@
 //! The findings of an analysis do not depend on names or on the order of rules.
 
 use panza_config::Settings;
-use panza_game::{BuildBudget, BuiltGame, build};
+use panza_game::{BuiltGame, build};
 use panza_gdl::{Rules, sexpr};
 use panza_learning::statistics::{Spread, Turns};
 use panza_player::search_config;
+use panza_sync::Budget;
 use panza_testing::renamed::Disguise;
 use panza_testing::rulesheet;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::{SampleSize, Study, StudyBudget, study};
 
@@ -25,12 +26,8 @@ const GAMES: [&str; 9] = [
 ];
 
 fn studied(rules: &Rules) -> (BuiltGame, Study) {
-    let budget = BuildBudget {
-        until: Instant::now() + Duration::from_secs(120),
-        memory: 4 << 30,
-        cancelled: Default::default(),
-    };
-    let game = build(rules, &budget).unwrap();
+    let budget = Budget::within(Duration::from_secs(120), 4 << 30);
+    let game = build(rules, budget).unwrap();
     let budget = StudyBudget {
         until: None,
         cancelled: Default::default(),
