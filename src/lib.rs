@@ -40,8 +40,8 @@
 //! use panza::sync::random::Random;
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! let text = std::fs::read_to_string("gdl-games/ticTacToe.gdl")?;
-//! let (rules, diagnostics) = panza::gdl::load(&text);
+//! let text = panza::gdl_games::rulesheet("ticTacToe").expect("it is inside the program");
+//! let (rules, diagnostics) = panza::gdl::load(text);
 //! assert!(diagnostics.is_empty());
 //! let budget = Budget::within(Duration::from_secs(10), 1 << 30);
 //! let built = game::build(&rules, budget)?;

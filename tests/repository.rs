@@ -15,5 +15,6 @@ mod glossary;
 mod layering;
 mod line_width;
 mod protocol_docs;
+mod readmes;
 mod recipes;
 mod test_table;
