@@ -16,5 +16,6 @@ pub mod preview;
 pub mod table;
 
 pub use gamemaster::Gamemaster;
+pub use pages::{PageReply, PageRequest, Pages};
 pub use preview::{Preview, PreviewError, preview};
 pub use table::{TableError, Tables};
