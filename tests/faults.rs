@@ -18,8 +18,8 @@ use crate::support::client::{PATIENCE, ggp_base, read_one, read_to_end};
 use crate::support::pile;
 use crate::support::process::PlayerProcess;
 
-/// Clocks in seconds, and a margin with which answers leave two seconds and more before their end: a
-/// busy machine keeps them.
+/// Clocks in seconds, and a margin with which answers leave two seconds and more before their end:
+/// a busy machine keeps them.
 const START_CLOCK: f64 = 4.5;
 const PLAY_CLOCK: f64 = 4.5;
 const MARGIN: &str = "player.margin_seconds=2";

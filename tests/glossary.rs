@@ -87,8 +87,13 @@ fn files_of(module: &str) -> Vec<PathBuf> {
     let Some(folder) = folder else {
         return Vec::new();
     };
+    // The front page of a crate's documentation is its README.
+    let readme = inner
+        .is_empty()
+        .then(|| root.join(&folder).join("README.md"));
     let paths = vec![root.join(folder).join("src").join(inner)];
     let mut files: Vec<PathBuf> = paths.iter().map(|path| path.with_extension("rs")).collect();
+    files.extend(readme);
     let mut folders = paths;
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(folder).into_iter().flatten() {

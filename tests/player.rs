@@ -20,8 +20,8 @@ use panza_player::{
 };
 use serde_json::json;
 
-/// The start clock and the play clock in seconds. With [`MARGIN`] an answer leaves in the middle of a
-/// clock, and after three quarters of it at the latest. The rest is for a busy machine.
+/// The start clock and the play clock in seconds. With [`MARGIN`] an answer leaves in the middle of
+/// a clock, and after three quarters of it at the latest. The rest is for a busy machine.
 const CLOCKS: [f64; 2] = [3.0, 3.0];
 const MARGIN: &str = "player.margin_seconds=1.5";
 

@@ -47,8 +47,8 @@ fn a_match_from_start_to_stop() {
     server.assert_available();
 }
 
-/// A clock whose answers leave after two seconds: the margin takes half of it, which is the most that
-/// it takes, whatever delays the player has seen. That leaves two seconds to a busy machine.
+/// A clock whose answers leave after two seconds: the margin takes half of it, which is the most
+/// that it takes, whatever delays the player has seen. That leaves two seconds to a busy machine.
 const HALVED: f64 = 4.0;
 const HALF: Duration = Duration::from_secs(2);
 const WIDE_MARGIN: &str = "player.margin_seconds=2";

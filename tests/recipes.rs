@@ -1,4 +1,5 @@
-//! The recipes of CONTRIBUTING.md can be followed, and what is declared once is the same everywhere.
+//! The recipes of CONTRIBUTING.md can be followed, and what is declared once is the same
+//! everywhere.
 
 use std::collections::BTreeMap;
 use std::fs;

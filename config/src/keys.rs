@@ -1,12 +1,11 @@
 //! Keys of settings: section, name, unit, type and range.
 //!
-//! The checks, their errors and the test of the comments in `config/default.toml` use the table of
-//! them, [`KEYS`].
+//! The table of all keys, `KEYS`, is made of the declarations in `settings`. The checks, their
+//! errors and the test of the comments in `config/default.toml` use it.
 
 use std::net::{SocketAddr, ToSocketAddrs};
 use toml::Value;
 
-use super::KEYS;
 use super::access::{HostNames, LONGEST_LIST, Networks, Origins, SECRET_BYTES, Secret};
 
 /// A setting: its place, unit and range.
@@ -79,11 +78,6 @@ impl Key {
     /// The key with its section, as `--set` takes it.
     pub fn dotted(&self) -> String {
         format!("{}.{}", self.section, self.name)
-    }
-
-    pub(super) fn find(section: &str, name: &str) -> Option<&'static Key> {
-        KEYS.iter()
-            .find(|key| key.section == section && key.name == name)
     }
 }
 

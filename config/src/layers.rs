@@ -53,7 +53,7 @@ fn overlay_value(
 ) -> Result<(), ConfigError> {
     let key = dotted
         .split_once('.')
-        .and_then(|(section, name)| Key::find(section, name))
+        .and_then(|(section, name)| find_key(section, name))
         .ok_or_else(|| unknown(place, dotted))?;
     let value = match text.parse::<Value>() {
         Ok(value) if value.is_str() || !key.kind.is_text() => value,
@@ -92,7 +92,7 @@ fn overlay(table: &mut Table, layer: Table, place: &str) -> Result<(), ConfigErr
             });
         };
         for (name, value) in content {
-            let key = Key::find(&section, &name)
+            let key = find_key(&section, &name)
                 .ok_or_else(|| unknown(place, &format!("{section}.{name}")))?;
             insert(table, key, value, place)?;
         }
@@ -148,4 +148,10 @@ fn shown(value: &Value) -> String {
     }
     let start: String = text.chars().take(LONGEST_FOUND).collect();
     format!("{start}...")
+}
+
+/// The key of this name, if there is one.
+fn find_key(section: &str, name: &str) -> Option<&'static Key> {
+    let mut keys = KEYS.iter();
+    keys.find(|key| key.section == section && key.name == name)
 }

@@ -1,8 +1,8 @@
 //! What the fuzz targets do with their bytes: each reads them as one kind of outside text, and
 //! panics if the reader does, or if it breaks one of its promises.
 //!
-//! The programs in `fuzz_targets` run these under libFuzzer. `tests/fuzzed.rs` takes this file in as
-//! a module and runs the same targets on a fixed number of mutated [`seeds`].
+//! The programs in `fuzz_targets` run these under libFuzzer. `tests/fuzzed.rs` takes this file in
+//! as a module and runs the same targets on a fixed number of mutated [`seeds`].
 
 pub mod mutate;
 pub mod seeds;

@@ -1,5 +1,5 @@
-//! Mutations of texts: bytes flipped, parts cut, doubled, moved and taken from other texts, words of
-//! the formats put in, brackets by the hundred.
+//! Mutations of texts: bytes flipped, parts cut, doubled, moved and taken from other texts, words
+//! of the formats put in, brackets by the hundred.
 
 use std::ops::Range;
 

@@ -1,9 +1,9 @@
 //! Ctrl-C and SIGTERM.
 //!
-//! A signal ends the program, and the processes that it started. A command that has something to end
-//! or to save first says so once it has: [`stop`] sets a flag instead, [`runtime`] tells the tasks of
-//! a runtime, and [`ended`] leaves signals to a server. After the first two the next signal ends the
-//! program. The exit status is [`EXIT_STATUS`].
+//! A signal ends the program, and the processes that it started. A command that has something to
+//! end or to save first says so once it has: [`stop`] sets a flag instead, [`runtime`] tells the
+//! tasks of a runtime, and [`ended`] leaves signals to a server. After the first two the next
+//! signal ends the program. The exit status is [`EXIT_STATUS`].
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -17,9 +17,11 @@ mod whole;
 use std::sync::Arc;
 
 use super::compile::CounterLayout;
-use super::specialised::{SpecialisedCounters, SpecialisedLayout, Stopped, move_index};
+use super::specialised::{
+    SpecialisedCounters, SpecialisedLayout, Stopped, move_index, only_true, phase_of_group,
+};
 use super::{GameInfo, Machine, PlayoutEnd, Reasoner};
-use panza_gdl::ids::{BaseId, Id, MoveId, RoleId};
+use panza_gdl::ids::{BaseId, MoveId, RoleId};
 use panza_sync::random::Random;
 use whole::Counters;
 
@@ -134,36 +136,6 @@ impl CounterMachine {
     fn phase_of(&self, state: &[u64]) -> usize {
         only_true(&self.mutex_group, state).map_or(0, |index| index + 1)
     }
-}
-
-/// Which phase of a game that is specialised by this mutex group a state belongs to; a game without
-/// a group has one phase.
-#[inline(always)]
-pub(crate) fn phase_of_group(mutex_group: &[BaseId], state: &[u64]) -> Option<usize> {
-    match mutex_group {
-        [] => Some(0),
-        _ => only_true(mutex_group, state),
-    }
-}
-
-/// The index of the base that is true in a state; `None` unless exactly one is.
-#[inline]
-fn only_true(mutex_group: &[BaseId], state: &[u64]) -> Option<usize> {
-    let is_true = |base: &BaseId| {
-        state
-            .get(base.index() / 64)
-            .is_some_and(|word| word >> (base.index() % 64) & 1 == 1)
-    };
-    let mut found = None;
-    for (index, base) in mutex_group.iter().enumerate() {
-        if is_true(base) {
-            if found.is_some() {
-                return None;
-            }
-            found = Some(index);
-        }
-    }
-    found
 }
 
 impl Machine for CounterMachine {

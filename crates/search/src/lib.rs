@@ -96,14 +96,15 @@ use panza_sync::random::Random;
 ///    mover's by value and exploration, those of several roles independently, those of chance by
 ///    visits. Nodes and edges on the path count it as in flight. A solved leaf needs no worker: its
 ///    iteration goes on with step 8.
-/// 2. `iterate` writes the request: the state of the leaf, the joint move that leads to a new child,
-///    and the number of playouts. `send` gives it to a rollout thread, or to the writer's worker.
+/// 2. `iterate` writes the request: the state of the leaf, the joint move that leads to a new
+///    child, and the number of playouts. `send` gives it to a rollout thread, or to the writer's
+///    worker.
 /// 3. There `examine_new_requests` generates the family: the position after forced moves, its legal
 ///    moves, and what is known of each child.
 /// 4. `start_playouts` plays the position out, unless it is terminal or the evaluation has all the
 ///    weight.
-/// 5. `take_arrived` receives the answer, and `read_result` makes a value for each role of it: goals,
-///    the mean of the playouts, the evaluation, or a mixture of the last two.
+/// 5. `take_arrived` receives the answer, and `read_result` makes a value for each role of it:
+///    goals, the mean of the playouts, the evaluation, or a mixture of the last two.
 /// 6. `expand` adds the position to the graph: as a child of the leaf, or as the leaf's own moves.
 /// 7. `add_to_amaf` counts the playouts for the facts that moves made true.
 /// 8. `finish` counts the iteration, and `backpropagate` takes the values and proven bounds back

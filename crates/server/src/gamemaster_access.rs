@@ -1,9 +1,9 @@
 //! Which pages may relay messages of Gamemaster to the player.
 //!
 //! Messages are taken from browsers of this machine, under a known host name, in two cases. The
-//! page is the player's own. Or its origin is one of `server.gamemaster_origins` and it shows the key:
-//! the other pages of Gamemaster are of the same origin, and nothing but the key tells ours from
-//! them. The key is `server.pages_secret`, or else random for each run.
+//! page is the player's own. Or its origin is one of `server.gamemaster_origins` and it shows the
+//! key: the other pages of Gamemaster are of the same origin, and nothing but the key tells ours
+//! from them. The key is `server.pages_secret`, or else random for each run.
 //!
 //! Never uses: what a message says.
 

@@ -9,8 +9,8 @@
 //!
 //! A START takes these steps: [`Server::run`] accepts the connection, `serve_connection` reads its
 //! first line and gives it to hyper, `Exchange::respond` asks `Exchange::route` what the request is
-//! and reads the body with `Bodies::read`, `Exchange::message` parses it with [`message::parse`] and
-//! passes it to [`Player::handle`], and `Outcome::response` writes the answer.
+//! and reads the body with `Bodies::read`, `Exchange::message` parses it with [`message::parse`]
+//! and passes it to [`Player::handle`], and `Outcome::response` writes the answer.
 //!
 //! Browsers and log readers are served on the player's port and on the port of the log service,
 //! which takes no messages. The server accepts careless requests (any content type, bare LF, spaces

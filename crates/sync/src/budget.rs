@@ -1,10 +1,10 @@
 //! What a piece of work may cost, and whether it is still wanted.
 //!
 //! Long work takes a [`Budget`] from its caller: a deadline, a limit in bytes, one in steps, and a
-//! stop flag, which another thread sets when the result is no longer needed. Every loop whose length
-//! depends on the rules checks the budget once in a few thousand steps and ends early when it is
-//! over; a [`Meter`] counts the steps. The documentation of the work says what a step is, which
-//! limits it ignores, and whether its unfinished result is dropped or kept.
+//! stop flag, which another thread sets when the result is no longer needed. Every loop whose
+//! length depends on the rules checks the budget once in a few thousand steps and ends early when
+//! it is over; a [`Meter`] counts the steps. The documentation of the work says what a step is,
+//! which limits it ignores, and whether its unfinished result is dropped or kept.
 //!
 //! Invariants: a budget that is stopped stays stopped; one that is over stays over.
 //!

@@ -19,12 +19,12 @@
 //! unstudied. `new` after an `advance` begins a new game, in which the other
 //! roles have no search yet. Moves are texts, since their numbers differ between builds.
 //!
-//! `set` overrides a parameter of the search, one of [`PARAMETERS`]. What a
-//! study scales it scales, as in a match; what it chooses is replaced. Later studies begin with what
-//! long training has left in the file `memory`. `width` is the number of lanes of games that are
-//! built later; 0 measures the fastest, as a match does.
-//! `factored` (true or false) is the setting of the same name. With `rollout_threads` thinking is
-//! limited by time on the clock. The other settings are those of a match on one core.
+//! `set` overrides a parameter of the search, one of [`PARAMETERS`]. What a study scales it scales,
+//! as in a match; what it chooses is replaced. Later studies begin with what long training has left
+//! in the file `memory`. `width` is the number of lanes of games that are built later; 0 measures
+//! the fastest, as a match does. `factored` (true or false) is the setting of the same name. With
+//! `rollout_threads` thinking is limited by time on the clock. The other settings are those of a
+//! match on one core.
 //!
 //! Never uses: duels.
 

@@ -8,6 +8,7 @@
 
 mod bits;
 mod layout;
+mod phase;
 mod run;
 #[cfg(test)]
 mod tests;
@@ -15,6 +16,7 @@ mod values;
 mod work;
 
 pub use layout::SpecialisedLayout;
+pub(super) use phase::{only_true, phase_of_group};
 pub(super) use run::{Stopped, move_index};
 pub(super) use values::SpecialisedCounters;
 pub use work::work;

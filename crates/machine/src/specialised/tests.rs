@@ -5,8 +5,9 @@ use std::fmt::Write;
 use std::sync::Arc;
 
 use super::SpecialisedLayout;
+use super::phase::phase_of_group;
 use crate::compile::CounterLayout;
-use crate::counter::{CounterMachine, phase_of_group};
+use crate::counter::CounterMachine;
 use crate::{Machine, Reasoner};
 use panza_propnet::{Network, Phases};
 use panza_sync::random::Random;

@@ -4,9 +4,9 @@
 //! the result is reproducible.
 
 use super::layout::{NO_ROW, SpecialisedLayout};
+use super::phase::phase_of_group;
 use super::run::move_index;
 use super::values::SpecialisedCounters;
-use crate::counter::phase_of_group;
 use panza_gdl::ids::BaseId;
 use panza_propnet::PlayedPosition;
 

@@ -13,8 +13,8 @@ pub(super) enum Schedule {
     AfterRounds,
 }
 
-/// Declares every pass, in the order in which they are applied: what it does, its variant, its name,
-/// when it is applied, and its function.
+/// Declares every pass, in the order in which they are applied: what it does, its variant, its
+/// name, when it is applied, and its function.
 macro_rules! passes {
     ($($(#[$doc:meta])+ $pass:ident, $name:literal, $schedule:ident, $function:path;)+) => {
         /// One pass.

@@ -22,8 +22,8 @@ fn logged(root: &Path, match_id: &str) -> String {
     folder.to_string_lossy().into_owned()
 }
 
-/// Waits until another thread has written the first lines of a live log: the summary reaches the disk
-/// when the queue is empty.
+/// Waits until another thread has written the first lines of a live log: the summary reaches the
+/// disk when the queue is empty.
 fn wait_for_summary(folder: &Path) {
     let wait_until = std::time::Instant::now() + std::time::Duration::from_secs(120);
     while !folder.join("summary.json").exists() {
