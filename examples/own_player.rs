@@ -15,12 +15,10 @@ use std::sync::Arc;
 
 use panza_config::Settings;
 use panza_game::BuiltGame;
-use panza_gdl::Rules;
-use panza_gdl::ids::{Id, MoveId, RoleId};
+use panza_gdl::{Id, MoveId, RoleId, Rules};
 use panza_machine::{Expander, GameInfo, Machine, PlayoutEnd, Reasoner};
 use panza_player::GameBuilders;
-use panza_sync::Budget;
-use panza_sync::random::Random;
+use panza_sync::{Budget, Random};
 
 /// One move in so many is drawn at random.
 const EXPLORATION: u32 = 5;

@@ -10,7 +10,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use panza_cli::game_source::Game;
+use panza_cli::Game;
 use rustix::process::Resource;
 use serde_json::Value;
 

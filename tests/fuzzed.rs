@@ -11,8 +11,7 @@ use std::sync::Once;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use panza_sync::clock::thread_cpu_time;
-use panza_sync::random::Random;
+use panza_sync::{Random, thread_cpu_time};
 use targets::mutate::{below, mutate};
 use targets::{SERVER_THREAD, TARGETS, Target};
 

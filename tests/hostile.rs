@@ -6,7 +6,7 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use panza_cli::game_source::Game;
+use panza_cli::Game;
 use rustix::process::Resource;
 
 use crate::support::client::read_to_end;

@@ -3,16 +3,15 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use panza_cli::arguments::SettingsChoice;
-use panza_cli::game_source::{Game, Rulesheet};
-use panza_gdl::ids::{Id, RoleId};
+use panza_cli::{Game, Rulesheet, SettingsChoice};
+use panza_gdl::{Id, RoleId};
 use panza_prover::Prover;
+use panza_referee::game_manager::MAX_STEPS;
 use panza_referee::game_manager::messages::rules_on_one_line;
-use panza_referee::game_manager::{
-    Clocks, Ending, FaultKind, MAX_STEPS, MatchError, MatchPlan, MatchRecord, Patience, Request,
-    Seat, SeatPlayer, play_match,
+use panza_referee::{
+    Clocks, Ending, FaultKind, MatchError, MatchPlan, MatchRecord, Patience, Player, PlayerSpec,
+    Request, Seat, SeatPlayer, play_match,
 };
-use panza_referee::players::{Player, PlayerSpec};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 use tokio::runtime::Runtime;

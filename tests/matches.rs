@@ -6,13 +6,11 @@ use std::time::{Duration, Instant};
 
 use crate::support::client::{Running, read_to_end};
 use crate::support::{factory, settings};
-use panza_cli::game_source::Game;
+use panza_cli::Game;
 use panza_game::GameBuilders;
-use panza_gdl::Rules;
-use panza_gdl::ids::{Id, RoleId};
+use panza_gdl::{Id, RoleId, Rules};
 use panza_prover::{Prover, State};
-use panza_sync::Budget;
-use panza_sync::random::Random;
+use panza_sync::{Budget, Random};
 
 /// The prover alone.
 fn last_resort() -> GameBuilders {

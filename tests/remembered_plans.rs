@@ -7,16 +7,13 @@ use std::time::{Duration, Instant};
 use crate::support::settings;
 use panza_analysis::signature;
 use panza_cli::game_source::EMBEDDED;
-use panza_gdl::ids::{MoveId, RoleId};
-use panza_gdl::sexpr;
-use panza_memory::{Kind, Store};
-use panza_memory::{PlanNote, term};
+use panza_gdl::{MoveId, RoleId, sexpr};
+use panza_memory::{Kind, PlanNote, Store, term};
 use panza_planner::Plan;
 use panza_player::{
     Answer, GameBuilders, Manager, Message, PlayRequest, Player, Reply, StartRequest, StartRules,
 };
-use panza_sync::Budget;
-use panza_sync::random::Random;
+use panza_sync::{Budget, Random};
 use panza_testing::renamed::Disguise;
 use serde_json::json;
 

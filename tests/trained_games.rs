@@ -15,13 +15,12 @@ use panza_cli::game_source::EMBEDDED;
 use panza_config::Settings;
 use panza_game::BuiltGame;
 use panza_gdl::sexpr;
-use panza_learning::evaluation::Evaluation;
+use panza_learning::Evaluation;
 use panza_sync::Budget;
 use panza_testing::renamed::Disguise;
 
-use panza_gdl::ids::RoleId;
-use panza_memory::GameMemory;
-use panza_memory::{Kind, MOST_NOTE_BYTES, Store};
+use panza_gdl::RoleId;
+use panza_memory::{GameMemory, Kind, MOST_NOTE_BYTES, Store};
 use panza_metagame::transfer::{export, import};
 use panza_metagame::{RoundPlan, StudyBudget, Training, find_prospects, notes, prior_study, study};
 use panza_search::SearchConfig;

@@ -10,9 +10,9 @@ use std::collections::VecDeque;
 use std::thread;
 
 use anyhow::Context;
-use panza_cli::outcome::Outcome;
-use panza_cli::output::Output;
-use panza_lab::duel::{self, Duel, DuelArguments, PairOrder, PairRecord, PairSource};
+use panza_cli::{Outcome, Output};
+use panza_lab::duel;
+use panza_lab::duel::{Duel, DuelArguments, PairOrder, PairRecord, PairSource};
 
 use crate::pool::{Begun, Pool};
 use crate::wire::Pause;

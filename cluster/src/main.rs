@@ -30,11 +30,9 @@ use mpi::topology::SimpleCommunicator;
 use mpi::traits::Communicator;
 use panza::commands::serve::{ServeArguments, companion};
 use panza::commands::train::{TrainArguments, join};
-use panza_cli::interrupt;
-use panza_cli::outcome::Outcome;
-use panza_cli::output::Output;
+use panza_cli::{Outcome, Output, interrupt};
 use panza_lab::duel::{Duel, DuelArguments};
-use panza_referee::tournament::TournamentArguments;
+use panza_referee::TournamentArguments;
 
 use pool::Pool;
 

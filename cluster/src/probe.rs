@@ -6,8 +6,7 @@
 use std::time::Instant;
 
 use anyhow::ensure;
-use panza_cli::outcome::Outcome;
-use panza_cli::output::Output;
+use panza_cli::{Outcome, Output};
 use serde_json::json;
 
 use crate::pool::Pool;

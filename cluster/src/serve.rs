@@ -15,8 +15,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, anyhow};
 use panza::commands::serve::{self, ServeArguments};
-use panza_cli::outcome::Outcome;
-use panza_cli::output::Output;
+use panza_cli::{Outcome, Output};
 use panza_player::{Companion, Companions, SharedGame, SharedRoot};
 use panza_sync::{lock, unpoisoned};
 use serde::{Deserialize, Serialize};

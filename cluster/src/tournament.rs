@@ -9,14 +9,11 @@
 use std::collections::HashMap;
 
 use anyhow::{Context, ensure};
-use panza_cli::interrupt;
-use panza_cli::outcome::Outcome;
-use panza_cli::output::Output;
-use panza_referee::game_manager::Spectator;
-use panza_referee::tournament;
+use panza_cli::{Outcome, Output, interrupt};
 use panza_referee::tournament::plan::{Fixture, Schedule};
 use panza_referee::tournament::results::Key;
-use panza_referee::tournament::{Attempt, Here, TournamentArguments, Venue};
+use panza_referee::tournament::{Attempt, Here};
+use panza_referee::{Spectator, TournamentArguments, Venue, tournament};
 use serde::{Deserialize, Serialize};
 use tokio::runtime::Runtime;
 use tokio::sync::watch;

@@ -9,8 +9,7 @@
 use std::time::Duration;
 
 use panza::commands::train::{self, TrainArguments};
-use panza_cli::outcome::Outcome;
-use panza_cli::output::Output;
+use panza_cli::{Outcome, Output};
 use panza_metagame::{Member, Members};
 
 use crate::pool::Pool;

@@ -11,15 +11,13 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use panza_cli::arguments::SettingsChoice;
-use panza_cli::game_source::Game;
-use panza_cli::interrupt;
+use panza_cli::{Game, SettingsChoice, interrupt};
+use panza_referee::game_manager::MAX_STEPS;
 use panza_referee::game_manager::messages::rules_on_one_line;
-use panza_referee::game_manager::{
-    Clocks, Ending, MAX_STEPS, MatchPlan, MatchRecord, Patience, RoleTurn, Spectator, match_id,
-    play_match,
+use panza_referee::{
+    Clocks, Ending, MatchPlan, MatchRecord, Patience, Player, PlayerSpec, RoleTurn, Spectator,
+    match_id, play_match,
 };
-use panza_referee::players::{Player, PlayerSpec};
 use serde_json::Value;
 
 const LIMIT: Duration = Duration::from_secs(120);

@@ -18,24 +18,21 @@ use std::time::{Duration, Instant};
 use panza_config::Settings;
 use panza_referee::tournament::plan::Schedule;
 use panza_referee::tournament::{results, tally};
-use panza_web::gamemaster::{Gamemaster, RelayedMessage, Translation};
+use panza_web::Gamemaster;
+use panza_web::gamemaster::{RelayedMessage, Translation};
 
-use panza_gdl::ids::RoleId;
-use panza_ide::language::Sheet;
-use panza_learning::evaluation::Trainer;
+use panza_gdl::RoleId;
+use panza_ide::Sheet;
+use panza_learning::Trainer;
 use panza_machine::Machine;
-use panza_memory::{GameHistory, PlanNote};
-use panza_memory::{Kind, Store};
+use panza_memory::{GameHistory, Kind, PlanNote, Store};
 use panza_metagame::prior_study;
 
-use panza_player::GameBuilders;
-use panza_player::{Answer, Message};
+use panza_player::{Answer, GameBuilders, Message};
 use panza_server::message;
 use panza_server::message::Head;
-use panza_sokoban::board::Board;
 use panza_sokoban::rulesheet::rulesheet;
-use panza_sokoban::solution::Solution;
-use panza_sokoban::text::Collection;
+use panza_sokoban::{Board, Collection, Solution};
 use panza_sync::Budget;
 use panza_telemetry::{Archive, Part};
 
@@ -231,7 +228,7 @@ fn questions_of(sheet: &Sheet, text: &str) {
 pub fn editor(bytes: &[u8]) {
     let input = std::io::Cursor::new(bytes.to_vec());
     // That it is no protocol is an error, which most of these inputs are.
-    drop(panza_ide::lsp::serve(input, std::io::sink()));
+    drop(panza_ide::serve(input, std::io::sink()));
 }
 
 /// The laid out text, which does not change when it is laid out again.

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use panza_sync::random::Random;
+use panza_sync::Random;
 
 const BYTES: &[u8] = b"()()()[]{}?;:,=<\"\\\n\r \0$#@\xff\xc3\xa9aR019-";
 

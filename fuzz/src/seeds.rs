@@ -5,14 +5,13 @@ use std::fs;
 use std::sync::Arc;
 use std::time::Duration;
 
-use panza_analysis::tuples::Tuples;
+use panza_analysis::Tuples;
 use panza_cli::game_source::EMBEDDED;
-use panza_gdl::ids::BaseId;
-use panza_learning::evaluation::{Evaluation, GradientSums};
-use panza_memory::PlanNote;
-use panza_memory::{Kind, PastMatch, Store};
+use panza_gdl::BaseId;
+use panza_learning::{Evaluation, GradientSums};
+use panza_memory::{Kind, PastMatch, PlanNote, Store};
 use panza_metagame::Study;
-use panza_sync::random::Random;
+use panza_sync::Random;
 use serde_json::{Value, json};
 
 use super::{NEXT_FILE, games};

@@ -11,17 +11,14 @@ use std::time::Duration;
 
 use criterion::measurement::{Measurement, ValueFormatter, WallTime};
 use criterion::{BenchmarkGroup, Criterion, Throughput, criterion_group, criterion_main};
-use panza_analysis::prospects::{Prospects, WIDTH};
-use panza_cli::engine_choice::{
-    Built, EngineChoice, EngineKind, build, build_faster, build_machine,
-};
-use panza_cli::game_source::Game;
+use panza_analysis::Prospects;
+use panza_analysis::prospects::WIDTH;
+use panza_cli::engine_choice::{Built, build, build_faster, build_machine};
+use panza_cli::{EngineChoice, EngineKind, Game};
 use panza_game::PlayoutPolicy;
-use panza_gdl::ids::{Id, MoveId, RoleId};
+use panza_gdl::{Id, MoveId, RoleId};
 use panza_machine::{ExpansionStep, Machine, PlayoutTotals, PositionBatch, Reasoner};
-use panza_sync::Budget;
-use panza_sync::Meter;
-use panza_sync::random::Random;
+use panza_sync::{Budget, Meter, Random};
 
 /// A tiny game, two of moderate size, and two larger ones.
 const GAMES: [&str; 5] = [

@@ -8,14 +8,13 @@ use std::time::{Duration, Instant};
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use panza_game::{BuiltGame, build};
-use panza_gdl::ids::RoleId;
+use panza_gdl::RoleId;
+use panza_machine::ExpanderLayout;
 use panza_machine::lanes::compile::compile_expander;
-use panza_machine::lanes::expand::ExpanderLayout;
 use panza_machine::lanes::interpret::Features;
 use panza_planner::{Planner, PlannerConfig, PlanningGame};
 use panza_propnet::{append_relaxed, relaxation};
-use panza_sync::Budget;
-use panza_sync::random::Random;
+use panza_sync::{Budget, Random};
 
 /// Successors of a breadth-first search that is measured.
 const SUCCESSORS: u64 = 20_000_000;

@@ -5,11 +5,10 @@ use std::hint::black_box;
 use std::sync::Arc;
 
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
-use panza_gdl::ids::RoleId;
+use panza_gdl::RoleId;
 use panza_machine::Machine;
 use panza_search::{Search, SearchConfig};
-use panza_sync::Budget;
-use panza_sync::random::Random;
+use panza_sync::{Budget, Random};
 use panza_testing::tic_tac_toe::TicTacToe;
 
 /// Iterations measured at a time.

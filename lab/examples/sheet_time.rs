@@ -4,9 +4,9 @@
 
 use std::time::Instant;
 
-use panza_gdl::lines::Lines;
+use panza_gdl::Lines;
 use panza_hrf::Dialect;
-use panza_ide::language::Sheet;
+use panza_ide::Sheet;
 
 const RUNS: u32 = 5;
 

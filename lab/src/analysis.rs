@@ -11,9 +11,7 @@ use clap::Args;
 use panza_cli::analyse::examine;
 use panza_cli::analyse::examine::Limits;
 use panza_cli::arguments::parse_seconds;
-use panza_cli::game_source::{Game, Rulesheet};
-use panza_cli::outcome::Outcome;
-use panza_cli::output::Output;
+use panza_cli::{Game, Outcome, Output, Rulesheet};
 use serde_json::Value;
 
 use crate::children::{self, Findings};

@@ -15,15 +15,14 @@ use clap::Args;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use panza_cli::game_source::{EMBEDDED, Game};
-use panza_cli::outcome::Outcome;
-use panza_cli::output::{Output, progress_bar};
+use panza_cli::game_source::EMBEDDED;
+use panza_cli::output::progress_bar;
 use panza_cli::playouts::MAX_STEPS;
+use panza_cli::{Game, Outcome, Output};
 
-use panza_gdl::ids::{Id, RoleId};
+use panza_gdl::{Id, RoleId};
 use panza_machine::{Machine, PlayoutEnd};
-use panza_sync::Budget;
-use panza_sync::random::Random;
+use panza_sync::{Budget, Random};
 
 #[derive(Args, Debug)]
 pub(crate) struct FingerprintArguments {

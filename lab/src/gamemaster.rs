@@ -16,11 +16,10 @@ use clap::Args;
 use flate2::read::MultiGzDecoder;
 use panza_cli::arguments::parse_seconds;
 use panza_cli::engine_choice::build_prover;
-use panza_cli::outcome::Outcome;
-use panza_cli::output::{Output, grouped};
-use panza_cli::playouts;
+use panza_cli::output::grouped;
 use panza_cli::playouts::Until;
-use panza_cli::replay::{Replay, replay_file};
+use panza_cli::replay::replay_file;
+use panza_cli::{Outcome, Output, Replay, playouts};
 use panza_game::build;
 use panza_game::turns::find_turns;
 use panza_gdl::{Diagnostic, Rules, Severity};
@@ -103,7 +102,7 @@ fn converted(states: &[Recorded], out: &mut impl Write) -> io::Result<()> {
         };
         let all = |terms: &[String]| terms.iter().map(|it| kif(it)).collect::<Vec<String>>();
         let mover = state.control.as_deref().unwrap_or_default();
-        let noop = || panza_hrf::names::NOOP.to_string();
+        let noop = || panza_hrf::NOOP.to_string();
         let legal: BTreeMap<String, Vec<String>> = (state.roles.iter())
             .map(|role| match role == mover {
                 true => (kif(role), all(&state.legal[role])),

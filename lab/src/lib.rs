@@ -27,9 +27,7 @@ mod strength;
 mod trained;
 
 use clap::{Parser, Subcommand};
-use panza_cli::interrupt;
-use panza_cli::outcome::Outcome;
-use panza_cli::output::Output;
+use panza_cli::{Outcome, Output, interrupt};
 
 /// The whole command line.
 #[derive(Parser, Debug)]

@@ -8,7 +8,8 @@ use std::path::{Component, Path};
 use std::process::Command;
 
 use anyhow::{Context, bail};
-use panza_cli::output::{Output, grouped};
+use panza_cli::Output;
+use panza_cli::output::grouped;
 use panza_cli::provenance::{processor, today};
 
 #[derive(Clone, PartialEq, Debug)]

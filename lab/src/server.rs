@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 
 use anyhow::{Context, ensure};
-use panza_cli::child::Child;
+use panza_cli::Child;
 use serde::Serialize;
 use serde_json::Value;
 

@@ -11,14 +11,9 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, anyhow};
 use clap::Args;
 use panza_cli::arguments::parse_seconds;
-use panza_cli::outcome::Outcome;
-use panza_cli::output::Output;
-use panza_sokoban::Verdict;
-use panza_sokoban::board::{Board, Push};
-use panza_sokoban::limits::Limits;
-use panza_sokoban::optimiser::{self, Cost};
-use panza_sokoban::solver;
-use panza_sokoban::text::Collection;
+use panza_cli::{Outcome, Output};
+use panza_sokoban::optimiser::Cost;
+use panza_sokoban::{Board, Collection, Limits, Push, Verdict, optimiser, solver};
 use serde_json::json;
 
 use crate::page::{Page, Table, check_place};

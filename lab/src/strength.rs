@@ -4,8 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::bail;
 use clap::Args;
-use panza_cli::outcome::Outcome;
-use panza_cli::output::Output;
+use panza_cli::{Outcome, Output};
 use panza_referee::tournament::page::{HEADS, TEXT_COLUMNS, rows, title, void_lines};
 use panza_referee::tournament::results;
 use panza_referee::tournament::tally::tally;

@@ -11,7 +11,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use panza_gdl::ids::{Id, MoveId};
+use panza_gdl::{Id, MoveId};
 use panza_machine::{NO_GOAL, NO_MOVE, StateRows, Stepper};
 use panza_sync::{lock, unpoisoned};
 

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use numpy::{IntoPyArray, PyArray1, PyArrayMethods};
-use panza_gdl::ids::MoveId;
-use panza_learning::evaluation::Evaluation as Network;
+use panza_gdl::MoveId;
+use panza_learning::Evaluation as Network;
 use panza_machine::GameInfo;
 use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;

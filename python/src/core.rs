@@ -15,18 +15,14 @@ use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 use panza_game::{BuiltGame, LanesSource, PlayoutPolicy};
-use panza_gdl::ids::{Id, IdVec, MoveId, RoleId};
-use panza_gdl::{Rules, sexpr};
-use panza_machine::counter::CounterMachine;
-use panza_machine::lanes::expand::ExpanderLayout;
-use panza_machine::lanes::gang::GangLayout;
+use panza_gdl::{Id, IdVec, MoveId, RoleId, Rules, sexpr};
 use panza_machine::lanes::interpret::Features;
 use panza_machine::{
-    GameInfo, Machine, NetworkInfo, RowSizes, SequentialStepper, StateRows, Stepper,
+    CounterMachine, ExpanderLayout, GameInfo, GangLayout, Machine, NetworkInfo, RowSizes,
+    SequentialStepper, StateRows, Stepper,
 };
 use panza_propnet::Network;
-use panza_sync::Budget;
-use panza_sync::lock;
+use panza_sync::{Budget, lock};
 
 use crate::batch_error::BatchError;
 use crate::planes::Planes;

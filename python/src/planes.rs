@@ -9,10 +9,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use panza_analysis::board::{BoardPainter, Layout, sample_states};
+use panza_analysis::BoardPainter;
+use panza_analysis::board::{Layout, sample_states};
 use panza_gdl::{Rules, sexpr};
 use panza_machine::Machine;
-use panza_sync::random::Random;
+use panza_sync::Random;
 
 use crate::batch_error::BatchError;
 

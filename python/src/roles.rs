@@ -4,7 +4,7 @@
 
 use std::ops::Range;
 
-use panza_gdl::ids::MoveId;
+use panza_gdl::MoveId;
 
 /// What a role can do.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -10,10 +10,8 @@ use clap::Args;
 use panza_cli::analyse::examine;
 use panza_cli::analyse::examine::Limits;
 use panza_cli::arguments::parse_seconds;
-use panza_cli::game_source::Game;
-use panza_cli::interrupt;
-use panza_cli::outcome::Outcome;
-use panza_cli::output::{Output, show_seconds, spinner};
+use panza_cli::output::{show_seconds, spinner};
+use panza_cli::{Game, Outcome, Output, interrupt};
 
 #[derive(Args, Debug)]
 pub(super) struct AnalyseArguments {

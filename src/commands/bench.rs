@@ -7,13 +7,9 @@ use clap::Args;
 use serde_json::json;
 
 use panza_cli::arguments::parse_seconds;
-use panza_cli::engine_choice;
-use panza_cli::engine_choice::EngineChoice;
-use panza_cli::game_source::Game;
-use panza_cli::outcome::Outcome;
-use panza_cli::output::{Output, counted, grouped, show_seconds, spinner};
-use panza_cli::playouts;
+use panza_cli::output::{counted, grouped, show_seconds, spinner};
 use panza_cli::playouts::Until;
+use panza_cli::{EngineChoice, Game, Outcome, Output, engine_choice, playouts};
 
 #[derive(Args, Debug)]
 pub struct BenchArguments {

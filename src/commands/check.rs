@@ -3,10 +3,7 @@
 use clap::Args;
 use serde::Serialize;
 
-use panza_cli::game_source::Rulesheet;
-use panza_cli::outcome::Outcome;
-use panza_cli::output;
-use panza_cli::output::Output;
+use panza_cli::{Outcome, Output, Rulesheet, output};
 use panza_gdl::span::line_and_column;
 use panza_gdl::{Diagnostic, Severity};
 

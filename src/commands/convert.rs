@@ -7,9 +7,7 @@ use anyhow::bail;
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 
-use panza_cli::game_source::Game;
-use panza_cli::outcome::Outcome;
-use panza_cli::output::Output;
+use panza_cli::{Game, Outcome, Output};
 use panza_game::turns::find_turns;
 use panza_gdl::{Rules, Severity};
 use panza_hrf::Dialect;

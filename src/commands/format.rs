@@ -12,9 +12,7 @@ use clap::Args;
 use serde::Serialize;
 
 use super::check::{ShownDiagnostic, shown};
-use panza_cli::game_source::Rulesheet;
-use panza_cli::outcome::Outcome;
-use panza_cli::output::Output;
+use panza_cli::{Outcome, Output, Rulesheet};
 
 #[derive(Args, Debug)]
 pub struct FormatArguments {

@@ -3,9 +3,9 @@
 use clap::Args;
 use serde::Serialize;
 
-use panza_cli::game_source::{Game, known_games};
-use panza_cli::outcome::Outcome;
-use panza_cli::output::{Column, Output, table};
+use panza_cli::game_source::known_games;
+use panza_cli::output::{Column, table};
+use panza_cli::{Game, Outcome, Output};
 
 #[derive(Args, Debug)]
 pub struct GamesArguments {}

@@ -4,7 +4,7 @@ use std::io;
 
 use clap::Args;
 
-use panza_cli::outcome::Outcome;
+use panza_cli::Outcome;
 
 #[derive(Args, Debug)]
 pub struct LspArguments {
@@ -17,7 +17,7 @@ pub struct LspArguments {
 pub fn run(arguments: &LspArguments) -> anyhow::Result<Outcome> {
     let LspArguments { stdio: _ } = arguments;
     let input = io::BufReader::new(io::stdin());
-    let was_shut_down = panza_ide::lsp::serve(input, io::stdout().lock())?;
+    let was_shut_down = panza_ide::serve(input, io::stdout().lock())?;
     Ok(match was_shut_down {
         true => Outcome::Holds,
         false => Outcome::DoesNotHold,

@@ -4,8 +4,7 @@ use clap::builder::PossibleValue;
 use clap::{Args, Command, ValueEnum};
 use clap_complete::Shell;
 
-use panza_cli::outcome::Outcome;
-use panza_cli::output::Output;
+use panza_cli::{Outcome, Output};
 
 #[derive(Args, Debug)]
 pub struct ManualArguments {

@@ -13,24 +13,21 @@ use serde_json::{Value, json};
 use tokio::runtime::Handle;
 use tokio::sync::watch;
 
-use panza_analysis::board;
-use panza_analysis::board::BoardPainter;
-use panza_cli::arguments::{SettingsChoice, parse_clock};
-use panza_cli::game_source::Game;
-use panza_cli::interrupt;
-use panza_cli::outcome::Outcome;
-use panza_cli::output::{Output, countdown, counted, wrapped};
+use panza_analysis::{BoardPainter, board};
+use panza_cli::arguments::parse_clock;
+use panza_cli::output::{countdown, counted, wrapped};
 use panza_cli::scores::Scores;
+use panza_cli::{Game, Outcome, Output, SettingsChoice, interrupt};
 use panza_game::ProverMachine;
 use panza_gdl::CHANCE_ROLE;
 use panza_machine::Machine;
+use panza_referee::game_manager::MAX_STEPS;
 use panza_referee::game_manager::messages::rules_on_one_line;
-use panza_referee::game_manager::{
-    Clocks, Ending, Fault, MAX_STEPS, MatchError, MatchPlan, MatchRecord, Patience, Request,
-    RoleTurn, SeatPlayer, Spectator, match_id, play_match,
+use panza_referee::{
+    Clocks, Ending, Fault, MatchError, MatchPlan, MatchRecord, Patience, Player, PlayerSpec,
+    Request, RoleTurn, SeatPlayer, Spectator, match_id, play_match,
 };
-use panza_referee::players::{Player, PlayerSpec};
-use panza_sync::random::Random;
+use panza_sync::Random;
 
 /// Limits of the sample of states in which boards are found.
 const BOARD_SAMPLE_TIME: Duration = Duration::from_millis(300);

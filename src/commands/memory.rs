@@ -11,13 +11,12 @@ use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
 use panza_analysis::signature;
-use panza_cli::arguments::{SettingsChoice, read_limited};
-use panza_cli::game_source::{Game, known_games};
-use panza_cli::outcome::Outcome;
-use panza_cli::output::{Column, Output, counted, grouped, table, write_whole};
+use panza_cli::arguments::read_limited;
+use panza_cli::game_source::known_games;
+use panza_cli::output::{Column, counted, grouped, table, write_whole};
+use panza_cli::{Game, Outcome, Output, SettingsChoice};
 use panza_config::MemorySettings;
-use panza_memory::GameMemory;
-use panza_memory::{GameRecord, Kind, Store};
+use panza_memory::{GameMemory, GameRecord, Kind, Store};
 use panza_metagame::transfer::{Imported, MOST_FILE_BYTES, export, import};
 use panza_metagame::{Progress, curve};
 

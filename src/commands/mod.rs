@@ -26,9 +26,7 @@ mod verify;
 
 use clap::{CommandFactory, Parser, Subcommand};
 
-use panza_cli::interrupt;
-use panza_cli::outcome::Outcome;
-use panza_cli::output::Output;
+use panza_cli::{Outcome, Output, interrupt};
 use panza_referee::tournament;
 
 /// The whole command line.

@@ -10,12 +10,9 @@ use clap::Args;
 use serde::Serialize;
 use serde_json::json;
 
-use panza_cli::engine_choice;
-use panza_cli::engine_choice::EngineChoice;
-use panza_cli::game_source::Game;
-use panza_cli::outcome::Outcome;
-use panza_cli::output::{Column, Output, grouped, spinner, table};
-use panza_gdl::ids::{Id, MoveId, RoleId};
+use panza_cli::output::{Column, grouped, spinner, table};
+use panza_cli::{EngineChoice, Game, Outcome, Output, engine_choice};
+use panza_gdl::{Id, MoveId, RoleId};
 use panza_machine::{Machine, Reasoner};
 
 /// The greatest depth, far beyond what ends in reasonable time.
@@ -129,8 +126,8 @@ fn count_from(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use panza_cli::Rulesheet;
     use panza_cli::engine_choice::build_prover;
-    use panza_cli::game_source::Rulesheet;
 
     #[test]
     fn tic_tac_toe_has_its_known_numbers_of_games() {

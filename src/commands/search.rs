@@ -10,21 +10,17 @@ use clap::Args;
 use serde_json::json;
 
 use panza_cli::analyse::examine::build_as_in_match;
-use panza_cli::arguments::{SearchChoice, parse_seconds, read_limited};
+use panza_cli::arguments::{parse_seconds, read_limited};
 use panza_cli::engine_choice::{build_prover, build_to_search};
-use panza_cli::game_source::Game;
-use panza_cli::interrupt;
-use panza_cli::outcome::Outcome;
-use panza_cli::output::{Column, Output, countdown, counted, grouped, spinner, table};
+use panza_cli::output::{Column, countdown, counted, grouped, spinner, table};
 use panza_cli::trace::canonical;
+use panza_cli::{Game, Outcome, Output, SearchChoice, interrupt};
 use panza_game::BuiltGame;
-use panza_gdl::ids::{Id, RoleId};
-use panza_gdl::{Sexpr, sexpr};
+use panza_gdl::{Id, RoleId, Sexpr, sexpr};
 use panza_machine::Machine;
 use panza_metagame::{Study, StudyBudget, study};
 use panza_search::{Search, SearchConfig};
-use panza_sync::Budget;
-use panza_sync::clock::thread_cpu_time;
+use panza_sync::{Budget, thread_cpu_time};
 
 /// The time limit for building a game that is studied.
 const BUILD_TIME: Duration = Duration::from_secs(600);

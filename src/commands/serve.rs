@@ -9,10 +9,7 @@ use anyhow::anyhow;
 use clap::Args;
 use serde::Serialize;
 
-use panza_cli::arguments::SettingsChoice;
-use panza_cli::interrupt;
-use panza_cli::outcome::Outcome;
-use panza_cli::output::Output;
+use panza_cli::{Outcome, Output, SettingsChoice, interrupt};
 use panza_config::{OptionValue, Settings};
 use panza_player::{Companion, Companions, GameBuilders, Player, search_config};
 

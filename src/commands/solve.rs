@@ -9,9 +9,8 @@ use clap::Args;
 use serde_json::json;
 
 use panza_cli::arguments::parse_seconds;
-use panza_cli::game_source::Game;
-use panza_cli::outcome::Outcome;
-use panza_cli::output::{Output, counted, spinner};
+use panza_cli::output::{counted, spinner};
+use panza_cli::{Game, Outcome, Output};
 use panza_machine::Machine;
 use panza_planner::{Findings, Improvement, Planner, PlannerConfig, PlanningGame, SOLVERS};
 use panza_sync::Budget;

@@ -5,9 +5,8 @@ use std::time::Duration;
 use clap::Args;
 use serde_json::json;
 
-use panza_cli::game_source::Game;
-use panza_cli::outcome::Outcome;
-use panza_cli::output::{Output, grouped, spinner};
+use panza_cli::output::{grouped, spinner};
+use panza_cli::{Game, Outcome, Output};
 use panza_game::{Compiled, compile};
 use panza_machine::Machine;
 use panza_sync::Budget;

@@ -12,11 +12,9 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use panza_cli::analyse::examine::build_as_in_match;
-use panza_cli::arguments::{SettingsChoice, parse_seconds};
-use panza_cli::game_source::Game;
-use panza_cli::interrupt;
-use panza_cli::outcome::Outcome;
-use panza_cli::output::{Output, grouped, show_seconds, spinner, write_whole};
+use panza_cli::arguments::parse_seconds;
+use panza_cli::output::{grouped, show_seconds, spinner, write_whole};
+use panza_cli::{Game, Outcome, Output, SettingsChoice, interrupt};
 use panza_memory::GameMemory;
 use panza_metagame::{Member, Members, Progress, RoundPlan, RoundReport, Training, curve};
 use panza_player::search_config;

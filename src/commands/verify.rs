@@ -5,12 +5,9 @@ use std::path::PathBuf;
 use clap::Args;
 use serde_json::json;
 
-use panza_cli::engine_choice;
-use panza_cli::engine_choice::{EngineChoice, EngineKind};
-use panza_cli::game_source::Game;
-use panza_cli::outcome::Outcome;
-use panza_cli::output::{Output, counted, spinner};
-use panza_cli::replay::{Replay, replay_file};
+use panza_cli::output::{counted, spinner};
+use panza_cli::replay::replay_file;
+use panza_cli::{EngineChoice, EngineKind, Game, Outcome, Output, Replay, engine_choice};
 
 #[derive(Args, Debug)]
 pub struct VerifyArguments {

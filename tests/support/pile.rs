@@ -7,9 +7,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::mpsc::Sender;
 
-use panza_gdl::ids::{Id, MoveId, RoleId};
+use panza_gdl::{Id, MoveId, RoleId};
 use panza_machine::{GameInfo, Machine, PlayoutEnd, Reasoner};
-use panza_sync::random::Random;
+use panza_sync::Random;
 
 /// The rules, for a pile of `size` tokens, in GDL.
 pub fn rules(size: u64) -> String {

@@ -12,7 +12,7 @@
 use std::collections::HashSet;
 
 use super::implications::{Implications, Outcome, Scope};
-use panza_gdl::ids::{BaseId, Id, IdVec};
+use panza_gdl::{BaseId, Id, IdVec};
 use panza_propnet::{Network, Signal};
 use panza_sync::Meter;
 

@@ -15,7 +15,7 @@
 //! Only people read them. On boards nearly all facts have one of two distances, which says less
 //! than the weight that the evaluation learns for each fact (`docs/experiments.md`).
 
-use panza_gdl::ids::{BaseId, IdVec, MoveId, RoleId};
+use panza_gdl::{BaseId, IdVec, MoveId, RoleId};
 use panza_propnet::{Network, Node, Signal};
 use panza_sync::Meter;
 

@@ -24,10 +24,9 @@ use self::ends::Ends;
 use self::freedom::{Freedom, freedom, support};
 use self::moves::{Touching, Usual};
 use super::autonomous::autonomous_bases;
-use panza_gdl::ids::{BaseId, Id, IdVec, MoveId, RoleId};
+use panza_gdl::{BaseId, Id, IdVec, MoveId, RoleId};
 use panza_propnet::{Effects, Network, VisitedNodes, effects};
-use panza_sync::Budget;
-use panza_sync::Meter;
+use panza_sync::{Budget, Meter};
 
 /// The most rounds of merging.
 const MAX_ROUNDS: usize = 64;

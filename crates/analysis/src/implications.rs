@@ -14,7 +14,7 @@
 use std::ops::Range;
 
 use super::csr::Csr;
-use panza_gdl::ids::{GateId, Id, MoveId};
+use panza_gdl::{GateId, Id, MoveId};
 use panza_propnet::{GateKind, Network, Node, Signal};
 use panza_sync::Meter;
 
@@ -342,7 +342,7 @@ impl<'a> Implications<'a> {
 mod tests {
     use super::*;
     use crate::testing::{base, budget, mv, network};
-    use panza_gdl::ids::BaseId;
+    use panza_gdl::BaseId;
     use panza_sync::Budget;
 
     fn base_signal(base: BaseId) -> Signal {

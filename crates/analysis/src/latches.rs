@@ -11,7 +11,7 @@
 
 use super::csr::Csr;
 use super::implications::{Implications, Outcome, Scope};
-use panza_gdl::ids::{BaseId, Id};
+use panza_gdl::{BaseId, Id};
 use panza_propnet::{Network, Signal};
 use panza_sync::Meter;
 

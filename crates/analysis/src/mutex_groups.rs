@@ -18,11 +18,10 @@ use std::sync::Arc;
 
 use rustc_hash::FxBuildHasher;
 
-use panza_gdl::ids::{BaseId, Id, MoveId, RoleId};
+use panza_gdl::{BaseId, Id, MoveId, RoleId};
 use panza_machine::{Machine, Reasoner};
 use panza_propnet::{MAX_MUTEX_GROUP, MutexGroup, Network, PlayedPosition};
-use panza_sync::Budget;
-use panza_sync::random::Random;
+use panza_sync::{Budget, Random};
 
 /// How many random games are played.
 #[derive(Clone, Copy, Debug)]

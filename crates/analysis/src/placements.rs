@@ -11,7 +11,7 @@
 
 use super::implications::{Implications, Outcome, Scope};
 use super::latches::Latches;
-use panza_gdl::ids::{BaseId, IdVec, MoveId};
+use panza_gdl::{BaseId, IdVec, MoveId};
 use panza_propnet::{Network, Signal};
 use panza_sync::Meter;
 

@@ -9,7 +9,7 @@
 
 use super::implications::{Implications, Outcome, Scope};
 use super::latches::{Latches, Setting};
-use panza_gdl::ids::{Id, RoleId};
+use panza_gdl::{Id, RoleId};
 use panza_propnet::{Network, Node};
 use panza_sync::Meter;
 
@@ -144,7 +144,7 @@ mod tests {
     use super::*;
     use crate::latches::latches;
     use crate::testing::{base, budget, each_game, network, play, state_of};
-    use panza_gdl::ids::BaseId;
+    use panza_gdl::BaseId;
     use panza_sync::Budget;
 
     fn ranges_of(network: &Network) -> Vec<ScoreRange> {

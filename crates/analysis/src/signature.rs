@@ -25,8 +25,7 @@ mod text;
 use std::collections::HashMap;
 use std::fmt;
 
-use panza_gdl::ids::{Id, Symbol};
-use panza_gdl::{Rules, Sexpr, Symbols, sexpr};
+use panza_gdl::{Id, Rules, Sexpr, Symbol, Symbols, sexpr};
 
 use colours::{Partition, Sheet};
 

@@ -17,7 +17,7 @@ mod graph;
 use std::collections::HashSet;
 
 use graph::{Colouring, Graph};
-use panza_gdl::ids::{BaseId, Id, MoveId, RoleId};
+use panza_gdl::{BaseId, Id, MoveId, RoleId};
 use panza_propnet::Network;
 use panza_sync::Meter;
 
@@ -440,8 +440,8 @@ mod tests {
     fn images_of_games_are_games() {
         each_game(|name, network| {
             let found = Symmetries::find(network, &mut Meter::new(Budget::of_steps(1 << 28)));
-            let machine = std::sync::Arc::new(panza_machine::counter::CounterMachine::new(
-                panza_machine::compile::CounterLayout::compile(network),
+            let machine = std::sync::Arc::new(panza_machine::CounterMachine::new(
+                panza_machine::CounterLayout::compile(network),
             ));
             let mut reasoner = panza_machine::Machine::reasoner(machine);
             let image = |symmetry: &Symmetry, state: &[u64]| {

@@ -4,15 +4,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use panza_gdl::ids::{BaseId, Id, MoveId, RoleId};
+use panza_gdl::{BaseId, Id, MoveId, RoleId};
 use panza_ground::ground;
-use panza_machine::Machine;
-use panza_machine::compile::CounterLayout;
-use panza_machine::counter::CounterMachine;
+use panza_machine::{CounterLayout, CounterMachine, Machine};
 use panza_propnet::{Network, build};
-use panza_sync::Budget;
-use panza_sync::Meter;
-use panza_sync::random::Random;
+use panza_sync::{Budget, Meter, Random};
 
 /// The network of some rules, as built.
 pub(super) fn network(rules: &str) -> Network {

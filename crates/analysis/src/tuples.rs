@@ -19,11 +19,10 @@ use std::sync::Arc;
 use super::csr::Csr;
 use super::implications::{Implications, Outcome, Scope};
 use super::mutex_groups::{parts, random_joint_move};
-use panza_gdl::ids::{BaseId, GateId, Id};
+use panza_gdl::{BaseId, GateId, Id};
 use panza_machine::Machine;
 use panza_propnet::{GateKind, Network, Node, Signal};
-use panza_sync::Meter;
-use panza_sync::random::Random;
+use panza_sync::{Meter, Random};
 
 /// Tuples, at most.
 pub const MAX_TUPLES: usize = 256;
@@ -390,8 +389,7 @@ fn is_and(network: &Network, gate: GateId) -> bool {
 mod tests {
     use super::*;
     use crate::testing::{budget, each_game, own_game, play};
-    use panza_machine::compile::CounterLayout;
-    use panza_machine::counter::CounterMachine;
+    use panza_machine::{CounterLayout, CounterMachine};
 
     fn tuples(network: &Network) -> Option<Tuples> {
         let machine = CounterMachine::new(CounterLayout::compile(network));

@@ -16,8 +16,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 
-use panza_sync::lock;
-use panza_sync::pinning::{self, CoreId};
+use panza_sync::{CoreId, lock, pinning};
 
 /// Time for a process to end after SIGTERM.
 const LEAVE: Duration = Duration::from_secs(3);

@@ -9,8 +9,7 @@ use std::time::{Duration, Instant};
 
 use super::engine_choice::Built;
 use panza_machine::{BatchPlayouts, Machine, PlayoutEnd, PlayoutTicket, PlayoutTotals, Reasoner};
-use panza_sync::clock::thread_cpu_time;
-use panza_sync::random::Random;
+use panza_sync::{Random, thread_cpu_time};
 
 /// A playout that has made this many joint moves is cut off: the game may have no end.
 pub const MAX_STEPS: u32 = 10_000;

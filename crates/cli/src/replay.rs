@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use super::output::counted;
 use super::trace::{TraceReader, TraceState, canonical};
-use panza_gdl::ids::{Id, MoveId, RoleId};
+use panza_gdl::{Id, MoveId, RoleId};
 use panza_machine::{Machine, Reasoner};
 
 /// Texts listed of a difference, at most.

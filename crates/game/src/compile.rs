@@ -9,17 +9,12 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::lanes::LanesSource;
-use panza_analysis::mutex_groups;
-use panza_analysis::mutex_groups::PlayBudget;
+use panza_analysis::{PlayBudget, mutex_groups};
 use panza_gdl::Rules;
-use panza_machine::Machine;
-use panza_machine::compile::CounterLayout;
-use panza_machine::counter::CounterMachine;
-use panza_machine::specialised;
-use panza_machine::specialised::SpecialisedLayout;
+use panza_machine::{CounterLayout, CounterMachine, Machine, SpecialisedLayout, specialised};
 use panza_propnet::{MutexGroup, Network, PlayedPosition, SpecialisedGame, passes};
 
-use panza_gdl::ids::BaseId;
+use panza_gdl::BaseId;
 use panza_sync::Budget;
 
 /// Gates and edges above which only one mutex group is tried.

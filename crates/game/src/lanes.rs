@@ -6,13 +6,10 @@
 
 use std::sync::Arc;
 
-use panza_machine::counter::CounterMachine;
 use panza_machine::lanes::compile;
 use panza_machine::lanes::compile::GangPrograms;
-use panza_machine::lanes::compile::PlayoutPolicy;
-use panza_machine::lanes::expand::ExpanderLayout;
 use panza_machine::lanes::interpret::Features;
-use panza_machine::lanes::machine::LanesMachine;
+use panza_machine::{CounterMachine, ExpanderLayout, LanesMachine, PlayoutPolicy};
 use panza_propnet::{MutexGroup, Network, Phases, passes};
 use panza_sync::Budget;
 

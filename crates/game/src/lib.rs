@@ -25,18 +25,16 @@ pub mod turns;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use panza_analysis::factors::Factors;
+use panza_analysis::Factors;
 use panza_gdl::Rules;
-use panza_machine::parts::GameParts;
-use panza_machine::{GameInfo, Machine};
-use panza_propnet::passes::PassSet;
-use panza_propnet::{MutexGroup, Network};
+use panza_machine::{GameInfo, GameParts, Machine};
+use panza_propnet::{MutexGroup, Network, PassSet};
 use panza_sync::Budget;
 
 pub use compile::{Compiled, compile, compile_with};
 pub use lanes::{LanesSource, compile_lanes, compile_steps};
 pub use measure::{Speed, fastest};
-pub use panza_machine::lanes::compile::PlayoutPolicy;
+pub use panza_machine::PlayoutPolicy;
 pub use prover_machine::ProverMachine;
 pub use stopwatch::Stopwatch;
 

@@ -14,16 +14,14 @@ use std::time::{Duration, Instant};
 
 use super::compile::Compiled;
 use super::stopwatch::Stopwatch;
-use panza_machine::counter::CounterMachine;
-use panza_machine::lanes::compile::PlayoutPolicy;
 use panza_machine::lanes::interpret::Features;
-use panza_machine::lanes::machine::{LanesExpansion, LanesMachine};
+use panza_machine::lanes::machine::LanesExpansion;
 use panza_machine::lanes::{compile, expand, gang};
-use panza_machine::{BatchPlayouts, Machine, PlayoutEnd, PlayoutTotals};
+use panza_machine::{
+    BatchPlayouts, CounterMachine, LanesMachine, Machine, PlayoutEnd, PlayoutPolicy, PlayoutTotals,
+};
 use panza_propnet::Network;
-use panza_sync::Budget;
-use panza_sync::budget::left_until;
-use panza_sync::random::Random;
+use panza_sync::{Budget, Random, left_until};
 
 /// Measured speed of an engine.
 #[derive(Clone, Copy, PartialEq, Debug)]

@@ -3,15 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use panza_analysis::factors;
-use panza_analysis::factors::{Factor, Factors, forced_moves};
-use panza_gdl::ids::{BaseId, Id, IdVec, MoveId, RoleId};
-use panza_machine::Machine;
-use panza_machine::lanes::compile::PlayoutPolicy;
-use panza_machine::parts::GamePart;
+use panza_analysis::factors::forced_moves;
+use panza_analysis::{Factor, Factors, factors};
+use panza_gdl::{BaseId, Id, IdVec, MoveId, RoleId};
+use panza_machine::{GamePart, Machine, PlayoutPolicy};
 use panza_propnet::{Network, Selection, part};
-use panza_sync::Budget;
-use panza_sync::budget::{after, left_until};
+use panza_sync::{Budget, after, left_until};
 
 /// Time limit for finding factors.
 const FACTORS_TIME: Duration = Duration::from_secs(2);

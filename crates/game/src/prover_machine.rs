@@ -16,12 +16,10 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::Duration;
 
-use panza_gdl::Rules;
-use panza_gdl::ids::{Id, IdVec, MoveId, RoleId, TermId};
+use panza_gdl::{Id, IdVec, MoveId, RoleId, Rules, TermId};
 use panza_machine::{GameInfo, Machine, PlayoutEnd, Reasoner};
 use panza_prover::{Limits, Prover, ProverError, State};
-use panza_sync::random::Random;
-use panza_sync::{lock, unpoisoned};
+use panza_sync::{Random, lock, unpoisoned};
 
 /// Facts in all numbered states, of four bytes each.
 const MAX_FACTS: usize = 1 << 26;

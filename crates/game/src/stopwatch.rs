@@ -4,7 +4,7 @@
 
 use std::time::{Duration, Instant};
 
-use panza_sync::clock::thread_cpu_time;
+use panza_sync::thread_cpu_time;
 
 /// A measurement takes at most this many times its limit on the wall.
 const MAX_WALL_RATIO: u32 = 4;

@@ -8,11 +8,10 @@ use std::collections::BTreeMap;
 
 use anyhow::bail;
 
-use panza_gdl::ids::{Id, RoleId, TermId};
-use panza_gdl::{Rules, Sexpr, Term, sexpr};
+use panza_gdl::{Id, RoleId, Rules, Sexpr, Term, TermId, sexpr};
 use panza_hrf::{Control, Turns};
 use panza_prover::Prover;
-use panza_sync::random::Random;
+use panza_sync::Random;
 
 /// States of random games that are looked at.
 const STATES: usize = 400;

@@ -1,8 +1,7 @@
 //! Strongly connected components of ground atoms, dependencies first.
 
 use super::program::GroundProgram;
-use panza_gdl::components::strongly_connected;
-use panza_gdl::ids::{AtomId, Id};
+use panza_gdl::{AtomId, Id, strongly_connected};
 
 /// Atoms that depend on each other, or one that does not depend on itself.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -15,9 +15,10 @@ use super::prepare::PreparedRules;
 use super::program::{AtomKind, BodyLiteral, GroundAtom, GroundProgram, GroundRule, Move};
 use super::relations::Relations;
 use super::{Budget, GroundError};
-use panza_gdl::ids::{AtomId, BaseId, Id, IdVec, MoveId, RoleId, TermId};
-use panza_gdl::rules::{Rules, Signature};
-use panza_gdl::{MAX_ROLES, Symbols, TermTable, keyword};
+use panza_gdl::{
+    AtomId, BaseId, Id, IdVec, MAX_ROLES, MoveId, RoleId, Rules, Signature, Symbols, TermId,
+    TermTable, keyword,
+};
 
 /// Deeper terms come from a rule that builds terms without end.
 const MAX_DEPTH: usize = 200;

@@ -9,9 +9,7 @@ use std::hash::{BuildHasher, Hasher};
 use rustc_hash::{FxBuildHasher, FxHashMap, FxHasher};
 
 use super::pattern::Pattern;
-use panza_gdl::TermTable;
-use panza_gdl::ids::{Symbol, TermId};
-use panza_gdl::rules::Signature;
+use panza_gdl::{Signature, Symbol, TermId, TermTable};
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Skeleton {

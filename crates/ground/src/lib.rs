@@ -34,7 +34,7 @@ use panza_sync::Budget;
 use prepare::PreparedRules;
 
 pub use components::components;
-pub use panza_gdl::components::strongly_connected;
+pub use panza_gdl::strongly_connected;
 pub use program::{AtomKind, GroundProgram};
 
 /// Why there is no ground program.

@@ -3,9 +3,7 @@
 //! The variables bound at each place of a join are known at compile time, so each variable either
 //! binds or compares, and matching needs no undo.
 
-use panza_gdl::ids::{Id, Symbol, TermId};
-use panza_gdl::rules::Term;
-use panza_gdl::{Atom, TermTable};
+use panza_gdl::{Atom, Id, Symbol, Term, TermId, TermTable};
 
 #[derive(Clone, Debug)]
 pub enum Pattern {

@@ -7,9 +7,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::index::{Indexes, Skeleton};
 use super::pattern::Pattern;
-use panza_gdl::TermTable;
-use panza_gdl::ids::Symbol;
-use panza_gdl::rules::{Literal, Rule, Signature};
+use panza_gdl::{Literal, Rule, Signature, Symbol, TermTable};
 use panza_sync::Budget;
 
 #[derive(Debug)]

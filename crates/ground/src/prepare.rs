@@ -2,9 +2,7 @@
 
 use std::collections::HashSet;
 
-use panza_gdl::ids::Symbol;
-use panza_gdl::keyword;
-use panza_gdl::rules::{Atom, Literal, Rule, Rules, Term};
+use panza_gdl::{Atom, Literal, Rule, Rules, Symbol, Term, keyword};
 
 use super::split::split;
 

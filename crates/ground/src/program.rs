@@ -1,7 +1,8 @@
 //! The ground program: atoms and rules without variables.
 
-use panza_gdl::ids::{AtomId, BaseId, GroupedLists, Id, IdVec, MoveId, RoleId, TermId};
-use panza_gdl::{Symbols, TermTable};
+use panza_gdl::{
+    AtomId, BaseId, GroupedLists, Id, IdVec, MoveId, RoleId, Symbols, TermId, TermTable,
+};
 
 /// What an atom is, beyond being derived by rules.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -7,9 +7,7 @@
 use std::collections::HashMap;
 
 use super::prepare::PreparedRules;
-use panza_gdl::components::RelationGraph;
-use panza_gdl::keyword;
-use panza_gdl::rules::Signature;
+use panza_gdl::{RelationGraph, Signature, keyword};
 
 pub struct Relations {
     /// For each relation that is a head or occurs in a body: whether it is dynamic.

@@ -10,8 +10,7 @@
 //! Splitting costs more than it saves where the literals left out are selective. Only expensive
 //! rules are split, and a split whose helper is far more expensive is taken back.
 
-use panza_gdl::ids::Symbol;
-use panza_gdl::rules::{Atom, Literal, Rule, Term};
+use panza_gdl::{Atom, Literal, Rule, Symbol, Term};
 
 /// Rules with more conditions or variables stay whole, since the search is cubic.
 const MAX_SIZE: usize = 256;
@@ -160,8 +159,7 @@ fn gathering(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use panza_gdl::ids::Id;
-    use panza_gdl::load;
+    use panza_gdl::{Id, load};
 
     /// The parts of the only rule of `text`, helpers first.
     fn parts(text: &str) -> Vec<String> {

@@ -7,8 +7,7 @@ use std::time::{Duration, Instant};
 
 use crate::{GroundError, ground};
 use panza_gdl::Rules;
-use panza_sync::Budget;
-use panza_sync::clock::thread_cpu_time;
+use panza_sync::{Budget, thread_cpu_time};
 
 /// A game with one rule of so many conditions on the state.
 fn with_long_rule(n: usize) -> Rules {

@@ -3,12 +3,8 @@
 use std::collections::{HashMap, HashSet};
 
 use super::sheet::{Condition, Sheet, is_built_in};
-use panza_gdl::check as of_rules;
-use panza_gdl::diagnostic::{Diagnostic, brief};
-use panza_gdl::ids::Symbol;
-use panza_gdl::keyword;
-use panza_gdl::rules::{Rules, Signature, Term};
-use panza_gdl::span::Span;
+use panza_gdl::diagnostic::brief;
+use panza_gdl::{Diagnostic, Rules, Signature, Span, Symbol, Term, check as of_rules, keyword};
 
 /// Proposals are looked up for at most this many names, since each is compared with all others.
 const MAX_PROPOSALS: usize = 32;

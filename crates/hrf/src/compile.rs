@@ -18,13 +18,8 @@ use super::names::{NOOP, relation_to_kif};
 use super::numbers::{Arithmetic, Comparison};
 use super::sensitive::{self, Sensitive};
 use super::sheet::{Clause, Condition, Operation, Sheet, term_of};
-use panza_gdl::diagnostic::Diagnostic;
-use panza_gdl::ids::Symbol;
-use panza_gdl::keyword;
 use panza_gdl::read::renumbered;
-use panza_gdl::rules::{Atom, Literal, Rule, Signature, Term};
-use panza_gdl::span::Span;
-use panza_gdl::symbols::Symbols;
+use panza_gdl::{Atom, Diagnostic, Literal, Rule, Signature, Span, Symbol, Symbols, Term, keyword};
 
 /// Versions of relations that are not the first, at most.
 const MAX_VERSIONS: usize = 1 << 10;

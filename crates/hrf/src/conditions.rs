@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::sheet::Condition;
-use panza_gdl::rules::Term;
+use panza_gdl::Term;
 
 /// Calls `visit` for each variable of a condition.
 pub fn for_each_variable(condition: &Condition, visit: &mut impl FnMut(u32)) {

@@ -1,8 +1,6 @@
 //! The two ways to write rules: KIF, with prefix operators and parentheses, and [`hrf`].
 
-use panza_gdl::diagnostic::Diagnostic;
-use panza_gdl::format;
-use panza_gdl::rules::Rules;
+use panza_gdl::{Diagnostic, Rules, format};
 
 /// A way to write rules.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

@@ -8,8 +8,7 @@
 
 use super::syntax::{Operator, Tree, parse_with_spans};
 use super::token::{TokenKind, tokens};
-use panza_gdl::diagnostic::Diagnostic;
-use panza_gdl::span::Span;
+use panza_gdl::{Diagnostic, Span};
 
 /// Characters per line, where the rules allow.
 const WIDTH: usize = 100;

@@ -4,10 +4,8 @@ use std::collections::VecDeque;
 
 use super::conditions::for_each_term;
 use super::sheet::Condition;
-use panza_gdl::ids::Symbol;
-use panza_gdl::rules::{Atom, Literal, Term};
 use panza_gdl::sexpr::MAX_DEPTH;
-use panza_gdl::span::Span;
+use panza_gdl::{Atom, Literal, Span, Symbol, Term};
 
 /// Terms written to solve equalities, per rulesheet.
 const MAX_SOLVED: usize = 1 << 22;

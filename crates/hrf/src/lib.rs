@@ -44,8 +44,7 @@ pub use sheet::is_built_in;
 pub use token::is_name_character;
 pub use write::{Control, Turns, write};
 
-use panza_gdl::diagnostic::Diagnostic;
-use panza_gdl::rules::Rules;
+use panza_gdl::{Diagnostic, Rules};
 
 /// Reads and checks a whole rulesheet: the rules, and what is wrong with them, in the order of the
 /// text.

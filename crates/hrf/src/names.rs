@@ -6,9 +6,8 @@
 
 use super::syntax::{Operator, Tree, parse};
 use super::token::is_name_character;
-use panza_gdl::sexpr::{MAX_DEPTH, Sexpr};
-use panza_gdl::span::Span;
-use panza_gdl::symbols::{CHANCE_ROLE, keyword};
+use panza_gdl::sexpr::MAX_DEPTH;
+use panza_gdl::{CHANCE_ROLE, Sexpr, Span, keyword};
 
 /// The only move of roles that are not in control.
 pub const NOOP: &str = "noop$";

@@ -5,8 +5,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 
 use super::conditions::for_each_variable;
 use super::sheet::{Clause, Condition};
-use panza_gdl::keyword;
-use panza_gdl::rules::{Signature, Term};
+use panza_gdl::{Signature, Term, keyword};
 
 /// By relation: for each argument, whether it is sensitive.
 pub type Sensitive = HashMap<Signature, Vec<bool>>;

@@ -9,11 +9,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 
 use super::compile::Special;
 use super::numbers::{self, Arithmetic};
-use panza_gdl::ids::{Id, Symbol};
-use panza_gdl::keyword;
-use panza_gdl::rules::{Atom, Literal, Rule, Signature, Term};
-use panza_gdl::span::Span;
-use panza_gdl::symbols::Symbols;
+use panza_gdl::{Atom, Id, Literal, Rule, Signature, Span, Symbol, Symbols, Term, keyword};
 
 /// Functions nested deeper are not followed.
 const MAX_SHAPE_DEPTH: usize = 8;

@@ -9,12 +9,9 @@ use std::collections::HashSet;
 use super::names::{CONS, applied_to_nothing, to_kif};
 use super::numbers::{Arithmetic, Comparison, number};
 use super::syntax::{Operator, Tree};
-use panza_gdl::diagnostic::{Diagnostic, brief};
-use panza_gdl::ids::Symbol;
-use panza_gdl::rules::{Atom, Term};
+use panza_gdl::diagnostic::brief;
 use panza_gdl::scope::Scope;
-use panza_gdl::span::Span;
-use panza_gdl::symbols::Symbols;
+use panza_gdl::{Atom, Diagnostic, Span, Symbol, Symbols, Term};
 
 /// Conditions are expanded into at most this many conjunctions.
 const MAX_ALTERNATIVES: usize = 64;

@@ -6,9 +6,9 @@
 //! on at the next line that starts in the first column.
 
 use super::token::{Token, TokenKind, tokens};
-use panza_gdl::diagnostic::{Diagnostic, brief};
+use panza_gdl::diagnostic::brief;
 use panza_gdl::sexpr::MAX_DEPTH;
-use panza_gdl::span::Span;
+use panza_gdl::{Diagnostic, Span};
 
 /// Tokens of a rulesheet, at most.
 const MAX_TOKENS: usize = 4_000_000;

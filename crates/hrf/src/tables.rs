@@ -10,12 +10,8 @@ use super::compile::{Compiled, Special};
 use super::numbers;
 use super::shapes::{MAX_COUNTED, Shape, Shapes, shapes};
 use super::sheet::{Sheet, term_of};
-use panza_gdl::diagnostic::Diagnostic;
-use panza_gdl::ids::Symbol;
-use panza_gdl::keyword;
 use panza_gdl::read::renumbered;
-use panza_gdl::rules::{Atom, Literal, Rule, Rules, Signature, Term};
-use panza_gdl::span::Span;
+use panza_gdl::{Atom, Diagnostic, Literal, Rule, Rules, Signature, Span, Symbol, Term, keyword};
 
 /// Values of a domain, at most, and actions that are compared with the heads of operations.
 const MAX_VALUES: usize = 1 << 14;

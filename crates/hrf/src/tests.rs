@@ -2,10 +2,8 @@ mod parser_limits;
 
 use super::names::{NOOP, term_from_kif, term_to_kif};
 use super::*;
-use panza_gdl::diagnostic::Diagnostic;
-use panza_gdl::ids::{Id, RoleId, TermId};
-use panza_gdl::sexpr;
 use panza_gdl::span::line_and_column;
+use panza_gdl::{Diagnostic, Id, RoleId, TermId, sexpr};
 use panza_prover::{Prover, State};
 
 /// What every sheet below has.

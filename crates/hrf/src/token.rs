@@ -4,7 +4,7 @@
 //! letters, digits and `_ . / * + -`, so `a-b` is one name; where a name starts, `* + - _` stand
 //! for themselves. A lone `.` between sentences has no meaning and is left out.
 
-use panza_gdl::span::Span;
+use panza_gdl::Span;
 
 /// What a token is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -15,13 +15,11 @@ use super::names::{self, CONS};
 use super::shapes::{MAX_SIZE, Shape, shapes};
 use super::sheet::is_built_in;
 use super::token::{is_name_character, is_variable};
-use panza_gdl::components::RelationGraph;
-use panza_gdl::diagnostic::{Diagnostic, brief};
-use panza_gdl::ids::Symbol;
-use panza_gdl::keyword;
-use panza_gdl::rules::{Atom, Literal, Rule, Rules, Signature, Term};
+use panza_gdl::diagnostic::brief;
 use panza_gdl::sexpr::MAX_DEPTH;
-use panza_gdl::span::Span;
+use panza_gdl::{
+    Atom, Diagnostic, Literal, RelationGraph, Rule, Rules, Signature, Span, Symbol, Term, keyword,
+};
 
 /// A rule is written in at most this many ways: for each role that may be meant by `does`, and each
 /// fact by a variable.

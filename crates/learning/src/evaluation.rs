@@ -19,9 +19,9 @@ mod trainer;
 
 use std::sync::Arc;
 
-use panza_analysis::prospects::Prospects;
-use panza_analysis::tuples::{MAX_TUPLES, Places, Tuples};
-use panza_sync::random::Random;
+use panza_analysis::tuples::{MAX_TUPLES, Places};
+use panza_analysis::{Prospects, Tuples};
+use panza_sync::Random;
 
 pub use inputs::{Inputs, ValueReader};
 pub use trainer::{GradientSums, Trainer};
@@ -638,7 +638,7 @@ pub(super) fn uniform(random: &mut Random) -> f32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use panza_gdl::ids::BaseId;
+    use panza_gdl::BaseId;
 
     fn fresh(n_roles: usize, sum: Option<u32>) -> Evaluation {
         Evaluation::new(n_roles, 128, sum, None, &mut Random::new(1)).unwrap()

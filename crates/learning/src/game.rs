@@ -11,8 +11,8 @@
 
 use super::tree::Tree;
 use super::worth::{Edge, MAX_LOGIT, Worth, logit_of};
-use panza_gdl::ids::MoveId;
-use panza_sync::random::Random;
+use panza_gdl::MoveId;
+use panza_sync::Random;
 
 /// The joint moves of a batch, roughly. The clock is read once per round.
 pub(super) const BATCH_SIZE: usize = 2048;

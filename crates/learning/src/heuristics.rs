@@ -115,7 +115,7 @@ fn squared_deviations(numbers: impl Iterator<Item = f32> + Clone) -> f32 {
 mod tests {
     use super::*;
     use crate::evaluation::Trainer;
-    use panza_sync::random::Random;
+    use panza_sync::Random;
 
     /// Squares with pieces of two sides or none: the side with more pieces wins.
     #[test]

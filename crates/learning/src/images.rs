@@ -7,9 +7,9 @@
 
 use std::collections::HashSet;
 
-use panza_analysis::symmetry::Symmetries;
-use panza_gdl::ids::Id;
-use panza_sync::random::Random;
+use panza_analysis::Symmetries;
+use panza_gdl::Id;
+use panza_sync::Random;
 
 /// The most symmetries in use, the identity included.
 const MAX_IMAGES: usize = 64;
@@ -113,8 +113,8 @@ impl Element {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use panza_analysis::symmetry::Symmetry;
-    use panza_gdl::ids::{BaseId, RoleId};
+    use panza_analysis::Symmetry;
+    use panza_gdl::{BaseId, RoleId};
 
     /// Facts 0 and 1 are exchanged by a symmetry, and facts 2 and 3 with the roles.
     #[test]

@@ -54,12 +54,9 @@ use self::samples::{Samples, is_second_better};
 use self::self_play::{MAX_LENGTH, SelfPlay};
 use self::team::{Part, Team};
 use self::validation::{Validation, validate};
-use panza_analysis::prospects::Prospects;
-use panza_analysis::symmetry::Symmetries;
-use panza_analysis::tuples::Tuples;
+use panza_analysis::{Prospects, Symmetries, Tuples};
 use panza_machine::Machine;
-use panza_sync::budget::left_until;
-use panza_sync::random::Random;
+use panza_sync::{Random, left_until};
 
 /// A time on some clock.
 #[derive(Clone, Copy, Debug)]
@@ -441,8 +438,7 @@ mod tests {
 
     use super::team::{Member, MemberPlan, Share};
     use super::*;
-    use panza_machine::compile::CounterLayout;
-    use panza_machine::counter::CounterMachine;
+    use panza_machine::{CounterLayout, CounterMachine};
 
     /// Two players take flags in turn, and who has the gold one wins.
     const FLAGS: &str =

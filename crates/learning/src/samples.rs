@@ -12,8 +12,8 @@ use std::sync::Arc;
 use super::images::Images;
 use crate::evaluation::{Inputs, Trainer};
 use panza_analysis::prospects::WIDTH;
-use panza_machine::multiversion::with_wide_vectors;
-use panza_sync::random::Random;
+use panza_machine::with_wide_vectors;
+use panza_sync::Random;
 
 /// Samples in the buffer.
 const BUFFER_SIZE: usize = 4096;

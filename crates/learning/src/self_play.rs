@@ -18,10 +18,9 @@ use super::tree::Tree;
 use super::validation::Position;
 use super::worth::{Edge, Worth, logit_of};
 use crate::evaluation::{Evaluation, MAX_ROLES, ValueReader, sigmoid, uniform};
-use panza_gdl::ids::{Id, MoveId, RoleId};
-use panza_machine::multiversion::with_wide_vectors;
-use panza_machine::{Expander, ExpansionStep, Machine, PositionBatch};
-use panza_sync::random::Random;
+use panza_gdl::{Id, MoveId, RoleId};
+use panza_machine::{Expander, ExpansionStep, Machine, PositionBatch, with_wide_vectors};
+use panza_sync::Random;
 
 /// Games played in parallel.
 const PARALLEL_GAMES: usize = 128;

@@ -17,9 +17,9 @@ use super::samples::Samples;
 use super::self_play::SelfPlay;
 use super::{Deadline, LearningBudget};
 use crate::evaluation::{Evaluation, Trainer};
-use panza_analysis::symmetry::Symmetries;
+use panza_analysis::Symmetries;
 use panza_machine::Machine;
-use panza_sync::random::Random;
+use panza_sync::Random;
 
 /// A part of the time of learning.
 #[derive(Clone, PartialEq, Debug)]

@@ -12,7 +12,7 @@
 //! Never uses: machines, clocks.
 
 use super::worth::{Edge, MAX_LOGIT, Worth, logit_of};
-use panza_gdl::ids::MoveId;
+use panza_gdl::MoveId;
 
 /// The child of an edge whose position has no node.
 const NONE: u32 = u32::MAX;

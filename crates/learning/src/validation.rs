@@ -14,7 +14,7 @@ use std::sync::Arc;
 use super::LearningBudget;
 use crate::evaluation::{Evaluation, ValueReader};
 use panza_machine::{BatchPlayouts, Machine, PlayoutEnd, PlayoutTotals};
-use panza_sync::random::Random;
+use panza_sync::Random;
 
 /// A position of a game that was not trained on. Values are those of the first role, 0 to 1.
 #[derive(Clone, PartialEq, Debug)]

@@ -3,7 +3,7 @@
 //! Never uses: games, machines.
 
 use crate::evaluation::MAX_ROLES;
-use panza_gdl::ids::MoveId;
+use panza_gdl::MoveId;
 
 /// The absolute value of the logits of a win and a loss in a terminal state, at most.
 pub(super) const MAX_LOGIT: f32 = 8.0;

@@ -14,7 +14,7 @@
 //! the block; its outputs start at other helpers, its mirrors, which the block sets.
 
 use crate::NetworkInfo;
-use panza_gdl::ids::{GateId, Id, IdVec, MoveId, RoleId};
+use panza_gdl::{GateId, Id, IdVec, MoveId, RoleId};
 use panza_propnet::{GateKind, Network, Node, Signal};
 
 /// The counter of an OR with every input off.

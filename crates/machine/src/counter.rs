@@ -21,8 +21,8 @@ use super::specialised::{
     SpecialisedCounters, SpecialisedLayout, Stopped, move_index, only_true, phase_of_group,
 };
 use super::{GameInfo, Machine, PlayoutEnd, Reasoner};
-use panza_gdl::ids::{BaseId, MoveId, RoleId};
-use panza_sync::random::Random;
+use panza_gdl::{BaseId, MoveId, RoleId};
+use panza_sync::Random;
 use whole::Counters;
 
 /// Games with more moves have shorter playouts: steps times moves are at most this.

@@ -2,8 +2,7 @@
 
 use std::ops::Range;
 
-use panza_gdl::CHANCE_ROLE;
-use panza_gdl::ids::{BaseId, Id, IdVec, MoveId, RoleId};
+use panza_gdl::{BaseId, CHANCE_ROLE, Id, IdVec, MoveId, RoleId};
 use panza_propnet::Network;
 
 /// Names of a game's roles, moves and facts, and states as sets of facts.

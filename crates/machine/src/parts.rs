@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::Machine;
-use panza_gdl::ids::{BaseId, Id, IdVec, MoveId};
+use panza_gdl::{BaseId, Id, IdVec, MoveId};
 
 /// A game within a game.
 #[derive(Clone)]

@@ -6,7 +6,7 @@
 //! Never uses: the reasoner's engine.
 
 use super::{Expander, ExpansionStep, PositionBatch, Reasoner};
-use panza_gdl::ids::{Id, RoleId};
+use panza_gdl::{Id, RoleId};
 
 /// An expander that uses a reasoner.
 pub struct SequentialExpander {

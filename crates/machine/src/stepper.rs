@@ -8,7 +8,7 @@
 //! Never uses: the engine of the reasoner.
 
 use super::Reasoner;
-use panza_gdl::ids::{Id, MoveId, RoleId};
+use panza_gdl::{Id, MoveId, RoleId};
 
 /// In place of the first role's move: the state stays as it is.
 pub const NO_MOVE: MoveId = MoveId(u32::MAX);

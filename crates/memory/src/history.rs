@@ -10,8 +10,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use serde_json::Value;
 
 use crate::{GameRecord, Kind, PastMatch};
-use panza_analysis::signature;
-use panza_analysis::signature::{Canonical, Signature};
+use panza_analysis::signature::Canonical;
+use panza_analysis::{Signature, signature};
 use panza_gdl::Rules;
 
 /// The prefix of strings that are terms.

@@ -19,8 +19,7 @@ use tracing::Level;
 
 use super::history::{GameHistory, MatchResult, StoredNames};
 use crate::{Kind, MemoryError, Store};
-use panza_analysis::signature;
-use panza_analysis::signature::Signature;
+use panza_analysis::{Signature, signature};
 use panza_gdl::Rules;
 use panza_sync::{catch_panic, lock, spawn, unpoisoned};
 

@@ -10,8 +10,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use panza_gdl::ids::{Id, MoveId, RoleId};
-use panza_learning::evaluation::{Evaluation, ValueReader};
+use panza_gdl::{Id, MoveId, RoleId};
+use panza_learning::{Evaluation, ValueReader};
 use panza_machine::{Expander, ExpansionStep, Machine, PositionBatch, Reasoner};
 use panza_search::{Search, SearchConfig};
 use panza_sync::Budget;

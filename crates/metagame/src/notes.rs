@@ -16,15 +16,15 @@ use serde_json::{Map, Value, json};
 
 use super::parameters::{EXPLORATION_FACTORS, Parameters};
 use super::study::{PriorStudy, Study, Trained};
-use panza_analysis::prospects::{Prospects, WORD_BITS};
-use panza_analysis::tuples::{Tuples, Variable};
-use panza_gdl::ids::{BaseId, Id};
-use panza_learning::Known;
-use panza_learning::evaluation::{Evaluation, GradientSums, LINEAR_UNITS, Row, UNITS, Weights};
+use panza_analysis::prospects::WORD_BITS;
+use panza_analysis::tuples::Variable;
+use panza_analysis::{Prospects, Tuples};
+use panza_gdl::{BaseId, Id};
+use panza_learning::evaluation::{LINEAR_UNITS, Row, UNITS, Weights};
+use panza_learning::{Evaluation, GradientSums, Known};
 use panza_machine::GameInfo;
-use panza_memory::Kind;
-use panza_memory::{GameHistory, term, term_text};
-use panza_sync::random::Random;
+use panza_memory::{GameHistory, Kind, term, term_text};
+use panza_sync::Random;
 
 /// Facts above which evaluations of studies are not stored: their rows would fill the file.
 const MAX_FACTS: usize = 2000;
@@ -361,11 +361,11 @@ fn row(value: &Value, n_units: usize, rest: &Row) -> Option<Row> {
 mod tests {
     use super::*;
 
-    use panza_learning::evaluation::Trainer;
+    use panza_learning::Trainer;
 
     use crate::Parameters;
     use panza_machine::Machine;
-    use panza_sync::random::Random;
+    use panza_sync::Random;
 
     const RACE: &str = "(role a) (role b) (init (at a 1)) (init (at b 1)) (succ 1 2) (succ 2 3)
         (<= (legal ?r go) (role ?r)) (<= (legal ?r stay) (role ?r))

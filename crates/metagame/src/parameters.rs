@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::move_order::MoveOrder;
-use panza_learning::evaluation::Evaluation;
+use panza_learning::Evaluation;
 use panza_learning::validation::Validation;
 use panza_search::{MINIMAX_SHARE, Parameter, SearchConfig};
 

@@ -7,15 +7,12 @@
 
 use std::sync::Arc;
 
-use panza_analysis::factors::Factors;
-use panza_analysis::latches::{Latches, latches};
-use panza_analysis::placements::Placements;
-use panza_analysis::score_ranges::{ScoreRange, score_ranges};
-use panza_analysis::symmetry::Symmetries;
+use panza_analysis::latches::latches;
+use panza_analysis::score_ranges::score_ranges;
+use panza_analysis::{Factors, Latches, Placements, ScoreRange, Symmetries};
 use panza_game::BuiltGame;
 use panza_search::SearchConfig;
-use panza_sync::Budget;
-use panza_sync::Meter;
+use panza_sync::{Budget, Meter};
 
 /// Limit of each analysis, in steps.
 pub(super) const STEPS: u64 = 1 << 28;
@@ -100,7 +97,7 @@ impl Structure {
 mod tests {
     use super::*;
 
-    use panza_gdl::ids::RoleId;
+    use panza_gdl::RoleId;
     use panza_search::Search;
     use std::time::{Duration, Instant};
 
@@ -155,7 +152,7 @@ mod tests {
         let (found, game) = structure(&alike);
         let symmetries = found.symmetries.unwrap();
         let mut reasoner = Arc::clone(&game.machine).reasoner();
-        let legal = reasoner.legal_moves(panza_gdl::ids::RoleId(0)).to_vec();
+        let legal = reasoner.legal_moves(panza_gdl::RoleId(0)).to_vec();
         assert_eq!(
             symmetries.equivalent_moves(&game.machine.initial_state(), &legal),
             [0, 0]

@@ -13,22 +13,17 @@ use super::move_order::{MoveOrder, move_order};
 use super::parameters::Parameters;
 use super::structure::{STEPS, Structure};
 use super::tuning::{self, MayTry, Trial};
-use panza_analysis::autonomous;
-use panza_analysis::autonomous::Autonomous;
-use panza_analysis::distances::{Distances, distances};
-use panza_analysis::prospects::Prospects;
-use panza_analysis::tuples::Tuples;
+use panza_analysis::distances::distances;
+use panza_analysis::{Autonomous, Distances, Prospects, Tuples, autonomous};
 use panza_config::MetagameSettings;
 use panza_game::BuiltGame;
-use panza_learning::evaluation::{Evaluation, GradientSums};
-use panza_learning::heuristics;
-use panza_learning::heuristics::Heuristic;
 use panza_learning::statistics::{SampleBudget, Sampled, sample};
 use panza_learning::validation::Validation;
-use panza_learning::{Deadline, Known, Learned, LearningBudget};
+use panza_learning::{
+    Deadline, Evaluation, GradientSums, Heuristic, Known, Learned, LearningBudget, heuristics,
+};
 use panza_search::SearchConfig;
-use panza_sync::Budget;
-use panza_sync::Meter;
+use panza_sync::{Budget, Meter};
 
 /// What a study does, and its limits.
 #[derive(Clone, Debug)]

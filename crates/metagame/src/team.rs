@@ -17,9 +17,8 @@ use serde_json::Value;
 
 use super::notes::evaluation_note;
 use super::parameters::Parameters;
-use panza_learning::LearningBudget;
-use panza_learning::evaluation::Evaluation;
 use panza_learning::team::{Part, Share, Team};
+use panza_learning::{Evaluation, LearningBudget};
 use panza_machine::GameInfo;
 
 /// Time of a member beyond that of its order.

@@ -28,21 +28,14 @@ use super::structure::{STEPS, Structure};
 use super::study::{Study, find_prospects};
 use super::team::{LearningTeam, Members, TestTeam};
 use super::tuning::{self, MayTry};
-use panza_analysis::prospects::Prospects;
-use panza_analysis::symmetry::Symmetries;
-use panza_analysis::tuples::Tuples;
+use panza_analysis::{Prospects, Symmetries, Tuples};
 use panza_game::BuiltGame;
-use panza_learning::evaluation::Evaluation;
 use panza_learning::team::Team;
-use panza_learning::{Deadline, Known, Learned, LearningBudget, learn};
+use panza_learning::{Deadline, Evaluation, Known, Learned, LearningBudget, learn};
 use panza_machine::{GameInfo, Machine};
-use panza_memory::Kind;
-use panza_memory::{GameHistory, term, term_text};
+use panza_memory::{GameHistory, Kind, term, term_text};
 use panza_search::SearchConfig;
-use panza_sync::Budget;
-use panza_sync::Meter;
-use panza_sync::lock;
-use panza_sync::random::Random;
+use panza_sync::{Budget, Meter, Random, lock};
 
 /// Facts above which a game is not trained: its notes have some hundred bytes for each.
 const MAX_FACTS: usize = 10_000;

@@ -17,11 +17,11 @@ use serde::Serialize;
 
 use super::contest::{Contest, MAX_MOVES, MoveBudget, random_joint_move};
 use super::parameters::Parameters;
-use panza_gdl::ids::{Id, RoleId};
-use panza_learning::evaluation::Evaluation;
+use panza_gdl::{Id, RoleId};
+use panza_learning::Evaluation;
 use panza_machine::Machine;
 use panza_search::SearchConfig;
-use panza_sync::random::Random;
+use panza_sync::Random;
 
 /// The result of settings played against the current ones.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use panza_machine::ExpanderLayout;
 use panza_machine::lanes::compile::compile_expander;
-use panza_machine::lanes::expand::ExpanderLayout;
 use panza_machine::lanes::interpret::Features;
 use panza_propnet::Network;
 

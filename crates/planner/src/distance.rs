@@ -8,7 +8,7 @@
 //! Invariant: a state in which the goal holds, counters aside, has distance 0.
 
 use super::task::Task;
-use panza_gdl::ids::Id;
+use panza_gdl::Id;
 use panza_propnet::{GateKind, Node, Signal};
 
 /// The greatest distance.

@@ -10,10 +10,11 @@
 use std::collections::BTreeMap;
 
 use super::task::{Task, signal_of};
-use panza_analysis::implications::{Implications, Outcome, Scope};
+use panza_analysis::Implications;
+use panza_analysis::implications::{Outcome, Scope};
 use panza_analysis::latches::Setting;
 use panza_analysis::mutex_groups::parts;
-use panza_gdl::ids::{Id, IdVec, MoveId};
+use panza_gdl::{Id, IdVec, MoveId};
 use panza_propnet::Network;
 use panza_sync::Meter;
 

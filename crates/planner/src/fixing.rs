@@ -27,14 +27,12 @@ use super::plan::PLAYER;
 use super::solver::{Report, Solver, Status};
 use super::tables::FinalState;
 use super::task::{Task, move_signal, signal_of};
-use panza_analysis::implications::{Implications, Outcome, Scope};
+use panza_analysis::Implications;
+use panza_analysis::implications::{Outcome, Scope};
 use panza_analysis::latches::Setting;
-use panza_gdl::ids::{BaseId, Id, IdVec, MoveId};
+use panza_gdl::{BaseId, Id, IdVec, MoveId};
 use panza_machine::Reasoner;
-use panza_sync::Budget;
-use panza_sync::Meter;
-use panza_sync::budget::{after, is_past};
-use panza_sync::random::Random;
+use panza_sync::{Budget, Meter, Random, after, is_past};
 
 /// Random games in which the sets of legal moves are watched.
 const SAMPLED_GAMES: u32 = 8;

@@ -23,7 +23,7 @@ use super::solver::{Report, Solver, Status};
 use super::store::{Added, StateId, Store};
 use super::successors::Successors;
 use super::task::Task;
-use panza_sync::budget::is_past;
+use panza_sync::is_past;
 
 /// What is added to the distance of a state without new facts in the second queue.
 const OLD: u32 = 1 << 24;

@@ -18,7 +18,7 @@ use super::solver::{Report, Solver, Status};
 use super::store::{Added, StateId, Store};
 use super::successors::Successors;
 use super::task::Task;
-use panza_sync::budget::is_past;
+use panza_sync::is_past;
 
 /// Successors made before the search starts again over packed states: some hundredths of a second.
 const LARGE: u64 = 1 << 17;

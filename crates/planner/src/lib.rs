@@ -51,8 +51,7 @@ pub use improve::{Improvement, Improver};
 pub use plan::Plan;
 pub use task::PlanningGame;
 
-use panza_sync::budget::is_past;
-use panza_sync::catch_panic;
+use panza_sync::{catch_panic, is_past};
 
 use fixing::Fixing;
 use guided::Guided;

@@ -8,11 +8,10 @@ use std::time::Duration;
 
 use super::compiled::{compiled, may_derive};
 use super::packing::Packing;
-use panza_machine::Expander;
-use panza_machine::lanes::expand::{ExpanderLayout, GoalScope};
+use panza_machine::lanes::expand::GoalScope;
+use panza_machine::{Expander, ExpanderLayout};
 use panza_propnet::Network;
-use panza_sync::Budget;
-use panza_sync::budget::after;
+use panza_sync::{Budget, after};
 
 /// Time to build the network.
 const BUILD_TIME: Duration = Duration::from_secs(1);

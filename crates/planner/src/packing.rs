@@ -19,8 +19,7 @@ use rustc_hash::{FxHashSet, FxHasher};
 use panza_analysis::mutex_groups::{parts, random_joint_move};
 use panza_machine::Machine;
 use panza_propnet::{BinaryField, Network};
-use panza_sync::budget::is_past;
-use panza_sync::random::Random;
+use panza_sync::{Random, is_past};
 
 /// States of random games that the fields are guessed from.
 const SAMPLED_STATES: usize = 400;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use panza_gdl::ids::{MoveId, RoleId};
+use panza_gdl::{MoveId, RoleId};
 use panza_machine::Machine;
 
 /// The only role.

@@ -18,7 +18,7 @@ use super::relaxed::Relaxed;
 use panza_machine::Machine;
 use panza_machine::lanes::expand::Runner;
 use panza_propnet::Network;
-use panza_sync::budget::{after, is_past};
+use panza_sync::{after, is_past};
 
 /// Time to find the groups and distances.
 const TIME: Duration = Duration::from_secs(1);

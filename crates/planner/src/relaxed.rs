@@ -6,10 +6,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::compiled::{compiled, may_derive};
-use panza_machine::lanes::expand::{ExpanderLayout, Runner};
+use panza_machine::ExpanderLayout;
+use panza_machine::lanes::expand::Runner;
 use panza_propnet::{Network, Signal};
-use panza_sync::Budget;
-use panza_sync::budget::after;
+use panza_sync::{Budget, after};
 
 /// Time to build the network.
 const BUILD_TIME: Duration = Duration::from_secs(1);

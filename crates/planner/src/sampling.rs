@@ -14,10 +14,9 @@ use super::distance::GoalDistance;
 use super::plan::PLAYER;
 use super::solver::{Report, Solver, Status};
 use super::task::Task;
-use panza_gdl::ids::{Id, MoveId};
+use panza_gdl::{Id, MoveId};
 use panza_machine::Reasoner;
-use panza_sync::budget::is_past;
-use panza_sync::random::Random;
+use panza_sync::{Random, is_past};
 
 /// Levels above the playouts.
 const LEVELS: usize = 3;

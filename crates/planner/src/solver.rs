@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use super::store::Store;
 use super::successors::Successor;
-use panza_gdl::ids::MoveId;
+use panza_gdl::MoveId;
 
 /// Where a solver stands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

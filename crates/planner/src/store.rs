@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use super::packing::Packing;
-use panza_gdl::ids::MoveId;
+use panza_gdl::MoveId;
 
 /// Numbers of states.
 pub(super) type StateId = u32;

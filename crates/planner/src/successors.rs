@@ -2,7 +2,7 @@
 
 use super::plan::PLAYER;
 use super::store::{StateId, Store};
-use panza_gdl::ids::MoveId;
+use panza_gdl::MoveId;
 use panza_machine::{Expander, ExpansionStep, PositionBatch};
 
 /// Words of the successors of a batch, about: they should stay in the cache.

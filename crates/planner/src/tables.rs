@@ -15,12 +15,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use panza_analysis::implications::{Implications, Outcome};
+use panza_analysis::Implications;
+use panza_analysis::implications::Outcome;
 use panza_analysis::latches::Setting;
-use panza_gdl::ids::{BaseId, GateId, GroupedLists, Id};
+use panza_gdl::{BaseId, GateId, GroupedLists, Id};
 use panza_propnet::{GateKind, Network, Node, Signal};
-use panza_sync::Meter;
-use panza_sync::random::Random;
+use panza_sync::{Meter, Random};
 
 /// Facts of a table, at most: one bit each.
 const MAX_FACTS: usize = 32;

@@ -11,16 +11,13 @@ use super::plan::PLAYER;
 use super::projections::{Projections, Source};
 use super::relaxed::Relaxed;
 use super::tables::{FinalState, Tables};
-use panza_analysis::autonomous;
-use panza_analysis::implications::{Implications, Outcome, Scope};
-use panza_analysis::latches::{Latches, Setting, latches};
-use panza_gdl::ids::{BaseId, Id, MoveId};
+use panza_analysis::implications::{Outcome, Scope};
+use panza_analysis::latches::{Setting, latches};
+use panza_analysis::{Implications, Latches, autonomous};
+use panza_gdl::{BaseId, Id, MoveId};
 use panza_machine::Machine;
 use panza_propnet::{Network, Signal};
-use panza_sync::Budget;
-use panza_sync::Meter;
-use panza_sync::budget::after;
-use panza_sync::lock;
+use panza_sync::{Budget, Meter, after, lock};
 
 /// Time for each step of the analysis.
 const STEP_TIME: Duration = Duration::from_secs(1);

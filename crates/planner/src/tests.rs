@@ -8,12 +8,9 @@ use super::projections::ProjectionDistance;
 use super::task::Task;
 use super::{Findings, Planner, PlannerConfig, PlanningGame, SOLVERS};
 use panza_game::BuiltGame;
-use panza_gdl::Rules;
-use panza_gdl::diagnostic::Severity;
-use panza_gdl::ids::{Id, MoveId, RoleId};
+use panza_gdl::{Id, MoveId, RoleId, Rules, Severity};
 use panza_machine::{Expander, ExpansionStep, Machine, PositionBatch, Reasoner};
-use panza_sync::Budget;
-use panza_sync::random::Random;
+use panza_sync::{Budget, Random};
 
 /// Far more than these games need on a busy machine.
 pub(super) const TIME: Duration = Duration::from_secs(120);

@@ -5,10 +5,10 @@ use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use super::searcher::Searcher;
-use panza_gdl::ids::{MoveId, RoleId};
+use panza_gdl::{MoveId, RoleId};
 use panza_machine::{Machine, Reasoner};
 use panza_search::MoveStats;
-use panza_sync::random::Random;
+use panza_sync::Random;
 use panza_telemetry::SearchSample;
 
 /// Draws a legal move of the role in each state.

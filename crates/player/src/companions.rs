@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 
 use super::role::OurRole;
 use super::searcher::{PlanStatus, Searcher};
-use panza_gdl::ids::MoveId;
+use panza_gdl::MoveId;
 use panza_machine::{GameInfo, Machine};
 use panza_metagame::{evaluation_note, facts_hash};
 use panza_planner::Plan;

@@ -5,7 +5,7 @@ use super::role::OurRole;
 use super::searcher::Searcher;
 use super::sent_moves::SentMoves;
 use panza_game::BuiltGame;
-use panza_gdl::ids::{MoveId, RoleId};
+use panza_gdl::{MoveId, RoleId};
 
 /// A position and its search.
 pub(super) struct Engine {

@@ -24,7 +24,7 @@ use super::sent_moves::SentMoves;
 use super::tasks::drop_elsewhere;
 use super::tree_search::TreeSearch;
 use panza_game::{BuildKind, BuiltGame};
-use panza_gdl::ids::RoleId;
+use panza_gdl::RoleId;
 use panza_search::SearchConfig;
 use panza_sync::catch_panic;
 

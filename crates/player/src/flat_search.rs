@@ -9,10 +9,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use super::searcher::Searcher;
-use panza_gdl::ids::{Id, MoveId, RoleId};
+use panza_gdl::{Id, MoveId, RoleId};
 use panza_machine::{Machine, PlayoutEnd, Reasoner};
 use panza_search::MoveStats;
-use panza_sync::random::Random;
+use panza_sync::Random;
 use panza_telemetry::SearchSample;
 
 /// Joint moves after which a playout counts as a draw.

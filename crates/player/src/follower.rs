@@ -17,7 +17,7 @@ use super::link::{Advice, FollowerLink};
 use super::position::Position;
 use super::role::OurRole;
 use panza_game::BuiltGame;
-use panza_gdl::ids::{MoveId, RoleId};
+use panza_gdl::{MoveId, RoleId};
 use panza_sync::catch_panic;
 
 /// The time for which the follower of the fallback waits for that of the machine.

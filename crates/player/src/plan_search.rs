@@ -15,10 +15,9 @@ use std::time::{Duration, Instant};
 
 use super::searcher::{PlanStatus, Searcher};
 use panza_game::BuiltGame;
-use panza_gdl::ids::{MoveId, RoleId};
+use panza_gdl::{MoveId, RoleId};
 use panza_machine::Machine;
-use panza_memory::Kind;
-use panza_memory::{GameHistory, PlanNote};
+use panza_memory::{GameHistory, Kind, PlanNote};
 use panza_planner::{Findings, Plan, Planner, PlannerConfig, PlanningGame};
 use panza_search::{MoveStats, SearchConfig};
 use panza_sync::{lock, spawn};

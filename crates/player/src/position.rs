@@ -10,7 +10,7 @@
 use std::sync::Arc;
 
 use super::sent_moves::SentMoves;
-use panza_gdl::ids::{Id, MoveId, RoleId};
+use panza_gdl::{Id, MoveId, RoleId};
 use panza_machine::{GameInfo, Machine, Reasoner};
 use panza_planner::Plan;
 

@@ -12,7 +12,7 @@ use super::searcher::PlanStatus;
 use panza_analysis::board::Layout;
 use panza_config::Settings;
 use panza_game::BuildKind;
-use panza_gdl::ids::MoveId;
+use panza_gdl::MoveId;
 use panza_search::MoveStats;
 use panza_telemetry::{
     COMMIT, Count, MatchLog, SearchSample, count, move_cells, rounded, searched,

@@ -1,6 +1,6 @@
 //! The role that is played in a match.
 
-use panza_gdl::ids::{Id, RoleId};
+use panza_gdl::{Id, RoleId};
 use panza_machine::GameInfo;
 use serde::{Deserialize, Serialize};
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
-use panza_gdl::ids::MoveId;
+use panza_gdl::MoveId;
 use panza_planner::Plan;
 use panza_search::{MoveStats, RootEstimates};
 use panza_telemetry::SearchSample;

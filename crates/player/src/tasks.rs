@@ -14,15 +14,13 @@ use super::link::{StopFlags, WorkerLink};
 use super::match_setup::MatchSetup;
 use super::plan_search::{self, KnownPlan};
 use super::record::Record;
-use panza_analysis::board;
-use panza_analysis::board::BoardPainter;
+use panza_analysis::{BoardPainter, board};
 use panza_game::{BuildKind, BuiltGame};
 use panza_gdl::Rules;
 use panza_memory::MatchMemory;
 use panza_metagame::{Study, StudyBudget};
 use panza_search::SearchConfig;
-use panza_sync::random::Random;
-use panza_sync::{catch_panic, spawn, spawn_deep};
+use panza_sync::{Random, catch_panic, spawn, spawn_deep};
 
 /// Time and states for finding boards.
 const BOARD_TIME: Duration = Duration::from_millis(150);

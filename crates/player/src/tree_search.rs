@@ -8,11 +8,10 @@ use std::time::{Duration, Instant};
 use super::searcher::Searcher;
 use panza_config::SearchSettings;
 use panza_game::Stopwatch;
-use panza_gdl::ids::{MoveId, RoleId};
+use panza_gdl::{MoveId, RoleId};
 use panza_machine::{GameInfo, Machine, PlayoutTotals};
 use panza_search::{MoveStats, RootEstimates, RootReport, Search, SearchConfig, StopReason};
-use panza_sync::Budget;
-use panza_sync::random::Random;
+use panza_sync::{Budget, Random};
 use panza_telemetry::{SearchSample, StageTimes};
 
 /// Bytes of the game graph for each node that it may hold; a node with its moves and state takes

@@ -7,7 +7,7 @@
 use super::builder::{BuildError, Builder};
 use super::network::{GateKind, Network, Signal};
 use super::normalise::normalised;
-use panza_gdl::ids::{AtomId, Id, IdVec};
+use panza_gdl::{AtomId, Id, IdVec};
 use panza_ground::{AtomKind, GroundProgram, components};
 use panza_sync::Budget;
 

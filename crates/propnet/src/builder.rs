@@ -8,7 +8,7 @@ use rustc_hash::FxBuildHasher;
 use thiserror::Error;
 
 use super::network::{Gate, GateKind, Signal};
-use panza_gdl::ids::{GateId, Id, IdVec};
+use panza_gdl::{GateId, Id, IdVec};
 use panza_sync::Budget;
 
 /// Why there is no network.

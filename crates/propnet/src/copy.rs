@@ -6,7 +6,7 @@
 
 use super::builder::{BuildError, Builder};
 use super::network::{GateKind, Network, Node, Signal};
-use panza_gdl::ids::{GateId, Id, IdVec};
+use panza_gdl::{GateId, Id, IdVec};
 
 /// Gates between two checks of the budget.
 const CHECK_EVERY: usize = 1 << 12;

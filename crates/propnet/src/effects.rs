@@ -13,7 +13,7 @@ use std::collections::BinaryHeap;
 use super::builder::Builder;
 use super::copy::copy_gates;
 use super::network::{Gate, GateKind, Network, Node, Signal};
-use panza_gdl::ids::{BaseId, GateId, GroupedLists, Id, IdVec, MoveId, RoleId};
+use panza_gdl::{BaseId, GateId, GroupedLists, Id, IdVec, MoveId, RoleId};
 use panza_sync::Budget;
 
 const CHECK_EVERY: usize = 1 << 10;

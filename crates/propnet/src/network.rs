@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::playout_sample::PlayoutSample;
-use panza_gdl::ids::{BaseId, GateId, Id, IdVec, MoveId, RoleId};
+use panza_gdl::{BaseId, GateId, Id, IdVec, MoveId, RoleId};
 
 /// The source of a signal.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

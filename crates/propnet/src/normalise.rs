@@ -2,7 +2,7 @@
 
 use super::builder::BuildError;
 use super::network::{Gate, GateKind, Network, Signal};
-use panza_gdl::ids::{GateId, Id, IdVec};
+use panza_gdl::{GateId, Id, IdVec};
 use panza_sync::{Budget, Meter};
 
 /// The same network without dead gates, in topological order, with its blocks.

@@ -11,7 +11,7 @@ use super::copy::copy_gates;
 use super::network::{Network, Node, Signal};
 use super::normalise::normalised;
 use super::passes;
-use panza_gdl::ids::{BaseId, Id, IdVec};
+use panza_gdl::{BaseId, Id, IdVec};
 use panza_sync::Budget;
 
 /// Bytes of a packed network.

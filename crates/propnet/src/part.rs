@@ -11,7 +11,7 @@ use super::builder::{BuildError, Builder};
 use super::copy::copy_gates;
 use super::network::{Network, Node, Signal};
 use super::normalise::normalised;
-use panza_gdl::ids::{BaseId, Id, IdVec, MoveId, RoleId};
+use panza_gdl::{BaseId, Id, IdVec, MoveId, RoleId};
 use panza_sync::Budget;
 
 /// The bases and moves of a factor.

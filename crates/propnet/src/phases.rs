@@ -16,7 +16,7 @@ use std::collections::HashSet;
 
 use super::network::{Network, Node, Signal};
 use super::passes::{PassSet, assume, optimise_with};
-use panza_gdl::ids::{BaseId, Id, MoveId};
+use panza_gdl::{BaseId, Id, MoveId};
 use panza_sync::Budget;
 
 /// Bases of which exactly one is true in each state, as far as play or proof has shown: a mutex

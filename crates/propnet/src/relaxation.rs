@@ -13,7 +13,7 @@ use super::builder::{BuildError, Builder};
 use super::network::{GateKind, Network, Node, Signal};
 use super::normalise::normalised;
 use super::passes;
-use panza_gdl::ids::{GateId, Id, IdVec, MoveId, RoleId};
+use panza_gdl::{GateId, Id, IdVec, MoveId, RoleId};
 use panza_sync::Budget;
 
 /// Bytes of a relaxation.

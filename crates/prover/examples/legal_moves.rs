@@ -6,7 +6,7 @@
 
 use std::error::Error;
 
-use panza_gdl::ids::{Id, RoleId};
+use panza_gdl::{Id, RoleId};
 use panza_prover::Prover;
 
 fn main() -> Result<(), Box<dyn Error>> {

@@ -14,8 +14,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::dependency::{ComponentId, Dependencies, Stage};
 use super::names::Names;
-use panza_gdl::ids::Symbol;
-use panza_gdl::rules::{Atom, Literal, Rule, Signature, Term};
+use panza_gdl::{Atom, Literal, Rule, Signature, Symbol, Term};
 
 /// A copy of a relation: the arguments bound at the call, and what the caller depends on.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]

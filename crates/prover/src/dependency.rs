@@ -4,10 +4,8 @@
 
 use std::collections::HashMap;
 
-use panza_gdl::components::RelationGraph;
-use panza_gdl::ids::{Id, IdVec, define_id};
-use panza_gdl::rules::Signature;
-use panza_gdl::{Rule, keyword};
+use panza_gdl::ids::define_id;
+use panza_gdl::{Id, IdVec, RelationGraph, Rule, Signature, keyword};
 
 define_id! { RelationId }
 

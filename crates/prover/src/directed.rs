@@ -7,7 +7,7 @@ use super::dependency::ComponentId;
 use super::engine::{Bounds, Engine, Stopped, is_asked_for};
 use super::error::{Limits, ProverError};
 use super::store::Fault;
-use panza_gdl::rules::Signature;
+use panza_gdl::Signature;
 
 /// Soft limits: beyond them goal-directed evaluation is tried.
 const SOFT_FACTS: usize = 300_000;

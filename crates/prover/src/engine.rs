@@ -15,9 +15,9 @@ use super::names::Names;
 use super::prepare::{guard, has_unsafe_head, prepare};
 use super::state::State;
 use super::store::{Fault, Store};
-use panza_gdl::ids::{Id, IdVec, Symbol, TermId};
-use panza_gdl::rules::Signature;
-use panza_gdl::{Literal, Rule, Rules, Symbols, TermTable, keyword};
+use panza_gdl::{
+    Id, IdVec, Literal, Rule, Rules, Signature, Symbol, Symbols, TermId, TermTable, keyword,
+};
 
 /// Which limits of an evaluation apply.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]

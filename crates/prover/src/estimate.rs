@@ -8,9 +8,7 @@ use rustc_hash::FxBuildHasher;
 use super::dependency::DOES;
 use super::index::{Pattern, matches};
 use super::relation::Relation;
-use panza_gdl::TermTable;
-use panza_gdl::ids::TermId;
-use panza_gdl::rules::Signature;
+use panza_gdl::{Signature, TermId, TermTable};
 
 /// Assumed size of a relation without samples.
 const UNKNOWN_SIZE: f64 = 40.0;

@@ -10,8 +10,7 @@ use super::estimate::Estimates;
 use super::join::Outcome;
 use super::plan::{Op, Planner, QueryPlan, Scan};
 use super::store::{Fault, Store};
-use panza_gdl::ids::TermId;
-use panza_gdl::{Literal, Rule};
+use panza_gdl::{Literal, Rule, TermId};
 
 #[derive(Default)]
 pub struct Compiled {

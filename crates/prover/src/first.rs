@@ -22,9 +22,7 @@ use super::names::Names;
 use super::prepare::prepare;
 use super::state::State;
 use super::store::Store;
-use panza_gdl::ids::{Symbol, TermId};
-use panza_gdl::rules::Signature;
-use panza_gdl::{Literal, Rule, Term, TermTable};
+use panza_gdl::{Literal, Rule, Signature, Symbol, Term, TermId, TermTable};
 
 /// Steps after which a search ends without a verdict.
 pub const STEPS: u64 = 20_000;

@@ -7,9 +7,7 @@ use std::collections::HashMap;
 
 use super::error::Limits;
 use super::tuple_map::TupleMap;
-use panza_gdl::TermTable;
-use panza_gdl::ids::{Id, Symbol, TermId};
-use panza_gdl::rules::Signature;
+use panza_gdl::{Id, Signature, Symbol, TermId, TermTable};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FunctionId(u32);

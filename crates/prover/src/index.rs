@@ -5,8 +5,7 @@
 
 use super::relation::{FactId, Relation};
 use super::tuple_map::TupleMap;
-use panza_gdl::TermTable;
-use panza_gdl::ids::{Id, Symbol, TermId};
+use panza_gdl::{Id, Symbol, TermId, TermTable};
 
 /// The use of one argument of a fact, or of a term within it.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::index::BucketId;
 use super::plan::{Check, Lookup, Op, Scan};
 use super::store::Store;
-use panza_gdl::ids::TermId;
+use panza_gdl::TermId;
 
 /// The result of the rest of a plan.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

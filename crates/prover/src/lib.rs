@@ -58,8 +58,7 @@ pub use state::State;
 use engine::{Engine, Question};
 use first::Verdict;
 use order::TextOrder;
-use panza_gdl::ids::{Id, RoleId, TermId};
-use panza_gdl::{Rules, Sexpr, sexpr};
+use panza_gdl::{Id, RoleId, Rules, Sexpr, TermId, sexpr};
 
 /// A game's rules, ready to answer questions about any state.
 pub struct Prover {

@@ -2,8 +2,7 @@
 
 use std::collections::HashMap;
 
-use panza_gdl::Symbols;
-use panza_gdl::ids::Symbol;
+use panza_gdl::{Symbol, Symbols};
 
 /// Symbols, with helper names that no rulesheet's name equals.
 pub struct Names {

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::ops::Bound;
 
-use panza_gdl::ids::{Id, TermId};
+use panza_gdl::{Id, TermId};
 
 /// The distance between ranks when they are spread out.
 const SPREAD: u64 = 1 << 32;

@@ -9,8 +9,7 @@ use super::estimate::Estimates;
 use super::functions::Build;
 use super::index::{BucketId, Pattern};
 use super::store::{IndexId, Store};
-use panza_gdl::ids::TermId;
-use panza_gdl::{Atom, Literal, Rule, Term};
+use panza_gdl::{Atom, Literal, Rule, Term, TermId};
 
 #[derive(Clone, Debug)]
 pub enum Lookup {

@@ -8,8 +8,7 @@
 
 use super::dependency::{DOES, TRUE};
 use super::names::Names;
-use panza_gdl::ids::Symbol;
-use panza_gdl::{Atom, Literal, Rule, Term, keyword};
+use panza_gdl::{Atom, Literal, Rule, Symbol, Term, keyword};
 
 /// The rules that derive anything, with the role's place of their heads bound.
 pub fn guard(rules: &[Rule]) -> Vec<Rule> {

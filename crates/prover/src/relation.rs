@@ -4,7 +4,8 @@
 //! clearing the relation is one increment and a warm state allocates nothing.
 
 use super::tuple_map::TupleMap;
-use panza_gdl::ids::{Id, TermId, define_id};
+use panza_gdl::ids::define_id;
+use panza_gdl::{Id, TermId};
 
 define_id! { FactId }
 

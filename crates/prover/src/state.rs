@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use panza_gdl::ids::TermId;
+use panza_gdl::TermId;
 
 /// The facts that hold, without the word `true`: term ids of one prover, ascending, each once.
 ///

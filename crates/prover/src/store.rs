@@ -7,8 +7,8 @@ use super::error::Limits;
 use super::functions::{Build, FunctionId, Functions};
 use super::index::{Index, Pattern};
 use super::relation::Relation;
-use panza_gdl::TermTable;
-use panza_gdl::ids::{IdVec, Symbol, TermId, define_id};
+use panza_gdl::ids::define_id;
+use panza_gdl::{IdVec, Symbol, TermId, TermTable};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fault {

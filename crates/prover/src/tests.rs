@@ -12,8 +12,7 @@ use proptest::prelude::*;
 
 use crate::engine::{Engine, Question};
 use crate::{Limits, State};
-use panza_gdl::ids::{Symbol, TermId};
-use panza_gdl::{Atom, Literal, Rule, Rules, Term, read, sexpr};
+use panza_gdl::{Atom, Literal, Rule, Rules, Symbol, Term, TermId, read, sexpr};
 
 /// A plain sequence of numbers from a seed.
 struct Dice(u64);

@@ -7,8 +7,7 @@ use super::dependency::{RelationId, Stage};
 use super::engine::{Bounds, Engine, Question};
 use super::error::ProverError;
 use super::state::State;
-use panza_gdl::ids::TermId;
-use panza_gdl::rules::Signature;
+use panza_gdl::{Signature, TermId};
 
 /// Steps of the sample playout.
 const STEPS: usize = 48;

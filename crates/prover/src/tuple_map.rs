@@ -6,7 +6,7 @@
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
-use panza_gdl::ids::TermId;
+use panza_gdl::TermId;
 
 /// From lists of terms of one length to small values.
 #[derive(Clone, Debug)]

@@ -18,10 +18,10 @@ use tokio::task::JoinHandle;
 
 use super::game_manager::wire::Address;
 use super::game_manager::{Seat, SeatPlayer};
-use panza_cli::arguments::SettingsChoice;
+use panza_cli::SettingsChoice;
 use panza_config::Settings;
 use panza_player::GameBuilders;
-use panza_sync::random::Random;
+use panza_sync::Random;
 
 /// Time for a player to take a connection.
 const CONNECT_TIME: Duration = Duration::from_secs(5);

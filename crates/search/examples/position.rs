@@ -18,7 +18,7 @@ use std::error::Error;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use panza_gdl::ids::{Id, RoleId};
+use panza_gdl::{Id, RoleId};
 use panza_search::{Search, SearchConfig};
 use panza_sync::Budget;
 

@@ -15,8 +15,8 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use panza_analysis::placements::Placements;
-use panza_gdl::ids::{MoveId, NodeId};
+use panza_analysis::Placements;
+use panza_gdl::{MoveId, NodeId};
 use panza_machine::PlayoutTotals;
 
 /// Bytes of all tables. When they are reached, all tables are dropped and grow again.
@@ -180,7 +180,7 @@ impl Amaf {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use panza_gdl::ids::{BaseId, Id};
+    use panza_gdl::{BaseId, Id};
 
     /// Two moves with a fact each, and one without.
     fn amaf() -> Amaf {

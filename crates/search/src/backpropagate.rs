@@ -23,7 +23,7 @@ use super::proof::ProofUpdate;
 use super::record::{EdgeId, Node, RoleValue, SIMULTANEOUS};
 use super::regret_matching;
 use super::slots::{greater, lesser};
-use panza_gdl::ids::NodeId;
+use panza_gdl::NodeId;
 
 impl Node {
     /// The update for the node's parent.

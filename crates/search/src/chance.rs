@@ -18,7 +18,7 @@ use super::graph::Graph;
 use super::pool::PoolId;
 use super::proof::ProofUpdate;
 use super::record::{Bounds, EdgeId, Node, RoleValue, SIMULTANEOUS};
-use panza_gdl::ids::NodeId;
+use panza_gdl::NodeId;
 
 /// Of more outcomes a sample is taken.
 pub(super) const MAX_OUTCOMES: u32 = 64;

@@ -17,7 +17,7 @@ use super::record::{
     SIMULTANEOUS, UntriedMove,
 };
 use super::slots::EDGES_PER_BLOCK;
-use panza_gdl::ids::{MoveId, NodeId};
+use panza_gdl::{MoveId, NodeId};
 
 /// The moves without an edge of a new node.
 #[derive(Clone, Copy, Debug)]

@@ -11,7 +11,7 @@
 use super::graph::Graph;
 use super::pool::PoolId;
 use super::record::{EdgeBlockId, JointChildId, MoveBlockId, Node, RoleMovesId, SIMULTANEOUS};
-use panza_gdl::ids::{Id, NodeId};
+use panza_gdl::{Id, NodeId};
 
 /// Nodes evicted at a time.
 const BATCH: usize = 256;

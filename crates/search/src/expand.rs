@@ -13,10 +13,10 @@ use super::pool::PoolId;
 use super::proof::ProofUpdate;
 use super::record::{EdgeId, Prior};
 use super::request::PositionInfo;
-use panza_analysis::symmetry::Symmetries;
-use panza_gdl::ids::{Id, MoveId, NodeId, RoleId};
+use panza_analysis::Symmetries;
+use panza_gdl::{Id, MoveId, NodeId, RoleId};
 use panza_machine::Reasoner;
-use panza_sync::random::Random;
+use panza_sync::Random;
 
 /// Forced joint moves followed at once; a longer forced line is continued at the next visit.
 pub(super) const MAX_FORCED_MOVES: u16 = 256;

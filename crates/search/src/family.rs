@@ -19,10 +19,12 @@ use super::joint_family::{JointFamily, n_joint_moves, push_joint_moves};
 use super::parameters::SearchConfig;
 use super::record::{Prior, UntriedMove};
 use super::request::{BoxedRequest, RequestKind, RolloutRequest};
-use panza_gdl::ids::{Id, MoveId, RoleId};
-use panza_learning::evaluation::{Evaluation, MAX_ROLES, ValueReader};
-use panza_machine::multiversion::with_wide_vectors;
-use panza_machine::{Expander, ExpansionStep, Machine, PositionBatch, SequentialExpander};
+use panza_gdl::{Id, MoveId, RoleId};
+use panza_learning::evaluation::MAX_ROLES;
+use panza_learning::{Evaluation, ValueReader};
+use panza_machine::{
+    Expander, ExpansionStep, Machine, PositionBatch, SequentialExpander, with_wide_vectors,
+};
 
 /// The children of a position with more moves are not generated.
 pub(super) const MAX_CHILDREN: usize = 512;

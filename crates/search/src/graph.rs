@@ -36,8 +36,8 @@ use super::record::{
     MoveBlockId, Node, RoleMoves, RoleMovesId, RoleValue, StateId, UntriedMove,
 };
 use super::slots::EDGES_PER_BLOCK;
-use panza_analysis::score_ranges::ScoreRange;
-use panza_gdl::ids::{Id, MoveId, NodeId, RoleId};
+use panza_analysis::ScoreRange;
+use panza_gdl::{Id, MoveId, NodeId, RoleId};
 
 /// Buffers of proof updates.
 #[derive(Default)]

@@ -11,8 +11,8 @@ use super::request::{BoxedRequest, RequestKind, RolloutRequest};
 use super::select::Leaf;
 use super::timing::{Deadline, StageTimer};
 use super::{Search, most_in_flight};
-use panza_gdl::ids::{Id, NodeId};
-use panza_machine::multiversion::with_wide_vectors;
+use panza_gdl::{Id, NodeId};
+use panza_machine::with_wide_vectors;
 use panza_sync::Budget;
 
 /// At least this many requests may be in flight, plus one per [`VISITS_PER_REQUEST`] visits of the

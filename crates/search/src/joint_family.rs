@@ -17,8 +17,9 @@
 use super::matrix::{Matrix, MatrixSolver};
 use super::record::{Bounds, UntriedMove};
 use super::request::{PositionInfo, RolloutRequest};
-use panza_gdl::ids::MoveId;
-use panza_learning::evaluation::{Evaluation, MAX_ROLES, ValueReader};
+use panza_gdl::MoveId;
+use panza_learning::evaluation::MAX_ROLES;
+use panza_learning::{Evaluation, ValueReader};
 use panza_machine::PositionBatch;
 
 /// The share of uniform play in what the others are expected to do.

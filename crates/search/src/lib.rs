@@ -84,9 +84,9 @@ use self::questions::Questions;
 use self::record::{Bounds, EdgeId};
 use self::request::BoxedRequest;
 use self::spread::Spread;
-use panza_gdl::ids::{Id, MoveId, NodeId, RoleId};
+use panza_gdl::{Id, MoveId, NodeId, RoleId};
 use panza_machine::Machine;
-use panza_sync::random::Random;
+use panza_sync::Random;
 
 /// A search for one role of one game.
 ///

@@ -1,6 +1,6 @@
 //! What is known of a move, from the search to logs and other processes.
 
-use panza_gdl::ids::MoveId;
+use panza_gdl::MoveId;
 use serde::{Deserialize, Serialize};
 
 /// The statistics of a move. `M` is its number in the machine, or its text where others read it.

@@ -7,7 +7,7 @@ use super::Search;
 use super::pool::PoolId;
 use super::proof::preferred_length;
 use super::record::{Bounds, EdgeId, SIMULTANEOUS};
-use panza_gdl::ids::{Id, MoveId, NodeId, RoleId};
+use panza_gdl::{Id, MoveId, NodeId, RoleId};
 
 /// What a role may expect in a position.
 #[derive(Clone, Copy, PartialEq, Debug)]

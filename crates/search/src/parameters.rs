@@ -7,10 +7,8 @@
 
 use std::sync::Arc;
 
-use panza_analysis::placements::Placements;
-use panza_analysis::score_ranges::ScoreRange;
-use panza_analysis::symmetry::Symmetries;
-use panza_learning::evaluation::Evaluation;
+use panza_analysis::{Placements, ScoreRange, Symmetries};
+use panza_learning::Evaluation;
 
 /// The usual [`minimax_share`](SearchConfig::minimax_share) where an evaluation has weight.
 pub const MINIMAX_SHARE: f32 = 0.3;

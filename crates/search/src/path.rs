@@ -5,7 +5,7 @@
 
 use super::pool::PoolId;
 use super::record::EdgeId;
-use panza_gdl::ids::NodeId;
+use panza_gdl::NodeId;
 
 /// The nodes of a descent and the edges selected in them.
 #[derive(Debug, Default)]

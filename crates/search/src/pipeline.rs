@@ -49,11 +49,9 @@ use super::request::BoxedRequest;
 use super::rollout::RolloutThread;
 use super::worker::{MAX_QUEUED_WIDTHS, Worker};
 use panza_machine::Machine;
-use panza_sync::pinning;
-use panza_sync::random::Random;
-use panza_sync::ring::{Consumer, Producer, ring};
-use panza_sync::spawn;
-use panza_sync::stop::{StopFlag, Waited, Waiter, Waker};
+use panza_sync::{
+    Consumer, Producer, Random, StopFlag, Waited, Waiter, Waker, pinning, ring, spawn,
+};
 
 /// Greatest number of requests in flight: edges count theirs in 16 bits.
 const MAX_IN_FLIGHT: usize = 60_000;

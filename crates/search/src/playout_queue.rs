@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::parameters::SearchConfig;
 use panza_machine::{BatchPlayouts, Machine, PlayoutEnd, PlayoutTotals, Reasoner};
-use panza_sync::random::Random;
+use panza_sync::Random;
 
 /// Playouts that the reasoner has to play.
 #[derive(Debug)]

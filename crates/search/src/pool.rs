@@ -18,7 +18,7 @@
 use std::marker::PhantomData;
 use std::ops::{Index, IndexMut};
 
-use panza_gdl::ids::{Id, NodeId};
+use panza_gdl::{Id, NodeId};
 use panza_sync::pages::Room;
 
 /// The most bytes of a segment of several records.
@@ -58,7 +58,7 @@ macro_rules! define_pool_ids {
         #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
         pub(super) struct $name(pub(super) u32);
 
-        impl panza_gdl::ids::Id for $name {
+        impl panza_gdl::Id for $name {
             #[inline]
             fn from_index(index: usize) -> Self {
                 Self(index as u32)

@@ -22,7 +22,7 @@
 use super::graph::{Graph, ProofBuffers};
 use super::pool::PoolId;
 use super::record::{Bounds, EdgeId, SIMULTANEOUS};
-use panza_gdl::ids::NodeId;
+use panza_gdl::NodeId;
 
 /// A changed proof of a child; its bounds travel beside it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

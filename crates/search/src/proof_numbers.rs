@@ -21,7 +21,7 @@ use std::sync::Arc;
 
 use rustc_hash::FxHasher;
 
-use panza_gdl::ids::{Id, MoveId, RoleId};
+use panza_gdl::{Id, MoveId, RoleId};
 use panza_machine::{Expander, ExpansionStep, Machine, PositionBatch};
 
 /// The number of a position that cannot be solved.

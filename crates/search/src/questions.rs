@@ -21,7 +21,7 @@ use super::parameters::SearchConfig;
 use super::pool::PoolId;
 use super::proof_numbers::{Answer, ProofNumberSearch, Question};
 use super::record::{Bounds, EdgeId, SIMULTANEOUS};
-use panza_gdl::ids::{Id, NodeId, RoleId};
+use panza_gdl::{Id, NodeId, RoleId};
 use panza_machine::Machine;
 
 /// Expansions for a question before another one may be asked.

@@ -7,7 +7,7 @@
 
 use super::pool::{Linked, PoolId, define_pool_ids};
 use super::slots::{EDGES_PER_BLOCK, Slots, each, greater, lesser};
-use panza_gdl::ids::{MoveId, NodeId};
+use panza_gdl::{MoveId, NodeId};
 
 define_pool_ids! {
     /// An [`EdgeBlock`].

@@ -23,8 +23,8 @@ use super::graph::Graph;
 use super::pool::PoolId;
 use super::record::{EdgeId, RoleMoves, SIMULTANEOUS};
 use super::slots::EDGES_PER_BLOCK;
-use panza_gdl::ids::NodeId;
-use panza_sync::random::Random;
+use panza_gdl::NodeId;
+use panza_sync::Random;
 
 /// A role with more moves uses upper confidence bounds.
 pub(super) const MAX_MOVES: u32 = 32;

@@ -11,7 +11,7 @@ use super::config::{IterationTimes, RootEstimates, RootReport, SearchStatistics}
 use super::move_stats::MoveStats;
 use super::outlook::ProofClass;
 use super::record::{EdgeBlock, EdgeId, Node, SIMULTANEOUS};
-use panza_gdl::ids::{Id, MoveId};
+use panza_gdl::{Id, MoveId};
 
 /// The order of moves, field by field; the greatest is played.
 #[derive(Clone, Copy, PartialEq, PartialOrd, Debug)]

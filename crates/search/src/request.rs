@@ -4,7 +4,7 @@
 
 use super::path::Path;
 use super::record::UntriedMove;
-use panza_gdl::ids::MoveId;
+use panza_gdl::MoveId;
 use panza_machine::PlayoutTotals;
 
 /// What a request asks for. All of them ask for playouts.

@@ -8,8 +8,7 @@
 
 use super::request::BoxedRequest;
 use super::worker::Worker;
-use panza_sync::ring::{Consumer, Producer};
-use panza_sync::stop::{StopFlag, Waited, Waiter, Waker};
+use panza_sync::{Consumer, Producer, StopFlag, Waited, Waiter, Waker};
 
 /// Waiting requests that make a batch before lanes run empty.
 const BATCH: usize = 16;

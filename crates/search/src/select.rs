@@ -41,7 +41,7 @@ use super::regret_matching;
 use super::request::RequestKind;
 use super::slots::{EDGES_PER_BLOCK, Slots, each, first_greatest, greater, lesser};
 use super::spread::MAX_DEVIATION;
-use panza_gdl::ids::NodeId;
+use panza_gdl::NodeId;
 use panza_sync::pages::prefetch;
 
 /// Where several roles choose, bounds that differ by at most this many points are equal.

@@ -19,8 +19,8 @@ use super::pool::PoolId;
 use super::proof::ProofUpdate;
 use super::record::{Bounds, EdgeId, JointChildId, UntriedMove};
 use super::request::PositionInfo;
-use panza_gdl::ids::NodeId;
-use panza_sync::random::Random;
+use panza_gdl::NodeId;
+use panza_sync::Random;
 
 /// Greatest number of joint moves in a matrix.
 const MAX_CELLS: usize = 256;

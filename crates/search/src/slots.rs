@@ -64,8 +64,8 @@ pub(super) fn first_greatest(numbers: Slots) -> (usize, f32) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use panza_machine::multiversion::with_wide_vectors;
-    use panza_sync::random::Random;
+    use panza_machine::with_wide_vectors;
+    use panza_sync::Random;
 
     #[test]
     fn the_first_of_equal_numbers_is_the_greatest() {

@@ -11,7 +11,7 @@ use rustc_hash::FxHasher;
 use super::graph::Graph;
 use super::pool::PoolId;
 use super::record::StateId;
-use panza_gdl::ids::NodeId;
+use panza_gdl::NodeId;
 use panza_sync::pages::prefetch;
 
 impl Graph {

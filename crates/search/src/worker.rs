@@ -16,7 +16,7 @@ use super::parameters::SearchConfig;
 use super::playout_queue::PlayoutQueue;
 use super::request::BoxedRequest;
 use panza_machine::{Machine, PlayoutTotals};
-use panza_sync::random::Random;
+use panza_sync::Random;
 
 /// Requests are accepted up to this many playouts, in widths.
 pub(super) const MAX_QUEUED_WIDTHS: u64 = 2;

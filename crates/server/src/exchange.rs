@@ -21,8 +21,9 @@ use super::response::{Content, Outcome, Sent, allow_origin};
 use panza_config::Settings;
 use panza_player::{Answer, Manager, Message, Player, Reply, Status};
 use panza_sync::allocator;
-use panza_web::gamemaster::{Gamemaster, MatchProgress, RelayReply, RelayedMessage, Translation};
-use panza_web::pages::{Method, PageReply, PageStatus, Pages, RoutedRequest, Weight};
+use panza_web::gamemaster::{MatchProgress, RelayReply, RelayedMessage, Translation};
+use panza_web::pages::{Method, PageStatus, RoutedRequest, Weight};
+use panza_web::{Gamemaster, PageReply, Pages};
 
 /// Bytes of a message in the log.
 const LOGGED_BYTES: usize = 200;

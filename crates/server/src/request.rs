@@ -7,7 +7,8 @@ use hyper::header::{self, HeaderName, HeaderValue};
 
 use super::message;
 use panza_player::Manager;
-use panza_web::pages::{Client, Method, PageRequest};
+use panza_web::PageRequest;
+use panza_web::pages::{Client, Method};
 
 /// Limit on headers with names of game managers and players, in bytes.
 const LONGEST_NAMES: usize = 1000;

@@ -13,7 +13,8 @@ use hyper::{Response, StatusCode};
 
 use super::access::Access;
 use panza_player::Player;
-use panza_web::pages::{PageReply, PageStatus};
+use panza_web::PageReply;
+use panza_web::pages::PageStatus;
 
 /// Pages load nothing from other servers; what may show them in a frame follows.
 const CONTENT_POLICY: &str = "default-src 'none'; script-src 'self'; \

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use panza_sync::budget::is_past;
+use panza_sync::is_past;
 
 /// What a search may use. Clones share the stop.
 #[derive(Clone, Debug)]

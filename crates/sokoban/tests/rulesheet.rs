@@ -3,14 +3,13 @@
 
 use std::collections::BTreeSet;
 
-use panza_gdl::ids::{Id, RoleId, TermId};
+use panza_gdl::{Id, RoleId, TermId};
 use panza_prover::{Prover, State};
-use panza_sokoban::board::{Board, Direction, NO_SQUARE, Position, Push};
-use panza_sokoban::level::{Ground, Level};
+use panza_sokoban::board::{Direction, NO_SQUARE, Position};
+use panza_sokoban::level::Ground;
 use panza_sokoban::rulesheet::rulesheet;
-use panza_sokoban::solution::Solution;
-use panza_sokoban::text::Collection;
-use panza_sync::random::Random;
+use panza_sokoban::{Board, Collection, Level, Push, Solution};
+use panza_sync::Random;
 
 const LEVELS: &str = include_str!("../../../sokoban-levels/twelve.sok");
 

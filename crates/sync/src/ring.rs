@@ -37,7 +37,7 @@ use std::mem::MaybeUninit;
 /// dropped with them.
 ///
 /// ```
-/// let (mut producer, mut consumer) = panza_sync::ring::ring(2);
+/// let (mut producer, mut consumer) = panza_sync::ring(2);
 /// assert_eq!(producer.push('a'), Ok(()));
 /// assert_eq!(producer.push('b'), Ok(()));
 /// assert_eq!(producer.push('c'), Err('c'));

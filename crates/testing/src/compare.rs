@@ -8,23 +8,17 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use panza_analysis::mutex_groups;
-use panza_analysis::mutex_groups::PlayBudget;
-use panza_gdl::Rules;
-use panza_gdl::ids::{BaseId, Id, MoveId, RoleId, TermId};
-use panza_machine::compile::CounterLayout;
-use panza_machine::counter::{CounterMachine, CounterReasoner};
+use panza_analysis::{PlayBudget, mutex_groups};
+use panza_gdl::{BaseId, Id, MoveId, RoleId, Rules, TermId};
 use panza_machine::lanes::compile::compile_expander;
 use panza_machine::lanes::interpret::Features;
-use panza_machine::lanes::machine::LanesMachine;
-use panza_machine::specialised::SpecialisedLayout;
-use panza_machine::{Machine, PlayoutEnd, Reasoner};
-use panza_propnet::passes;
-use panza_propnet::passes::{Pass, PassSet};
-use panza_propnet::{Network, Phases};
+use panza_machine::{
+    CounterLayout, CounterMachine, CounterReasoner, LanesMachine, Machine, PlayoutEnd, Reasoner,
+    SpecialisedLayout,
+};
+use panza_propnet::{Network, Pass, PassSet, Phases, passes};
 use panza_prover::{Prover, State};
-use panza_sync::Budget;
-use panza_sync::random::Random;
+use panza_sync::{Budget, Random};
 
 /// Machines of one game, by what was done to its network and how that is run.
 pub type Machines = Vec<(String, AnyMachine)>;

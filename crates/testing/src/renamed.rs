@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use panza_gdl::Sexpr;
-use panza_sync::random::Random;
+use panza_sync::Random;
 
 /// The words that mean something.
 const WORDS: [&str; 16] = [

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use panza_gdl::ids::{MoveId, RoleId};
+use panza_gdl::{MoveId, RoleId};
 use panza_machine::{GameInfo, Machine, PlayoutEnd, Reasoner};
-use panza_sync::random::Random;
+use panza_sync::Random;
 
 const LINES: [u64; 8] = [0o007, 0o070, 0o700, 0o111, 0o222, 0o444, 0o421, 0o124];
 const FULL: u64 = 0o777;

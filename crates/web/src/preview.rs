@@ -14,17 +14,14 @@ use std::time::{Duration, Instant};
 use crossbeam::channel::{RecvTimeoutError, bounded};
 use serde::Serialize;
 
-use panza_analysis::board;
-use panza_analysis::board::{BoardPainter, Layout};
+use panza_analysis::board::Layout;
+use panza_analysis::{BoardPainter, board};
 use panza_game::BuiltGame;
-use panza_gdl::Rules;
-use panza_gdl::ids::{Id, RoleId};
+use panza_gdl::{Id, RoleId, Rules};
 use panza_hrf::Dialect;
 use panza_machine::{Machine, PlayoutEnd};
 use panza_player::Position;
-use panza_sync::allocator;
-use panza_sync::random::Random;
-use panza_sync::{Budget, spawn_deep};
+use panza_sync::{Budget, Random, allocator, spawn_deep};
 
 /// Time for building the game; without a network in this time the prover plays.
 const BUILD_TIME: Duration = Duration::from_secs(2);

@@ -5,15 +5,14 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use panza_cli::engine_choice::{EngineKind, build_prover};
-use panza_cli::game_source::{Game, Rulesheet};
-use panza_cli::replay::{Replay, replay_file};
+use panza_cli::engine_choice::build_prover;
+use panza_cli::replay::replay_file;
+use panza_cli::{EngineKind, Game, Replay, Rulesheet};
 use panza_game::Compiled;
 use panza_machine::Machine;
 use panza_telemetry::peak_resident_bytes;
 
-use panza_sync::Budget;
-use panza_sync::clock::thread_cpu_time;
+use panza_sync::{Budget, thread_cpu_time};
 use serde::{Deserialize, Serialize};
 
 use super::known;

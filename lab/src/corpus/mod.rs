@@ -13,8 +13,7 @@ use std::time::Duration;
 
 use clap::Args;
 use panza_cli::arguments::parse_seconds;
-use panza_cli::outcome::Outcome;
-use panza_cli::output::Output;
+use panza_cli::{Outcome, Output};
 use panza_testing::corpus::Corpus;
 
 use crate::children;

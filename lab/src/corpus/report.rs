@@ -1,6 +1,6 @@
 //! The page of `cargo lab corpus`: totals, faults, known defects, and a row per game.
 
-use panza_cli::engine_choice::EngineKind;
+use panza_cli::EngineKind;
 use serde::Serialize;
 
 use super::examine::{Built, Finding, Verified};

@@ -6,8 +6,8 @@
 use std::hash::{Hash, Hasher};
 
 use anyhow::Context;
-use panza_gdl::ids::MoveId;
-use panza_sync::random::Random;
+use panza_gdl::MoveId;
+use panza_sync::Random;
 use rustc_hash::FxHasher;
 use serde_json::Value;
 

@@ -12,19 +12,16 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, anyhow, bail};
-use panza_cli::engine_choice::{EngineChoice, EngineKind, build_for_playouts, parse_width};
-use panza_cli::game_source::{Game, Rulesheet};
-use panza_config::MetagameSettings;
-use panza_config::Settings;
+use panza_cli::engine_choice::{build_for_playouts, parse_width};
+use panza_cli::{EngineChoice, EngineKind, Game, Rulesheet};
+use panza_config::{MetagameSettings, Settings};
 use panza_game::BuiltGame;
-use panza_gdl::Rules;
-use panza_gdl::ids::{Id, MoveId, RoleId};
+use panza_gdl::{Id, MoveId, RoleId, Rules};
 use panza_machine::Reasoner;
 use panza_metagame::{Study, StudyBudget, study};
 use panza_player::{Searcher, preferred_search, search_config};
 use panza_search::{PARAMETERS, Parameter, SearchConfig, StudyEffect};
-use panza_sync::Budget;
-use panza_sync::clock::thread_cpu_time;
+use panza_sync::{Budget, thread_cpu_time};
 use panza_telemetry::COMMIT;
 use serde_json::{Value, json};
 

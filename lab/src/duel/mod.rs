@@ -29,9 +29,8 @@ use anyhow::{Context, bail};
 use clap::Args;
 use panza_cli::arguments::parse_seconds;
 use panza_cli::engine_choice::WIDTH;
-use panza_cli::game_source::Rulesheet;
-use panza_cli::outcome::Outcome;
-use panza_cli::output::{Output, progress_bar};
+use panza_cli::output::progress_bar;
+use panza_cli::{Outcome, Output, Rulesheet};
 use serde::{Deserialize, Serialize};
 
 use crate::page::{Page, check_place};

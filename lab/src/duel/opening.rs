@@ -7,12 +7,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use panza_config::Settings;
-use panza_gdl::ids::{Id, MoveId, RoleId};
+use panza_gdl::{Id, MoveId, RoleId};
 use panza_machine::Machine;
 use panza_player::search_config;
 use panza_search::{Search, SearchConfig, StopReason};
-use panza_sync::Budget;
-use panza_sync::random::Random;
+use panza_sync::{Budget, Random};
 
 use super::engine::ThinkingClock;
 use super::referee::Referee;

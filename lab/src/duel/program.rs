@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::process::{ChildStdin, ChildStdout, Command as Process, Stdio};
 
 use anyhow::{Context, bail};
-use panza_cli::child::Child;
+use panza_cli::Child;
 use serde_json::Value;
 
 use super::protocol::{Command, Engine};

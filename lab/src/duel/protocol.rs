@@ -33,7 +33,7 @@ use std::io::{self, BufRead, Write};
 use std::str::FromStr;
 
 use anyhow::{Context, anyhow, bail};
-use panza_cli::outcome::Outcome;
+use panza_cli::Outcome;
 use panza_search::PARAMETERS;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use anyhow::{Context, bail};
-use panza_gdl::ids::{Id, MoveId, RoleId};
+use panza_gdl::{Id, MoveId, RoleId};
 use panza_machine::{Machine, PlayoutEnd, Reasoner};
-use panza_sync::random::Random;
+use panza_sync::Random;
 
 use super::engine::NamedGame;
 

@@ -11,8 +11,7 @@ use std::thread;
 use std::time::Duration;
 
 use clap::Args;
-use panza_cli::outcome::Outcome;
-use panza_cli::output::Output;
+use panza_cli::{Outcome, Output};
 use serde::Serialize;
 use serde_json::{Value, json};
 

@@ -7,7 +7,7 @@
 
 use std::fmt::Write as _;
 
-use panza_sync::random::Random;
+use panza_sync::Random;
 
 /// Seeds that are sent by default.
 pub const SEEDS: u64 = 50;

@@ -12,10 +12,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use clap::ValueEnum;
-use panza_cli::game_source::Game;
-use panza_cli::outcome::Outcome;
-use panza_cli::output::Output;
-use panza_referee::game_manager::Clocks;
+use panza_cli::{Game, Outcome, Output};
+use panza_referee::Clocks;
 use panza_server::MAX_CONNECTIONS;
 use serde::Serialize;
 

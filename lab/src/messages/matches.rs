@@ -6,17 +6,15 @@ use std::sync::{Arc, Mutex, RwLock, RwLockWriteGuard};
 use std::time::Duration;
 
 use anyhow::bail;
-use panza_cli::game_source::Game;
-use panza_cli::interrupt;
+use panza_cli::{Game, interrupt};
 use panza_prover::Prover;
+use panza_referee::game_manager::MAX_STEPS;
 use panza_referee::game_manager::messages::rules_on_one_line;
-use panza_referee::game_manager::{
-    Clocks, Ending, Fault, MAX_STEPS, MatchPlan, Patience, RoleTurn, Seat, SeatPlayer, Spectator,
+use panza_referee::{
+    Clocks, Ending, Fault, MatchPlan, Patience, PlayerSpec, RoleTurn, Seat, SeatPlayer, Spectator,
     match_id, play_match,
 };
-use panza_referee::players::PlayerSpec;
-use panza_sync::random::Random;
-use panza_sync::unpoisoned;
+use panza_sync::{Random, unpoisoned};
 use serde::Serialize;
 
 /// Joint moves after which a match may end.

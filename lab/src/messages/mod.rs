@@ -22,10 +22,9 @@ use anyhow::Context;
 use clap::Args;
 use clap::builder::ArgPredicate;
 use panza_cli::arguments::parse_seconds;
-use panza_cli::game_source::{Game, Rulesheet};
-use panza_cli::outcome::Outcome;
-use panza_cli::output::{Output, grouped, progress_bar};
-use panza_referee::game_manager::Clocks;
+use panza_cli::output::{grouped, progress_bar};
+use panza_cli::{Game, Outcome, Output, Rulesheet};
+use panza_referee::Clocks;
 use serde::Serialize;
 
 use crate::server::{Figures, Server, program};

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use panza_sync::random::Random;
+use panza_sync::Random;
 
 use super::ASK_EVERY;
 use super::client::{Connection, post};

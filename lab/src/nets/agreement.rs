@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use anyhow::{Context, anyhow};
-use panza_gdl::ids::{Id, RoleId};
+use panza_gdl::{Id, RoleId};
 use panza_machine::Machine;
 use serde::Serialize;
 

@@ -14,18 +14,14 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, anyhow};
 use clap::Args;
-use panza_analysis::tuples::Tuples;
+use panza_analysis::Tuples;
 use panza_cli::arguments::parse_seconds;
-use panza_cli::game_source::Game;
-use panza_cli::outcome::Outcome;
-use panza_cli::output::Output;
+use panza_cli::{Game, Outcome, Output};
 use panza_game::BuiltGame;
 use panza_learning::{Deadline, LearningBudget, learn};
 use panza_metagame::{Parameters, Structure, find_prospects, move_order};
 use panza_search::SearchConfig;
-use panza_sync::Budget;
-use panza_sync::Meter;
-use panza_sync::clock::thread_cpu_time;
+use panza_sync::{Budget, Meter, thread_cpu_time};
 use serde::Serialize;
 
 use agreement::{Agreement, Comparison};

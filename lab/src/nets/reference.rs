@@ -12,12 +12,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
-use panza_gdl::ids::{Id, MoveId, RoleId};
+use panza_gdl::{Id, MoveId, RoleId};
 use panza_machine::{Machine, Reasoner};
 use panza_search::{Search, SearchConfig};
-use panza_sync::Budget;
-use panza_sync::clock::thread_cpu_time;
-use panza_sync::random::Random;
+use panza_sync::{Budget, Random, thread_cpu_time};
 use serde::{Deserialize, Serialize};
 
 /// Positions of a game and results, as stored: states as their facts, moves as texts.

@@ -8,10 +8,9 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use clap::Args;
-use panza_cli::arguments::SearchChoice;
 use panza_cli::engine_choice::build_to_search;
-use panza_cli::outcome::Outcome;
-use panza_cli::output::{Output, grouped, progress_bar};
+use panza_cli::output::{grouped, progress_bar};
+use panza_cli::{Outcome, Output, SearchChoice};
 use panza_machine::Machine;
 use panza_search::{Search, SearchConfig};
 use serde::Serialize;

@@ -14,8 +14,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, bail, ensure};
 use panza_cli::trace::canonical;
-use panza_gdl::ids::{Id, MoveId, RoleId};
-use panza_gdl::{Sexpr, sexpr};
+use panza_gdl::{Id, MoveId, RoleId, Sexpr, sexpr};
 use panza_machine::Machine;
 use serde::Deserialize;
 
@@ -266,8 +265,8 @@ fn read_joint_move(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use panza_cli::Game;
     use panza_cli::engine_choice::build_machine;
-    use panza_cli::game_source::Game;
 
     #[test]
     fn positions_are_checked_against_the_rules() {

@@ -26,9 +26,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, ensure};
 use clap::{Args, Subcommand};
-use panza_cli::game_source::Game;
-use panza_cli::outcome::Outcome;
-use panza_cli::output::Output;
+use panza_cli::{Game, Outcome, Output};
 use panza_machine::Machine;
 
 use file::{OracleFile, OracleSetup};

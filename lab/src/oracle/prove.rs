@@ -22,7 +22,7 @@ use hashbrown::HashTable;
 use rustc_hash::FxBuildHasher;
 
 use super::states::{Legal, States, all_legal, final_goal, in_order, joint_move, n_replies};
-use panza_gdl::ids::{Id, MoveId, RoleId};
+use panza_gdl::{Id, MoveId, RoleId};
 use panza_machine::{Machine, Reasoner};
 
 /// Depth of the graph, in nodes.

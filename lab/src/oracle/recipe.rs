@@ -3,7 +3,7 @@
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
-use panza_cli::game_source::Game;
+use panza_cli::Game;
 use panza_machine::Machine;
 
 use super::solve::Solver;

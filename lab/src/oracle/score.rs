@@ -12,24 +12,21 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, anyhow};
 use clap::Args;
-use panza_cli::arguments::{SettingsChoice, parse_seconds};
+use panza_cli::arguments::parse_seconds;
 use panza_cli::engine_choice::WIDTH;
-use panza_cli::outcome::Outcome;
-use panza_cli::output::{Output, grouped, progress_bar};
+use panza_cli::output::{grouped, progress_bar};
+use panza_cli::{Outcome, Output, SettingsChoice};
 use panza_config::Settings;
 use panza_game::{BuiltGame, PlayoutPolicy};
 use panza_gdl::Rules;
-use panza_machine::Machine;
-use panza_machine::lanes::gang::GangLayout;
 use panza_machine::lanes::interpret::Features;
-use panza_machine::lanes::machine::LanesMachine;
+use panza_machine::{GangLayout, LanesMachine, Machine};
 use panza_metagame::{PriorStudy, StudyBudget, study};
 use panza_player::search_config;
 use panza_referee::tournament::tally::wilson;
 
 use panza_search::{Search, SearchConfig, StopReason};
-use panza_sync::Budget;
-use panza_sync::clock::thread_cpu_time;
+use panza_sync::{Budget, thread_cpu_time};
 use serde::Serialize;
 
 use super::file::{LOSING, OracleSetup};

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use panza_gdl::ids::{Id, MoveId, RoleId};
+use panza_gdl::{Id, MoveId, RoleId};
 use panza_machine::{Machine, Reasoner};
-use panza_sync::random::Random;
+use panza_sync::Random;
 
 /// Joint moves of the other roles in a state; states with more have no answer.
 const MAX_REPLIES: usize = 4_096;

@@ -9,9 +9,9 @@ use std::sync::Arc;
 use anyhow::ensure;
 use clap::Args;
 use panza_cli::engine_choice::build_machine;
-use panza_cli::outcome::Outcome;
-use panza_cli::output::{Output, grouped, progress_bar};
-use panza_gdl::ids::{Id, MoveId};
+use panza_cli::output::{grouped, progress_bar};
+use panza_cli::{Outcome, Output};
+use panza_gdl::{Id, MoveId};
 use panza_machine::Machine;
 use serde::Serialize;
 

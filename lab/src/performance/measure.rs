@@ -6,14 +6,12 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
-use panza_cli::engine_choice;
-use panza_cli::engine_choice::{Built, EngineChoice, EngineKind};
-use panza_cli::game_source::Game;
-use panza_cli::playouts;
+use panza_cli::engine_choice::Built;
 use panza_cli::playouts::Until;
+use panza_cli::{EngineChoice, EngineKind, Game, engine_choice, playouts};
 use panza_game::Compiled;
 use panza_machine::Machine;
-use panza_propnet::passes::PassSet;
+use panza_propnet::PassSet;
 use panza_sync::Budget;
 use serde::Serialize;
 

@@ -16,12 +16,10 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use clap::Args;
 use panza_cli::arguments::parse_seconds;
-use panza_cli::engine_choice;
-use panza_cli::game_source::{Game, Rulesheet};
-use panza_cli::outcome::Outcome;
-use panza_cli::output::{Output, progress_bar};
+use panza_cli::output::progress_bar;
+use panza_cli::{Game, Outcome, Output, Rulesheet, engine_choice};
 use panza_hrf::Dialect;
-use panza_propnet::passes::PassSet;
+use panza_propnet::PassSet;
 use tempfile::TempDir;
 
 use crate::page::{Page, Table, check_place, count, or_dash};

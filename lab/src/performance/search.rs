@@ -6,15 +6,14 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use panza_cli::Game;
 use panza_cli::engine_choice::build_faster;
-use panza_cli::game_source::Game;
 use panza_config::Settings;
 use panza_game::PlayoutPolicy;
-use panza_gdl::ids::RoleId;
+use panza_gdl::RoleId;
 use panza_player::search_config;
 use panza_search::Search;
-use panza_sync::Budget;
-use panza_sync::clock::thread_cpu_time;
+use panza_sync::{Budget, thread_cpu_time};
 use serde::Serialize;
 
 use super::measure::{Measurement, Rate};

@@ -24,16 +24,14 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use clap::Args;
-use panza_cli::arguments::{SettingsChoice, parse_seconds};
-use panza_cli::interrupt;
-use panza_cli::outcome::Outcome;
-use panza_cli::output::Output;
+use panza_cli::arguments::parse_seconds;
+use panza_cli::{Outcome, Output, SettingsChoice, interrupt};
+use panza_referee::game_manager::MAX_STEPS;
 use panza_referee::game_manager::messages::rules_on_one_line;
-use panza_referee::game_manager::{
-    Clocks, Ending, Fault, MAX_STEPS, MatchError, MatchPlan, Patience, Request, RoleTurn, Seat,
-    Spectator, match_id, play_match,
+use panza_referee::{
+    Clocks, Ending, Fault, MatchError, MatchPlan, Patience, Player, PlayerSpec, Request, RoleTurn,
+    Seat, Spectator, match_id, play_match,
 };
-use panza_referee::players::{Player, PlayerSpec};
 use panza_sync::lock;
 use tokio::runtime::Handle;
 use tokio::sync::watch;

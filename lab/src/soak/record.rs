@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::Context;
-use panza_referee::game_manager::{Fault, FaultKind, Request};
+use panza_referee::{Fault, FaultKind, Request};
 use serde::{Deserialize, Serialize};
 
 use super::process::ServerUsage;

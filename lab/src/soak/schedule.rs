@@ -8,8 +8,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, bail};
-use panza_cli::game_source::{EMBEDDED, Game, Rulesheet};
-use panza_sync::random::Random;
+use panza_cli::game_source::EMBEDDED;
+use panza_cli::{Game, Rulesheet};
+use panza_sync::Random;
 
 use super::record::MatchLine;
 

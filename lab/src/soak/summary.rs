@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use panza_referee::game_manager::FaultKind;
+use panza_referee::FaultKind;
 use serde::Serialize;
 
 use super::record::MatchLine;
@@ -277,7 +277,7 @@ impl fmt::Display for Summary {
 pub mod tests {
     use std::time::Duration;
 
-    use panza_referee::game_manager::{Fault, Request};
+    use panza_referee::{Fault, Request};
 
     use super::*;
     use crate::soak::process::ServerUsage;

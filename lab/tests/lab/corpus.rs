@@ -7,10 +7,9 @@
 use std::path::Path;
 use std::time::Duration;
 
-use panza_cli::engine_choice;
-use panza_cli::engine_choice::{EngineChoice, EngineKind};
 use panza_cli::game_source::EMBEDDED;
-use panza_cli::replay::{Replay, replay_file};
+use panza_cli::replay::replay_file;
+use panza_cli::{EngineChoice, EngineKind, Replay, engine_choice};
 use panza_lab::corpus::examine::{BuildLimits, Built, Finding, Verified, examine};
 use panza_testing::corpus::Corpus;
 

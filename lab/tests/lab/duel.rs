@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use panza_cli::engine_choice::{EngineChoice, EngineKind, build_for_playouts};
-use panza_cli::game_source::Game;
+use panza_cli::engine_choice::build_for_playouts;
+use panza_cli::{EngineChoice, EngineKind, Game};
 use panza_game::BuiltGame;
 use panza_lab::duel::LocalEngine;
 use panza_lab::duel::protocol::{Command, Engine};

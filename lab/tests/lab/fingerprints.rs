@@ -6,12 +6,13 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use panza_cli::Game;
 use panza_cli::engine_choice::build_machine;
-use panza_cli::game_source::{EMBEDDED, Game};
-use panza_gdl::ids::{Id, MoveId, RoleId};
+use panza_cli::game_source::EMBEDDED;
+use panza_gdl::{Id, MoveId, RoleId};
 use panza_lab::fingerprint::{Fingerprints, differences, fingerprint};
 use panza_machine::PlayoutEnd;
-use panza_sync::random::Random;
+use panza_sync::Random;
 
 #[test]
 fn games_have_the_recorded_fingerprints() {

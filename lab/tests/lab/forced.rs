@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
+use panza_cli::Output;
 use panza_cli::engine_choice::build_to_search;
-use panza_cli::output::Output;
 use panza_config::Settings;
 use panza_lab::oracle::check::examine;
 use panza_lab::oracle::file::OracleSetup;

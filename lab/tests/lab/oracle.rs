@@ -4,9 +4,9 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use panza_cli::Game;
 use panza_cli::engine_choice::build_machine;
-use panza_cli::game_source::Game;
-use panza_gdl::ids::{Id, MoveId, RoleId};
+use panza_gdl::{Id, MoveId, RoleId};
 use panza_lab::oracle::Oracle;
 use panza_lab::oracle::score::{SearchBudget, fixed_machine, score};
 use panza_lab::oracle::solve::alpha_beta::AlphaBeta;
@@ -16,7 +16,7 @@ use panza_lab::oracle::solve::simultaneous::Simultaneous;
 use panza_lab::oracle::solve::{Solver, ValueTable};
 use panza_machine::{Machine, Reasoner};
 use panza_search::SearchConfig;
-use panza_sync::random::Random;
+use panza_sync::Random;
 
 use crate::ROOT;
 use crate::program::{assert_keys, fails, file, objects};

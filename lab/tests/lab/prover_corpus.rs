@@ -8,12 +8,12 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use panza_cli::game_source::Rulesheet;
+use panza_cli::Rulesheet;
 use panza_cli::trace::{TraceReader, TraceState};
 use panza_lab::corpus::known;
 use panza_testing::corpus::Corpus;
 
-use panza_gdl::ids::{Id, RoleId, TermId};
+use panza_gdl::{Id, RoleId, TermId};
 use panza_prover::{Prover, State};
 
 /// The games replayed by default, with the number of states of each.

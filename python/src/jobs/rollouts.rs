@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use panza_machine::{BatchPlayouts, Machine, NO_GOAL, PlayoutEnd, PlayoutTotals, Reasoner};
-use panza_sync::random::Random;
+use panza_sync::Random;
 
 use crate::batch::{Batch, in_parallel, mix};
 use crate::core::Core;

@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use panza_game::BuiltGame;
-use panza_gdl::ids::{Id, MoveId, RoleId};
-use panza_learning::evaluation::Evaluation;
+use panza_gdl::{Id, MoveId, RoleId};
+use panza_learning::Evaluation;
 use panza_planner::{Findings, Planner, PlannerConfig, PlanningGame};
 use panza_search::{MINIMAX_SHARE, RootReport, Search, SearchConfig};
 use panza_sync::Budget;

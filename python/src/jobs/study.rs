@@ -4,14 +4,11 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use panza_analysis::prospects::Prospects;
-use panza_analysis::symmetry::Symmetries;
-use panza_analysis::tuples::Tuples;
+use panza_analysis::{Prospects, Symmetries, Tuples};
 use panza_game::BuiltGame;
 use panza_learning::statistics::{SampleBudget, Sampled, sample};
 use panza_learning::{Deadline, Learned, LearningBudget};
-use panza_sync::Budget;
-use panza_sync::Meter;
+use panza_sync::{Budget, Meter};
 
 /// Limit of each analysis, in steps.
 const STEPS: u64 = 1 << 28;

@@ -10,10 +10,10 @@ use serde_json::json;
 use super::levels::{LevelChoice, NumberedLevel};
 use super::search::SearchChoice;
 use super::solve::show_fault;
-use panza_cli::outcome::Outcome;
-use panza_cli::output::{Output, grouped, spinner};
-use panza_sokoban::Verdict;
-use panza_sokoban::ida::{self, Parts};
+use panza_cli::output::{grouped, spinner};
+use panza_cli::{Outcome, Output};
+use panza_sokoban::ida::Parts;
+use panza_sokoban::{Verdict, ida};
 
 /// The seed of the restarts.
 const SEED: u64 = 1;

@@ -4,10 +4,10 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use super::levels::{LevelChoice, NumberedLevel, length};
-use panza_cli::outcome::Outcome;
-use panza_cli::output::{Output, counted};
-use panza_sokoban::board::Board;
-use panza_sokoban::solution::{Solution, SolutionError};
+use panza_cli::output::counted;
+use panza_cli::{Outcome, Output};
+use panza_sokoban::solution::SolutionError;
+use panza_sokoban::{Board, Solution};
 
 #[derive(Args, Debug)]
 pub(super) struct CheckArguments {

@@ -7,8 +7,7 @@ use clap::Args;
 use serde_json::json;
 
 use super::levels::{LevelChoice, NumberedLevel};
-use panza_cli::outcome::Outcome;
-use panza_cli::output::Output;
+use panza_cli::{Outcome, Output};
 use panza_sokoban::rulesheet::rulesheet;
 
 /// Moves of a game without a known solution.

@@ -8,10 +8,8 @@ use anyhow::{Context, bail};
 use clap::Args;
 
 use panza_cli::output::counted;
-use panza_sokoban::board::Board;
-use panza_sokoban::level::Level;
-use panza_sokoban::solution::{Metrics, Solution};
-use panza_sokoban::text::{Collection, Entry, MAX_BYTES};
+use panza_sokoban::text::MAX_BYTES;
+use panza_sokoban::{Board, Collection, Entry, Level, Metrics, Solution};
 
 /// A file and some of its levels.
 #[derive(Args, Debug)]

@@ -14,8 +14,7 @@ mod solve;
 
 use clap::{Args, Subcommand};
 
-use panza_cli::outcome::Outcome;
-use panza_cli::output::Output;
+use panza_cli::{Outcome, Output};
 
 #[derive(Args, Debug)]
 pub struct SokobanArguments {

@@ -13,12 +13,10 @@ use super::levels::{LevelChoice, NumberedLevel, length};
 use super::results::Results;
 use super::search::Bounds;
 use super::solve::{playable, show_fault};
-use panza_cli::interrupt;
-use panza_cli::outcome::Outcome;
-use panza_cli::output::{Output, spinner};
-use panza_sokoban::board::{Board, Push};
-use panza_sokoban::optimiser::{self, Measure, Method};
-use panza_sokoban::solution::{Metrics, Solution};
+use panza_cli::output::spinner;
+use panza_cli::{Outcome, Output, interrupt};
+use panza_sokoban::optimiser::{Measure, Method};
+use panza_sokoban::{Board, Metrics, Push, Solution, optimiser};
 
 #[derive(Args, Debug)]
 pub(super) struct OptimiseArguments {

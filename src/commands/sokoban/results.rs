@@ -11,9 +11,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 
 use super::levels::{self, NumberedLevel};
-use panza_sokoban::board::Board;
-use panza_sokoban::solution::Solution;
-use panza_sokoban::text::Entry;
+use panza_sokoban::{Board, Entry, Solution};
 
 /// Where solutions go, and those of earlier runs.
 pub(super) struct Results {

@@ -12,11 +12,8 @@ use serde_json::{Value, json};
 use super::levels::NumberedLevel;
 use panza_cli::arguments::parse_seconds;
 use panza_cli::output::counted;
-use panza_sokoban::Verdict;
-use panza_sokoban::board::Board;
-use panza_sokoban::limits::Limits;
-use panza_sokoban::solution::Solution;
-use panza_sokoban::solver::{self, Method, Options};
+use panza_sokoban::solver::{Method, Options};
+use panza_sokoban::{Board, Limits, Solution, Verdict, solver};
 
 /// The bounds of the search of each level.
 #[derive(Args, Debug)]

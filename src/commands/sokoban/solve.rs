@@ -11,9 +11,8 @@ use serde_json::json;
 use super::levels::{LevelChoice, NumberedLevel, Playable, length};
 use super::results::Results;
 use super::search::{Found, SearchChoice};
-use panza_cli::interrupt;
-use panza_cli::outcome::Outcome;
-use panza_cli::output::{Output, counted, spinner};
+use panza_cli::output::{counted, spinner};
+use panza_cli::{Outcome, Output, interrupt};
 
 #[derive(Args, Debug)]
 pub(super) struct SolveArguments {

@@ -21,7 +21,7 @@ pub use layout::{Board, Content, Form, HEXAGON_LINE, Layout};
 use orientation::Neighbours;
 use panza_gdl::{Rules, sexpr};
 use panza_machine::Machine;
-use panza_sync::random::Random;
+use panza_sync::Random;
 use shape::Shape;
 
 /// Boards of one game.

@@ -5,8 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use super::labels::{BLANK, label_contents, shortened};
 use super::orientation::{Neighbours, Orientation, Slant, Votes};
 use super::{Arguments, Functor};
-use panza_gdl::ids::Symbol;
-use panza_gdl::{Literal, Rules, Term, keyword};
+use panza_gdl::{Literal, Rules, Symbol, Term, keyword};
 
 /// The longest axis.
 const MAX_AXIS: usize = 30;

@@ -1,6 +1,6 @@
 //! Disjoint sets of bases: union-find with path halving. The root of a set is its first base.
 
-use panza_gdl::ids::{BaseId, Id};
+use panza_gdl::{BaseId, Id};
 
 /// Disjoint sets of bases, singletons at first.
 #[derive(Clone, Debug)]

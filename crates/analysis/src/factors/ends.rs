@@ -11,7 +11,7 @@ use std::collections::HashMap;
 
 use super::disjoint_sets::DisjointSets;
 use super::moves::bases_of;
-use panza_gdl::ids::{BaseId, Id, IdVec, RoleId};
+use panza_gdl::{BaseId, Id, IdVec, RoleId};
 use panza_propnet::{Network, Node, Signal, VisitedNodes};
 use panza_sync::Meter;
 

@@ -5,7 +5,7 @@
 //! ternary simulation of the network, in which all other bases are unknown, bounds where each move
 //! is legal. 64 states are simulated at once.
 
-use panza_gdl::ids::{BaseId, GateId, Id, IdVec, MoveId, RoleId};
+use panza_gdl::{BaseId, GateId, Id, IdVec, MoveId, RoleId};
 use panza_propnet::{GateKind, Network, Node, Signal};
 use panza_sync::Meter;
 

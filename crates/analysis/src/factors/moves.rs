@@ -16,7 +16,7 @@ use rustc_hash::FxBuildHasher;
 
 use super::disjoint_sets::DisjointSets;
 use super::freedom::Freedom;
-use panza_gdl::ids::{BaseId, Id, IdVec, MoveId, RoleId};
+use panza_gdl::{BaseId, Id, IdVec, MoveId, RoleId};
 use panza_propnet::{Effects, GateKind, Network, Node, Signal, VisitedNodes};
 use panza_sync::Meter;
 

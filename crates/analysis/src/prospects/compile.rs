@@ -13,8 +13,7 @@
 
 use super::program::{FREE, Fact, Kind, NEVER, Program, Register, Section, Step};
 use crate::autonomous::autonomous_bases;
-use panza_gdl::CHANCE_ROLE;
-use panza_gdl::ids::{BaseId, GateId, Id, IdVec, MoveId, RoleId};
+use panza_gdl::{BaseId, CHANCE_ROLE, GateId, Id, IdVec, MoveId, RoleId};
 use panza_propnet::{GateKind, Network, Node, Signal};
 use panza_sync::Meter;
 

@@ -23,8 +23,7 @@ mod words;
 #[cfg(test)]
 mod tests;
 
-use panza_gdl::CHANCE_ROLE;
-use panza_gdl::ids::Id;
+use panza_gdl::{CHANCE_ROLE, Id};
 use panza_propnet::Network;
 use panza_sync::Meter;
 

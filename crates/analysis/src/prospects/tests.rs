@@ -5,10 +5,8 @@ use std::sync::Arc;
 
 use super::*;
 use crate::testing::{budget, each_game, own_game, play, texts};
-use panza_gdl::ids::{BaseId, Id, RoleId};
-use panza_machine::Machine;
-use panza_machine::compile::CounterLayout;
-use panza_machine::counter::CounterMachine;
+use panza_gdl::{BaseId, Id, RoleId};
+use panza_machine::{CounterLayout, CounterMachine, Machine};
 
 /// The prospects of all roles in states of random games, with the facts of each state.
 fn each_state(

@@ -9,8 +9,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::Signature;
 use super::goal_numbers::goal_numbers;
-use panza_gdl::ids::{Id, Symbol};
-use panza_gdl::{Atom, Literal, Rule, Rules, Term, keyword};
+use panza_gdl::{Atom, Id, Literal, Rule, Rules, Symbol, Term, keyword};
 
 /// The most rounds of refinement of a rule's variables.
 const VARIABLE_ROUNDS: usize = 8;

@@ -8,8 +8,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use panza_gdl::ids::Symbol;
-use panza_gdl::{Atom, Literal, Rules, Term, keyword};
+use panza_gdl::{Atom, Literal, Rules, Symbol, Term, keyword};
 
 /// An argument position: relation or function, arity, and index.
 type Position = (Symbol, u32, u32);

@@ -1,8 +1,7 @@
 //! The canonical text of rules whose symbols have canonical names.
 
 use super::colours::{mix, variables};
-use panza_gdl::ids::{Id, Symbol};
-use panza_gdl::{Atom, Literal, Rule, Term};
+use panza_gdl::{Atom, Id, Literal, Rule, Symbol, Term};
 
 /// The most numberings of a rule's variables that are tried.
 const MAX_NUMBERINGS: usize = 24;

@@ -7,7 +7,7 @@
 
 use super::Symmetry;
 use crate::csr::Csr;
-use panza_gdl::ids::{BaseId, GateId, Id, MoveId, RoleId};
+use panza_gdl::{BaseId, GateId, Id, MoveId, RoleId};
 use panza_propnet::{GateKind, Network, Signal};
 use panza_sync::Meter;
 

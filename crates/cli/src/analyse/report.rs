@@ -7,12 +7,11 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::output::{Column, counted, grouped, table};
-use panza_analysis::autonomous::Autonomous;
-use panza_analysis::distances::{Distances, Target};
-use panza_analysis::symmetry::Symmetries;
+use panza_analysis::distances::Target;
+use panza_analysis::{Autonomous, Distances, Symmetries};
 use panza_game::BuiltGame;
-use panza_gdl::ids::{BaseId, Id};
-use panza_learning::heuristics::Heuristic;
+use panza_gdl::{BaseId, Id};
+use panza_learning::Heuristic;
 use panza_learning::statistics::{GoalSpread, Sampled, SampledRole, Spread, Turns};
 use panza_metagame::{Structure, Study};
 use panza_propnet::Network;

@@ -7,16 +7,15 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use panza_gdl::ids::{Id, MoveId, RoleId};
-use panza_machine::compile::CounterLayout;
-use panza_machine::counter::CounterMachine;
-use panza_machine::lanes::compile::{PlayoutPolicy, compile, is_in_lockstep};
-use panza_machine::lanes::gang::GangLayout;
+use panza_gdl::{Id, MoveId, RoleId};
+use panza_machine::lanes::compile::{compile, is_in_lockstep};
 use panza_machine::lanes::interpret::Features;
-use panza_machine::{Machine, PlayoutTicket, PlayoutTotals, Reasoner};
+use panza_machine::{
+    CounterLayout, CounterMachine, GangLayout, Machine, PlayoutPolicy, PlayoutTicket,
+    PlayoutTotals, Reasoner,
+};
 use panza_propnet::{Network, Phases};
-use panza_sync::Budget;
-use panza_sync::random::Random;
+use panza_sync::{Budget, Random};
 
 /// Games with more states are left out.
 const MAX_STATES: usize = 3_000;

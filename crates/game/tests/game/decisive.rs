@@ -4,13 +4,10 @@
 use std::sync::Arc;
 
 use panza_game::PlayoutPolicy;
-use panza_gdl::Rules;
-use panza_gdl::ids::{MoveId, RoleId};
-use panza_machine::lanes::gang::GangLayout;
+use panza_gdl::{MoveId, RoleId, Rules};
 use panza_machine::lanes::interpret::Features;
-use panza_machine::{BatchPlayouts, Machine, PlayoutTotals, Reasoner};
-use panza_sync::Budget;
-use panza_sync::random::Random;
+use panza_machine::{BatchPlayouts, GangLayout, Machine, PlayoutTotals, Reasoner};
+use panza_sync::{Budget, Random};
 use panza_testing::{machine_of, rules_of, rulesheet};
 
 /// Playouts of the slow twin.

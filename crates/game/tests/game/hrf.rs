@@ -3,12 +3,11 @@
 use std::collections::BTreeSet;
 
 use panza_game::turns::find_turns;
-use panza_gdl::ids::{Id, RoleId, TermId};
-use panza_gdl::{Rules, Severity, Term};
+use panza_gdl::{Id, RoleId, Rules, Severity, Term, TermId};
 use panza_gdl_games::EMBEDDED;
-use panza_hrf::names::NOOP;
+use panza_hrf::NOOP;
 use panza_prover::{Prover, State};
-use panza_sync::random::Random;
+use panza_sync::Random;
 use panza_testing::rules_of;
 
 /// Games that HRF cannot have: roles move at the same time, or one draws its moves.

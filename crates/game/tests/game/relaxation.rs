@@ -5,12 +5,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use panza_game::BuiltGame;
-use panza_gdl::ids::{MoveId, RoleId};
+use panza_gdl::{MoveId, RoleId};
 use panza_gdl_games::EMBEDDED;
-use panza_machine::Reasoner;
 use panza_machine::lanes::compile::compile_expander;
-use panza_machine::lanes::expand::ExpanderLayout;
 use panza_machine::lanes::interpret::Features;
+use panza_machine::{ExpanderLayout, Reasoner};
 use panza_propnet::{Network, Signal, append_relaxed, relaxation};
 use panza_sync::Budget;
 use panza_testing::corpus::corpus;

@@ -7,7 +7,7 @@ use std::fmt::Write;
 use std::time::Duration;
 
 use panza_gdl::Rules;
-use panza_sync::clock::thread_cpu_time;
+use panza_sync::thread_cpu_time;
 
 /// The processor time of some work, which other processes lengthen little.
 fn processor_time(work: impl FnOnce()) -> Duration {

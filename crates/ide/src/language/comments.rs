@@ -1,8 +1,6 @@
 //! The comment above a statement, which documents what the statement defines.
 
-use panza_gdl::lines::Lines;
-use panza_gdl::span::Span;
-use panza_gdl::token;
+use panza_gdl::{Lines, Span, token};
 use panza_hrf::Dialect;
 
 /// Limits on the lines and bytes of one comment that are shown.

@@ -3,7 +3,7 @@
 use super::outline::{Kind, Name, Outline, Slot};
 use super::place::{self, Expected, Place};
 use super::words::{Standing, word, words};
-use panza_gdl::span::Span;
+use panza_gdl::Span;
 use panza_hrf::Dialect;
 
 /// Proposals at most.

@@ -13,11 +13,9 @@ use std::collections::HashSet;
 use super::comments::Comments;
 use super::outline::{Kind, Outline, Reader, Slot, Statement};
 use super::words::word;
-use panza_gdl::lines::Lines;
-use panza_gdl::span::Span;
-use panza_hrf::Dialect;
-use panza_hrf::is_built_in;
+use panza_gdl::{Lines, Span};
 use panza_hrf::syntax::{Operator, Tree};
+use panza_hrf::{Dialect, is_built_in};
 
 /// The fact that says whose move it is; the only word that is a fact of the state.
 pub(super) const CONTROL: &str = "control";

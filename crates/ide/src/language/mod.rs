@@ -18,14 +18,12 @@ mod words;
 pub use completion::Completion;
 pub use outline::{Kind, Name, Occurrence, Outline, Statement};
 
-use panza_gdl::diagnostic::{Diagnostic, Edit, Remedy};
+use panza_gdl::{Diagnostic, Edit, Remedy};
 use panza_hrf::Dialect;
 
-use panza_gdl::lines::Lines;
 use panza_gdl::read::unwrapped;
-use panza_gdl::rules::Rules;
-use panza_gdl::span::Span;
 use panza_gdl::token::{TokenKind, tokens};
+use panza_gdl::{Lines, Rules, Span};
 use words::word;
 
 /// A rulesheet that was analysed.

@@ -14,9 +14,7 @@ use std::collections::HashMap;
 
 use super::comments::Comments;
 use super::words::word;
-use panza_gdl::lines::Lines;
-use panza_gdl::sexpr::Sexpr;
-use panza_gdl::span::Span;
+use panza_gdl::{Lines, Sexpr, Span};
 use panza_hrf::Dialect;
 
 /// What a name stands for.

@@ -5,11 +5,10 @@
 use super::infix::{self, CONTROL};
 use super::outline::{Outline, Slot, slot};
 use super::words::word;
-use panza_gdl::span::Span;
+use panza_gdl::Span;
 use panza_gdl::token::{TokenKind, tokens};
-use panza_hrf::Dialect;
-use panza_hrf::token as infix_token;
 use panza_hrf::token::TokenKind as InfixKind;
+use panza_hrf::{Dialect, token as infix_token};
 
 /// Variables of a sentence, at most.
 const MAX_VARIABLES: usize = 100;

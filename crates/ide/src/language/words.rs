@@ -368,8 +368,8 @@ pub fn word(dialect: Dialect, name: &str) -> Option<&'static Word> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use panza_gdl::symbols::Symbols;
-    use panza_gdl::symbols::keyword::ARITIES;
+    use panza_gdl::Symbols;
+    use panza_gdl::keyword::ARITIES;
 
     #[test]
     fn every_keyword_is_explained() {

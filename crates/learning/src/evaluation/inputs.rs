@@ -10,7 +10,8 @@
 //! Never uses: games, clocks.
 
 use super::{Accumulator, Evaluation};
-use panza_analysis::prospects::{ProspectBuffer, Prospects, WIDTH};
+use panza_analysis::prospects::WIDTH;
+use panza_analysis::{ProspectBuffer, Prospects};
 use panza_machine::PositionBatch;
 
 /// Computes the inputs of an evaluation for states: their bits, and after them the words of their
@@ -181,11 +182,9 @@ mod tests {
     use super::*;
     use crate::evaluation::Trainer;
 
-    use panza_gdl::ids::RoleId;
+    use panza_gdl::RoleId;
     use panza_machine::{ExpansionStep, Machine};
-    use panza_sync::Budget;
-    use panza_sync::Meter;
-    use panza_sync::random::Random;
+    use panza_sync::{Budget, Meter, Random};
 
     fn tic_tac_toe() -> (Arc<dyn Machine>, Prospects) {
         let (rules, _) = panza_gdl::load(panza_gdl_games::rulesheet("ticTacToe").unwrap());

@@ -232,7 +232,7 @@ fn step(numbers: &mut Row, squares: &mut Row, gradient: &Row, learning_rate: f32
 #[cfg(test)]
 mod tests {
     use super::*;
-    use panza_sync::random::Random;
+    use panza_sync::Random;
 
     fn fresh(n_roles: usize, sum: Option<u32>) -> Evaluation {
         Evaluation::new(n_roles, 128, sum, None, &mut Random::new(1)).unwrap()

@@ -7,9 +7,8 @@ use crate::evaluation::{Evaluation, MAX_ROLES, ValueReader};
 use crate::game::{BATCH_SIZE, Game, SEVERAL, any_of, some_of};
 use crate::tree::Leaf;
 use crate::worth::{Edge, Logits, MAX_ESTIMATE, MAX_LOGIT, Worth};
-use panza_gdl::ids::{Id, MoveId, RoleId};
-use panza_machine::multiversion::with_wide_vectors;
-use panza_machine::{ExpansionStep, PositionBatch};
+use panza_gdl::{Id, MoveId, RoleId};
+use panza_machine::{ExpansionStep, PositionBatch, with_wide_vectors};
 
 /// Positions whose moves are to be evaluated.
 #[derive(Default)]

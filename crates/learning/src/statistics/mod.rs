@@ -26,9 +26,9 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 
 pub use counts::{GoalSpread, Spread};
-use panza_gdl::ids::{Id, RoleId};
+use panza_gdl::{Id, RoleId};
 use panza_machine::Machine;
-use panza_sync::budget::{is_past, left_until};
+use panza_sync::{is_past, left_until};
 use walks::Walks;
 
 /// The share of the time for walks beside playouts.

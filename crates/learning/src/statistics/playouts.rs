@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use super::SampleBudget;
 use super::counts::Counts;
 use panza_machine::{BatchPlayouts, Machine, PlayoutTotals};
-use panza_sync::random::Random;
+use panza_sync::Random;
 
 /// Statistics of playouts.
 #[derive(Clone, Debug, Default)]

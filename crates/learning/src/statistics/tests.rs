@@ -1,7 +1,6 @@
 use super::*;
 
-use panza_sync::Budget;
-use panza_sync::clock::thread_cpu_time;
+use panza_sync::{Budget, thread_cpu_time};
 
 const BUDGET: SampleBudget = SampleBudget {
     games: 400,

@@ -10,9 +10,9 @@ use std::time::{Duration, Instant};
 
 use super::counts::{Counts, GoalCounts};
 use super::{SampleBudget, Turns};
-use panza_gdl::ids::{Id, MoveId, RoleId};
+use panza_gdl::{Id, MoveId, RoleId};
 use panza_machine::{Expander, ExpansionStep, Machine, PositionBatch, Reasoner};
-use panza_sync::random::Random;
+use panza_sync::Random;
 
 /// The most games of a generation.
 const MAX_GAMES: u32 = 512;

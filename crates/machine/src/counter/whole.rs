@@ -17,8 +17,8 @@ use std::collections::BinaryHeap;
 use std::ops::Range;
 
 use crate::compile::{Component, CounterLayout, OR_START, OutputSource, TriggerKind};
-use panza_gdl::ids::{Id, IdVec, MoveId, RoleId};
-use panza_sync::random::Random;
+use panza_gdl::{Id, IdVec, MoveId, RoleId};
+use panza_sync::Random;
 
 const TOP: u32 = 1 << 31;
 

@@ -24,7 +24,7 @@ use super::rank::is_any;
 use super::transpose::{columns_of_8, rows_of_8, transpose};
 use crate::stepper::RowSizes;
 use crate::{Expander, ExpansionStep, PositionBatch};
-use panza_gdl::ids::{Id, IdVec, MoveId, RoleId};
+use panza_gdl::{Id, IdVec, MoveId, RoleId};
 
 /// The positions whose goals are computed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -20,8 +20,8 @@ use super::memory::{Memory, Side, Vector, both, combine};
 use super::rank::{RandomBits, draw_ranks, is_any};
 use super::transpose::transpose;
 use crate::{BatchPlayouts, PlayoutTicket, PlayoutTotals};
-use panza_gdl::ids::{BaseId, Id, RoleId};
-use panza_sync::random::Random;
+use panza_gdl::{BaseId, Id, RoleId};
+use panza_sync::Random;
 
 /// A game compiled for gangs of one width on one processor.
 #[derive(Debug)]

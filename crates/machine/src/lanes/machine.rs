@@ -26,9 +26,8 @@ use crate::counter::CounterMachine;
 use crate::{
     BatchPlayouts, Expander, ExpansionStep, GameInfo, Machine, PlayoutEnd, PositionBatch, Reasoner,
 };
-use panza_gdl::ids::{Id, MoveId, RoleId};
-use panza_sync::budget::is_past;
-use panza_sync::random::Random;
+use panza_gdl::{Id, MoveId, RoleId};
+use panza_sync::{Random, is_past};
 
 /// A game run by the lanes engine.
 #[derive(Debug)]

@@ -8,7 +8,7 @@
 //! Never uses: what is counted.
 
 use super::memory::{Vector, combine};
-use panza_sync::random::Random;
+use panza_sync::Random;
 
 pub(super) const MAX_DIGITS: usize = 32;
 

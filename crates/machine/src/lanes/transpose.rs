@@ -88,7 +88,7 @@ fn transpose_8(square: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use panza_sync::random::Random;
+    use panza_sync::Random;
 
     #[test]
     fn transposition_swaps_rows_and_columns() {

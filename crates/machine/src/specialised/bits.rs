@@ -60,7 +60,7 @@ fn portable_nth_bit(mut word: u64, mut n: u32) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use panza_sync::random::Random;
+    use panza_sync::Random;
 
     #[test]
     fn top_bits_are_those_of_each_byte() {

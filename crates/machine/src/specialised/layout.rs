@@ -14,7 +14,7 @@
 
 mod compile;
 
-use panza_gdl::ids::{BaseId, IdVec, MoveId, RoleId};
+use panza_gdl::{BaseId, IdVec, MoveId, RoleId};
 use panza_propnet::SpecialisedGame;
 
 pub(crate) const NO_ROW: u32 = u32::MAX;

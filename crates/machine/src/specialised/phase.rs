@@ -1,6 +1,6 @@
 //! Which phase of a specialised game a state belongs to.
 
-use panza_gdl::ids::{BaseId, Id};
+use panza_gdl::{BaseId, Id};
 
 /// Which phase of a game that is specialised by this mutex group a state belongs to; a game without
 /// a group has one phase.

@@ -3,8 +3,8 @@
 use super::bits::{nth_bit, top_bits};
 use super::layout::{Effects, NO_ROW, PhaseLayout, RoleLayout, SpecialisedLayout};
 use super::values::SpecialisedCounters;
-use panza_gdl::ids::{Id, MoveId};
-use panza_sync::random::Random;
+use panza_gdl::{Id, MoveId};
+use panza_sync::Random;
 
 /// How playing in phases ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -10,9 +10,9 @@ use crate::compile::CounterLayout;
 use crate::counter::CounterMachine;
 use crate::{Machine, Reasoner};
 use panza_propnet::{Network, Phases};
-use panza_sync::random::Random;
+use panza_sync::Random;
 
-use panza_gdl::ids::{Id, MoveId, RoleId};
+use panza_gdl::{Id, MoveId, RoleId};
 use panza_ground::ground;
 use panza_sync::Budget;
 

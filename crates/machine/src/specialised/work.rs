@@ -7,7 +7,7 @@ use super::layout::{NO_ROW, SpecialisedLayout};
 use super::phase::phase_of_group;
 use super::run::move_index;
 use super::values::SpecialisedCounters;
-use panza_gdl::ids::BaseId;
+use panza_gdl::BaseId;
 use panza_propnet::PlayedPosition;
 
 /// The cost of updating a number's users, besides one per user.

@@ -5,7 +5,7 @@ use panza_config::Settings;
 use panza_player::search_config;
 use panza_testing::{game_of, rulesheet};
 
-use panza_gdl::ids::BaseId;
+use panza_gdl::BaseId;
 use panza_learning::statistics::Turns;
 
 fn game(name: &str) -> BuiltGame {

@@ -8,7 +8,7 @@
 //! Invariant: only proven idleness is reported. Recursive gates count as not idle.
 
 use crate::task::GameAnalysis;
-use panza_gdl::ids::Id;
+use panza_gdl::Id;
 use panza_propnet::{GateKind, Network, Signal};
 
 /// Gates that are evaluated, over all steps.

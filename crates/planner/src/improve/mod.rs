@@ -26,7 +26,7 @@ use std::time::Instant;
 use super::plan::Plan;
 use super::task::Task;
 use lower_bound::LowerBound;
-use panza_sync::budget::is_past;
+use panza_sync::is_past;
 use search::{Bounds, Ended, Found, Line, Shortcut, search};
 use space::Space;
 use vicinity::Vicinity;

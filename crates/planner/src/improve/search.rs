@@ -16,8 +16,8 @@ use super::vicinity::Vicinity;
 use crate::Plan;
 use crate::store::{Added, StateId, Store};
 use crate::successors::Successors;
-use panza_gdl::ids::MoveId;
-use panza_sync::budget::is_past;
+use panza_gdl::MoveId;
+use panza_sync::is_past;
 
 /// A plan with its states.
 pub(super) struct Line {

@@ -11,9 +11,9 @@ use crate::tests::{TIME, built, random_game, replayed_by_the_prover, rules, solv
 use crate::{Planner, PlannerConfig, PlanningGame};
 use panza_game::BuiltGame;
 use panza_machine::Reasoner;
-use panza_sync::random::Random;
+use panza_sync::Random;
 
-use panza_gdl::ids::MoveId;
+use panza_gdl::MoveId;
 
 const BYTES: usize = 1 << 28;
 

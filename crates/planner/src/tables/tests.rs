@@ -8,8 +8,7 @@ use crate::PlanningGame;
 use crate::task::Task;
 use crate::tests::{built, rules};
 use panza_analysis::implications::Scope;
-use panza_gdl::Rules;
-use panza_gdl::ids::IdVec;
+use panza_gdl::{IdVec, Rules};
 
 const LENGTH: usize = 6;
 

@@ -3,7 +3,7 @@ use std::sync::Mutex;
 use super::super::companions::{Companions, SharedSearch};
 use super::super::role::OurRole;
 use super::*;
-use panza_gdl::ids::RoleId;
+use panza_gdl::RoleId;
 use panza_testing::game_of;
 
 /// Nim with one heap of seven stones: a move takes one to three, and the last stone wins.

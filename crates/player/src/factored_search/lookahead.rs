@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use panza_gdl::ids::{Id, MoveId, RoleId};
+use panza_gdl::{Id, MoveId, RoleId};
 use panza_machine::{Machine, Reasoner};
 
 /// Joint moves that a lookahead makes, at most.

@@ -3,9 +3,8 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use panza_gdl::ids::{Id, MoveId, RoleId};
-use panza_machine::Reasoner;
-use panza_machine::parts::GamePart;
+use panza_gdl::{Id, MoveId, RoleId};
+use panza_machine::{GamePart, Reasoner};
 use panza_search::{MoveStats, Search, SearchConfig, StopReason};
 use panza_sync::Budget;
 

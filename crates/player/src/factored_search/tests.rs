@@ -7,7 +7,7 @@ use super::super::search_config;
 use super::{FactoredSearch, Searcher};
 use panza_config::Settings;
 use panza_game::BuiltGame;
-use panza_gdl::ids::RoleId;
+use panza_gdl::RoleId;
 use panza_search::SearchConfig;
 use panza_testing::game_of;
 

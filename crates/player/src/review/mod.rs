@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 pub use stored::StoredMatch;
 
 use crate::whole_search;
-use panza_gdl::ids::{Id, MoveId, RoleId};
+use panza_gdl::{Id, MoveId, RoleId};
 use panza_machine::Machine;
 use panza_search::{MoveStats, Search, SearchConfig, StopReason};
 use panza_sync::Budget;

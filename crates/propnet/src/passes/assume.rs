@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use super::{PlayoutSample, rewrite_with};
 use crate::{BuildError, Network, Node, Signal};
-use panza_gdl::ids::{BaseId, IdVec, MoveId};
+use panza_gdl::{BaseId, IdVec, MoveId};
 use panza_sync::Budget;
 
 /// The network under the assumption that these bases have these values.

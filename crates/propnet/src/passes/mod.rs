@@ -35,7 +35,7 @@ use super::copy::{Target, copy_gates};
 use super::network::{Network, Signal};
 use super::normalise::normalised;
 pub use super::playout_sample::PlayoutSample;
-use panza_gdl::ids::{GateId, Id, IdVec};
+use panza_gdl::{GateId, Id, IdVec};
 use panza_sync::Budget;
 use set::Schedule;
 pub use set::{Pass, PassSet};

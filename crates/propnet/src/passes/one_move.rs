@@ -12,7 +12,7 @@
 
 use super::{Context, rewrite};
 use crate::{BuildError, Network, Node, Signal};
-use panza_gdl::ids::{Id, MoveId, RoleId};
+use panza_gdl::{Id, MoveId, RoleId};
 use panza_sync::Budget;
 
 pub(super) fn one_move(network: &Network, budget: Budget<'_>) -> Result<Network, BuildError> {

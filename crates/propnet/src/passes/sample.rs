@@ -12,7 +12,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::playout_sample::PlayoutSample;
 use crate::{GateKind, Network, Signal};
-use panza_gdl::ids::{BaseId, GateId, Id};
+use panza_gdl::{BaseId, GateId, Id};
 use panza_sync::Budget;
 
 /// A network with more gates in blocks is not sampled.

@@ -16,7 +16,7 @@ use crate::network::Gate;
 use crate::normalise::normalised;
 use crate::playout_sample::PlayoutSample;
 use crate::{BuildError, GateKind, Network, Signal};
-use panza_gdl::ids::{GateId, Id, IdVec};
+use panza_gdl::{GateId, Id, IdVec};
 use panza_sync::{Budget, Meter};
 
 /// The cost of a flip of a new gate, in updates.

@@ -5,7 +5,7 @@
 //! candidates costs little more than reading the network's edges a few times.
 
 use crate::{GateKind, Network, Signal};
-use panza_gdl::ids::{BaseId, GateId, Id};
+use panza_gdl::{BaseId, GateId, Id};
 
 pub(super) const LANES: usize = 64;
 

@@ -5,7 +5,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::phase::PhaseSpecialiser;
 use super::{KeyedUpdate, SpecialisedPhase};
 use crate::network::{Node, Signal};
-use panza_gdl::ids::BaseId;
+use panza_gdl::BaseId;
 
 /// Keys are used when at most one in so many is true at the start, and at least so many bases
 /// depend on each.

@@ -25,7 +25,7 @@ use super::network::{Network, Node, Signal};
 use super::normalise::normalised;
 use super::passes::Pass;
 use super::phases::Phases;
-use panza_gdl::ids::{BaseId, IdVec, MoveId, RoleId};
+use panza_gdl::{BaseId, IdVec, MoveId, RoleId};
 use panza_sync::Budget;
 use phase::PhaseSpecialiser;
 

@@ -6,7 +6,7 @@ use super::SpecialisedPhase;
 use crate::builder::BuildError;
 use crate::builder::Builder;
 use crate::network::{Network, Node, Signal};
-use panza_gdl::ids::{BaseId, GateId, Id, IdVec, MoveId, RoleId};
+use panza_gdl::{BaseId, GateId, Id, IdVec, MoveId, RoleId};
 
 /// The most effects of all moves in all phases. A game with more runs on its network as it is.
 const MAX_EFFECTS: usize = 1 << 25;

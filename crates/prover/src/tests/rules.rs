@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use crate::{Limits, Prover, ProverError, State};
-use panza_gdl::ids::{RoleId, TermId};
+use panza_gdl::{RoleId, TermId};
 
 const ROLE: RoleId = RoleId(0);
 

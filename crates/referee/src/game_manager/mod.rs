@@ -20,11 +20,9 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use panza_cli::output::counted;
-use panza_gdl::Rules;
-use panza_gdl::ids::TermId;
+use panza_gdl::{Rules, TermId};
 use panza_prover::ProverError;
-use panza_sync::lock;
-use panza_sync::random::Random;
+use panza_sync::{Random, lock};
 use referee::Referee;
 use wire::{Address, NoAnswer, ask};
 

@@ -1,7 +1,6 @@
 //! The state of a match, evaluated by the reference prover.
 
-use panza_gdl::ids::{Id, RoleId, TermId};
-use panza_gdl::{Rules, sexpr};
+use panza_gdl::{Id, RoleId, Rules, TermId, sexpr};
 use panza_prover::{Prover, ProverError, State};
 
 pub struct Referee {

@@ -20,9 +20,7 @@ use clap::Args;
 
 use super::game_manager::Ending;
 use super::players::PlayerSpec;
-use panza_cli::interrupt;
-use panza_cli::outcome::Outcome;
-use panza_cli::output::Output;
+use panza_cli::{Outcome, Output, interrupt};
 use panza_sync::pinning;
 use plan::{Entry, Schedule};
 use play::Played;

@@ -13,9 +13,8 @@ use std::time::Duration;
 
 use super::results::Key;
 use crate::players::PlayerSpec;
-use panza_cli::arguments::SettingsChoice;
-use panza_cli::game_source::Game;
-use panza_sync::pinning::CoreId;
+use panza_cli::{Game, SettingsChoice};
+use panza_sync::CoreId;
 
 /// The placeholder for a free loopback port in a player's command.
 pub(super) const PORT: &str = "{port}";

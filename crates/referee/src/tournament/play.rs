@@ -26,8 +26,7 @@ use crate::game_manager::{
 };
 use panza_cli::output::show_seconds;
 use panza_cli::provenance::{processor, today};
-use panza_sync::pinning::CoreId;
-use panza_sync::{lock, unpoisoned};
+use panza_sync::{CoreId, lock, unpoisoned};
 
 const MAX_FAILURES: u32 = 3;
 

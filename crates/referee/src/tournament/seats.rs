@@ -16,9 +16,8 @@ use super::plan::{Contestant, Entry, PORT, SEED};
 use crate::game_manager::wire::{Address, NoAnswer, ask};
 use crate::game_manager::{Seat, SeatPlayer};
 use crate::players::Player;
-use panza_cli::child;
-use panza_cli::child::Child;
-use panza_sync::pinning::CoreId;
+use panza_cli::{Child, child};
+use panza_sync::CoreId;
 
 /// Time limit of one INFO.
 const ANSWER: Duration = Duration::from_secs(2);

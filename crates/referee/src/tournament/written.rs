@@ -15,11 +15,11 @@ use toml::Spanned;
 
 use super::plan::{Contestant, Entry, Event, PORT, Schedule};
 use crate::players::PlayerSpec;
-use panza_cli::arguments::{SettingsChoice, read_limited};
-use panza_cli::game_source::Game;
+use panza_cli::arguments::read_limited;
 use panza_cli::output::counted;
+use panza_cli::{Game, SettingsChoice};
 use panza_gdl::CHANCE_ROLE;
-use panza_sync::pinning::CoreId;
+use panza_sync::CoreId;
 
 /// Larger files are refused.
 const MAX_BYTES: u64 = 1 << 20;

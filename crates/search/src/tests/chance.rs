@@ -9,9 +9,9 @@ use super::{config, iterations};
 use crate::pool::PoolId;
 use crate::{Search, SearchConfig, StopReason};
 use panza_machine::{Machine, Reasoner};
-use panza_sync::random::Random;
+use panza_sync::Random;
 
-use panza_gdl::ids::{Id, MoveId, NodeId, RoleId};
+use panza_gdl::{Id, MoveId, NodeId, RoleId};
 use panza_sync::Budget;
 
 /// What the chosen move may lose, in points.

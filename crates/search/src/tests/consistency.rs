@@ -6,7 +6,7 @@ use crate::Search;
 use crate::graph::Graph;
 use crate::pool::PoolId;
 use crate::record::SIMULTANEOUS;
-use panza_gdl::ids::{Id, NodeId};
+use panza_gdl::{Id, NodeId};
 
 /// The records reached by a traversal.
 #[derive(Default)]

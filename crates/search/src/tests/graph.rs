@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::games::{Game, Lights, Rules};
 use super::{config, iterations, mv};
 use crate::{Search, SearchConfig, StopReason};
-use panza_gdl::ids::RoleId;
+use panza_gdl::RoleId;
 use panza_machine::Machine;
 
 /// One player on a ring of places, a step to either side, without a step counter. One place wins.

@@ -9,7 +9,7 @@ use super::{config, iterations, mv};
 use crate::joint_family::{JointFamily, n_joint_moves, push_joint_moves};
 use crate::request::{PositionInfo, RolloutRequest};
 use crate::{Search, SearchConfig};
-use panza_gdl::ids::{Id, MoveId, RoleId};
+use panza_gdl::{Id, MoveId, RoleId};
 use panza_machine::{
     Expander, ExpansionStep, GameInfo, Machine, PositionBatch, Reasoner, SequentialExpander,
 };

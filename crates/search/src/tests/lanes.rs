@@ -13,11 +13,9 @@ use crate::request::RolloutRequest;
 use crate::rollout::RolloutThread;
 use crate::worker::Worker;
 use crate::{Search, SearchConfig, StopReason};
-use panza_gdl::ids::{MoveId, RoleId};
+use panza_gdl::{MoveId, RoleId};
 use panza_machine::{BatchPlayouts, GameInfo, Machine, PlayoutTicket, PlayoutTotals, Reasoner};
-use panza_sync::random::Random;
-use panza_sync::ring::ring;
-use panza_sync::stop::StopFlag;
+use panza_sync::{Random, StopFlag, ring};
 
 /// Joint moves of a playout of [`Endless`] in these tests.
 const MAX_STEPS: u32 = 12;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::games::{Endless, Game, Nim};
 use super::{config, iterations, self_play, tic_tac_toe};
 use crate::{Search, SearchConfig, StopReason};
-use panza_gdl::ids::{MoveId, RoleId};
+use panza_gdl::{MoveId, RoleId};
 use panza_machine::Machine;
 
 #[test]

@@ -21,10 +21,9 @@ mod values;
 use std::sync::Arc;
 
 use super::{Search, SearchConfig};
-use panza_gdl::ids::{MoveId, RoleId};
+use panza_gdl::{MoveId, RoleId};
 use panza_machine::{GameInfo, Machine, PlayoutEnd, Reasoner};
-use panza_sync::Budget;
-use panza_sync::random::Random;
+use panza_sync::{Budget, Random};
 use panza_testing::tic_tac_toe::TicTacToe;
 
 /// The settings of these tests: every move is tried once before any twice, and rings are small.

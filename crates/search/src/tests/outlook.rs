@@ -3,13 +3,13 @@
 use super::games::{Game, Nim};
 use super::{config, iterations, mv, tic_tac_toe};
 use crate::Search;
-use panza_gdl::ids::{Id, RoleId};
+use panza_gdl::{Id, RoleId};
 use panza_machine::Machine;
 use panza_sync::Budget;
 use std::sync::Arc;
 
 /// Follows a line from the initial state; whether the game is over behind it.
-fn ends(machine: &Arc<dyn Machine>, line: &[Vec<panza_gdl::ids::MoveId>]) -> bool {
+fn ends(machine: &Arc<dyn Machine>, line: &[Vec<panza_gdl::MoveId>]) -> bool {
     let mut reasoner = Arc::clone(machine).reasoner();
     let mut state = machine.initial_state();
     let mut next = Vec::new();

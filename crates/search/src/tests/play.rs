@@ -7,11 +7,10 @@ use std::time::{Duration, Instant};
 use super::games::{Endless, Game, Lights, Nim, Table, TableNode, Wide, matrix, slow, stopping};
 use super::{config, iterations, mv, self_play, tic_tac_toe};
 use crate::{Search, SearchConfig, StopReason};
-use panza_gdl::ids::RoleId;
-use panza_learning::evaluation::Evaluation;
+use panza_gdl::RoleId;
+use panza_learning::Evaluation;
 use panza_machine::Machine;
-use panza_sync::Budget;
-use panza_sync::random::Random;
+use panza_sync::{Budget, Random};
 
 #[test]
 fn a_search_can_be_sent_to_another_thread() {
@@ -101,7 +100,7 @@ fn the_same_seed_gives_the_same_search() {
             reports.push(search.root());
         }
         let first = search.best_move().expect("a move");
-        search.advance(&[first, panza_gdl::ids::MoveId(16 + 9)]);
+        search.advance(&[first, panza_gdl::MoveId(16 + 9)]);
         search.run(iterations(700));
         reports.push(search.root());
         (reports, search.statistics(), search.best_move())
@@ -116,7 +115,7 @@ fn the_subtree_of_the_played_moves_is_kept() {
     search.run(iterations(3_000));
     let before = search.root();
     let played = before.moves[0];
-    let pass = panza_gdl::ids::MoveId(16 + 9);
+    let pass = panza_gdl::MoveId(16 + 9);
     search.advance(&[played.mv, pass]);
     let after = search.root();
     assert_eq!(after.iterations, 0);

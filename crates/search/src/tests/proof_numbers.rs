@@ -9,7 +9,7 @@ use super::proofs::{shape, table};
 use super::{config, iterations, mv, tic_tac_toe};
 use crate::proof_numbers::{Answer, ProofNumberSearch, Question};
 use crate::{Search, SearchConfig, StopReason};
-use panza_gdl::ids::RoleId;
+use panza_gdl::RoleId;
 use panza_machine::Machine;
 
 /// The goal that a role can force when all others play against it.

@@ -8,7 +8,7 @@ use super::games::{Game, Nim, Rules, Table, TableNode};
 use super::{Random, config, iterations, mv, tic_tac_toe};
 use crate::record::Bounds;
 use crate::{Search, SearchConfig, StopReason};
-use panza_gdl::ids::{NodeId, RoleId};
+use panza_gdl::{NodeId, RoleId};
 use panza_machine::Machine;
 use panza_sync::Budget;
 use panza_testing::matrix_game;

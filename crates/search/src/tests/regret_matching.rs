@@ -6,7 +6,7 @@ use super::games::{Game, Table, TableNode, matrix};
 use super::threads::threaded;
 use super::{config, iterations, mv};
 use crate::{Search, SearchConfig, StopReason};
-use panza_gdl::ids::{Id, RoleId};
+use panza_gdl::{Id, RoleId};
 use panza_machine::Machine;
 use panza_testing::matrix_game::{solve, worth_of_columns, worth_of_rows};
 

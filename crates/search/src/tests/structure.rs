@@ -3,15 +3,14 @@
 use std::sync::Arc;
 
 use panza_analysis::latches::latches;
-use panza_analysis::score_ranges::{ScoreRange, score_ranges};
-use panza_analysis::symmetry::Symmetries;
-use panza_gdl::ids::RoleId;
+use panza_analysis::score_ranges::score_ranges;
+use panza_analysis::{ScoreRange, Symmetries};
+use panza_gdl::RoleId;
 use panza_machine::Machine;
 use panza_testing::{machine_of, network_of, rulesheet};
 
 use crate::{Search, SearchConfig};
-use panza_sync::Budget;
-use panza_sync::Meter;
+use panza_sync::{Budget, Meter};
 
 /// Ten doors, each opened by one of two keys; a wrong key breaks the lock for good, and then
 /// nothing is to be had. The doors can be taken in any order, so that there is much to search once

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use super::games::{Endless, Game, Nim, panicking, slow, stopping};
 use super::{config, iterations, mv, self_play, tic_tac_toe};
 use crate::{Search, SearchConfig, SearchStatistics, StopReason};
-use panza_gdl::ids::RoleId;
+use panza_gdl::RoleId;
 use panza_sync::Budget;
 
 pub(super) fn threaded(rollout_threads: usize) -> SearchConfig {

@@ -4,7 +4,7 @@ use super::{config, iterations, tic_tac_toe};
 use crate::Search;
 use crate::record::{Bounds, EdgeBlock, Prior, SIMULTANEOUS, UntriedMove};
 use crate::spread::Spread;
-use panza_gdl::ids::{Id, MoveId, NodeId, RoleId};
+use panza_gdl::{Id, MoveId, NodeId, RoleId};
 
 #[test]
 fn the_mean_of_a_node_is_that_of_its_own_results_and_its_edges() {

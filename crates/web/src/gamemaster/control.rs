@@ -5,9 +5,8 @@
 //!
 //! Never uses: networks, searches.
 
-use panza_gdl::Rules;
-use panza_gdl::ids::{Id, RoleId};
-use panza_hrf::names::NOOP;
+use panza_gdl::{Id, RoleId, Rules};
+use panza_hrf::NOOP;
 use panza_prover::{Limits, Prover, State};
 
 /// Matches that the prover may look at for a question, which bounds its time to about a second.

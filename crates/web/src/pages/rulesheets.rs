@@ -24,7 +24,8 @@ use panza_gdl::Edit;
 use panza_gdl::lines::utf16_offsets;
 use panza_gdl_games::EMBEDDED;
 use panza_hrf::Dialect;
-use panza_ide::language::{Kind, Sheet};
+use panza_ide::Sheet;
+use panza_ide::language::Kind;
 
 /// Limits on what is listed.
 const MAX_DIAGNOSTICS: usize = 300;

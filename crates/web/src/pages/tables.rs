@@ -29,7 +29,7 @@ use crate::table::{
 use panza_gdl::sexpr;
 use panza_gdl_games::{BOARDS, EMBEDDED};
 use panza_hrf::Dialect;
-use panza_player::review::StoredMatch;
+use panza_player::StoredMatch;
 use panza_telemetry::{Archive, Part};
 
 /// Bytes of the events of a match that are read, and of those that have its rules.

@@ -191,7 +191,7 @@ mod tests {
     /// A match of so many turns of so many seconds, whose figures are as different as those of a
     /// real one.
     fn long_match(turns: usize, seconds: usize) -> Bundle {
-        let mut random = panza_sync::random::Random::new(1);
+        let mut random = panza_sync::Random::new(1);
         let mut digits = |count: u32| random.below(10u32.pow(count));
         let mut bundle = Bundle {
             version: 1,

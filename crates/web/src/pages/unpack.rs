@@ -108,7 +108,7 @@ mod tests {
     use super::*;
     use bzip2::Compression;
     use bzip2::write::BzEncoder;
-    use panza_sync::random::Random;
+    use panza_sync::Random;
     use std::io::Write;
 
     fn packed(bytes: &[u8]) -> Vec<u8> {

@@ -15,13 +15,11 @@ use super::host::{Built, Host, PAUSE, SLICE, Spent};
 use super::view::{Found, Phase};
 use super::{Command, Effort};
 use panza_game::BuiltGame;
-use panza_gdl::CHANCE_ROLE;
-use panza_gdl::ids::{Id, MoveId, RoleId};
+use panza_gdl::{CHANCE_ROLE, Id, MoveId, RoleId};
 use panza_metagame::{StudyBudget, study};
 use panza_player::{Manager, Record, Searcher, StartRequest, preferred_search};
 use panza_search::{MoveStats, SearchConfig};
-use panza_sync::catch_panic;
-use panza_sync::random::Random;
+use panza_sync::{Random, catch_panic};
 
 /// A hint is thought about for at most this long.
 const HINT_TIME: Duration = Duration::from_secs(3);

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use panza_gdl::ids::{Id, MoveId, RoleId};
+use panza_gdl::{Id, MoveId, RoleId};
 use panza_machine::{GameInfo, Machine};
 use panza_player::Position;
 

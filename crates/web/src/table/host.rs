@@ -13,15 +13,13 @@ use super::effects::effects;
 use super::history::GameHistory;
 use super::view::{MAX_MOVES, Phase, View};
 use super::{Effort, Published, Setting};
-use panza_analysis::board;
-use panza_analysis::board::{BoardPainter, Layout};
+use panza_analysis::board::Layout;
+use panza_analysis::{BoardPainter, board};
 use panza_config::Settings;
 use panza_game::{BuildKind, BuiltGame, GameBuilders};
 use panza_player::{StartRules, search_config};
 use panza_search::SearchConfig;
-use panza_sync::Budget;
-use panza_sync::random::Random;
-use panza_sync::{lock, spawn_scoped};
+use panza_sync::{Budget, Random, lock, spawn_scoped};
 
 /// A search is interrupted for commands and matches after this time.
 pub(super) const SLICE: Duration = Duration::from_millis(10);

@@ -49,9 +49,7 @@ use panza_gdl::{CHANCE_ROLE, Diagnostic, sexpr};
 use panza_hrf::Dialect;
 use panza_machine::Machine;
 use panza_player::{Player, StartRules, Status};
-use panza_sync::allocator;
-use panza_sync::random::Random;
-use panza_sync::{catch_panic, lock, spawn_deep};
+use panza_sync::{Random, allocator, catch_panic, lock, spawn_deep};
 
 /// Tables at the same time. A further one takes the place of the one that was idle longest.
 const MAX_TABLES: usize = 8;

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use super::history::GameHistory;
 use super::report::PlanView;
 use panza_game::BuiltGame;
-use panza_gdl::ids::{MoveId, RoleId};
+use panza_gdl::{MoveId, RoleId};
 use panza_machine::GameInfo;
 use panza_player::{PlanStatus, Searcher, preferred_search};
 use panza_search::SearchConfig;

@@ -19,11 +19,10 @@ use super::report::{BlunderView, Candidate, Report, ReviewView, Thinking, WorthV
 use super::view::Phase;
 use super::{Command, Effort, MAX_LINE};
 use panza_game::BuiltGame;
-use panza_gdl::ids::{Id, MoveId, RoleId};
-use panza_gdl::{Sexpr, sexpr};
+use panza_gdl::{Id, MoveId, RoleId, Sexpr, sexpr};
 use panza_machine::GameInfo;
-use panza_player::review::{Review, ReviewSettings, Worth};
-use panza_player::whole_search;
+use panza_player::review::Worth;
+use panza_player::{Review, ReviewSettings, whole_search};
 use panza_search::{Search, SearchConfig, StopReason};
 use panza_sync::Budget;
 

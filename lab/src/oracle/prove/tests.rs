@@ -2,8 +2,8 @@
 
 use super::super::states::{final_goal, texts};
 use super::*;
+use panza_cli::Game;
 use panza_cli::engine_choice::build_machine;
-use panza_cli::game_source::Game;
 
 fn judged(machine: &Arc<dyn Machine>, role: usize, state: &[u64]) -> Option<Verdict> {
     let mut prover = GoalProver::new(machine, RoleId::from_index(role));

@@ -10,7 +10,7 @@
 use std::sync::Arc;
 
 use anyhow::bail;
-use panza_gdl::ids::{Id, MoveId, RoleId};
+use panza_gdl::{Id, MoveId, RoleId};
 use panza_machine::{Machine, Reasoner};
 use rustc_hash::FxHashMap;
 

@@ -11,7 +11,7 @@
 use std::sync::Arc;
 
 use anyhow::bail;
-use panza_gdl::ids::{Id, RoleId};
+use panza_gdl::{Id, RoleId};
 use panza_machine::{GameInfo, Machine};
 
 use super::{Bounds, NodeLimit, Solver, Spent, ValueTable, control, in_cells};

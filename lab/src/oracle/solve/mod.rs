@@ -12,8 +12,7 @@ pub mod reversi;
 pub mod simultaneous;
 
 use anyhow::{Context, bail, ensure};
-use panza_gdl::ids::{Id, MoveId, RoleId};
-use panza_gdl::{Sexpr, sexpr};
+use panza_gdl::{Id, MoveId, RoleId, Sexpr, sexpr};
 use panza_machine::{GameInfo, Reasoner};
 use panza_testing::matrix_game;
 

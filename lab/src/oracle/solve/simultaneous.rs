@@ -11,7 +11,7 @@
 use std::sync::Arc;
 
 use anyhow::ensure;
-use panza_gdl::ids::{Id, MoveId, RoleId};
+use panza_gdl::{Id, MoveId, RoleId};
 use panza_machine::Machine;
 use rustc_hash::FxHashMap;
 

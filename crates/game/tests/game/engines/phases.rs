@@ -5,12 +5,9 @@
 use panza_gdl_games::EMBEDDED;
 use std::sync::Arc;
 
-use panza_analysis::mutex_groups;
-use panza_analysis::mutex_groups::PlayBudget;
-use panza_gdl::ids::BaseId;
-use panza_machine::Machine;
-use panza_machine::compile::CounterLayout;
-use panza_machine::counter::CounterMachine;
+use panza_analysis::{PlayBudget, mutex_groups};
+use panza_gdl::BaseId;
+use panza_machine::{CounterLayout, CounterMachine, Machine};
 use panza_propnet::{Network, Phases, passes};
 use panza_sync::Budget;
 use panza_testing::compare::{Machines, compare, phases_by_play, phases_of, run_phases};

@@ -2,11 +2,9 @@
 
 use std::fmt::Write;
 
-use panza_gdl::ids::BaseId;
-use panza_machine::specialised::SpecialisedLayout;
-use panza_propnet::passes;
-use panza_propnet::passes::{Pass, PassSet};
-use panza_propnet::{Network, Phases, SpecialisedGame};
+use panza_gdl::BaseId;
+use panza_machine::SpecialisedLayout;
+use panza_propnet::{Network, Pass, PassSet, Phases, SpecialisedGame, passes};
 use panza_sync::Budget;
 use panza_testing::compare::{Machines, compare, machines, phases_by_play, run_phases};
 use panza_testing::corpus::corpus;

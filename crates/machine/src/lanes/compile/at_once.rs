@@ -9,8 +9,7 @@
 use super::cover::LutCover;
 use super::wins::{Bases, MAX_WORK, Win, choose};
 use super::{Circuit, Literal};
-use panza_gdl::CHANCE_ROLE;
-use panza_gdl::ids::{IdVec, MoveId, RoleId};
+use panza_gdl::{CHANCE_ROLE, IdVec, MoveId, RoleId};
 use panza_propnet::{Network, Signal};
 
 /// Games of more joint moves are left alone.

@@ -19,7 +19,7 @@
 use super::super::program::{FixpointLoop, Location};
 use super::circuit::{Circuit, Function, Literal, Node as Value, Stage};
 use super::cover::{LutCover, MAX_DEPTH};
-use panza_gdl::ids::{GateId, GroupedLists, Id};
+use panza_gdl::{GateId, GroupedLists, Id};
 use panza_propnet::{GateKind, Network, Node, Signal};
 use rustc_hash::FxHashMap;
 

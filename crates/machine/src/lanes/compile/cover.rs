@@ -10,7 +10,7 @@
 //! Never uses: how a move is chosen.
 
 use super::circuit::{Circuit, Function, Literal, Stage};
-use panza_gdl::ids::{BaseId, GateId, IdVec, MoveId};
+use panza_gdl::{BaseId, GateId, IdVec, MoveId};
 use panza_propnet::{GateKind, Network, Node, Signal};
 
 /// Deeper trees are cut, since they are covered by recursion.

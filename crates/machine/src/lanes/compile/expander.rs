@@ -16,7 +16,7 @@ use super::{
     n_operations, sectioned_programs,
 };
 use crate::lanes::program::Location;
-use panza_gdl::ids::{IdVec, MoveId, RoleId};
+use panza_gdl::{IdVec, MoveId, RoleId};
 use panza_propnet::{Network, Signal};
 
 /// The programs of an expander.

@@ -26,7 +26,7 @@ use choice::Choice;
 use circuit::{Circuit, Literal, Stage};
 use cover::LutCover;
 pub use expander::{ExpanderPrograms, LegalSlots, compile_expander};
-use panza_gdl::ids::{BaseId, IdVec, MoveId, RoleId};
+use panza_gdl::{BaseId, IdVec, MoveId, RoleId};
 use panza_propnet::{Network, Node, Phases, Signal};
 use panza_sync::Budget;
 use wins::{CandidateScope, DecisiveTurn, Mover};

@@ -15,8 +15,7 @@
 
 use super::cover::LutCover;
 use super::{Circuit, Literal, current_bases, leaves_under};
-use panza_gdl::CHANCE_ROLE;
-use panza_gdl::ids::{BaseId, GateId, IdVec, MoveId, RoleId};
+use panza_gdl::{BaseId, CHANCE_ROLE, GateId, IdVec, MoveId, RoleId};
 use panza_propnet::{GateKind, Network, Node, Signal};
 
 /// The goal of a win.

@@ -10,7 +10,7 @@ use crate::lanes::gang;
 use crate::lanes::machine::{GUESSED_MIN_BATCH, LanesExpansion, LanesMachine};
 use crate::{Machine, NO_GOAL, NO_MOVE, Reasoner, SequentialStepper, StateRows, Stepper};
 use panza_propnet::{Network, passes};
-use panza_sync::random::Random;
+use panza_sync::Random;
 
 /// The network of some rules, with the passes as usual.
 fn network(rules: &str) -> Network {

@@ -7,7 +7,7 @@ use crate::lanes::compile::{GangPrograms, PlayoutPolicy, compile, is_in_lockstep
 use crate::{Machine, Reasoner};
 use panza_propnet::{Network, passes};
 
-use panza_gdl::ids::MoveId;
+use panza_gdl::MoveId;
 
 /// Programs whose playouts choose uniformly, without limits on their compilation.
 fn uniform(

@@ -11,7 +11,7 @@
 
 use super::super::program::{Input, Location, Operation, Program, permuted};
 use super::order::ScheduleStep;
-use panza_gdl::ids::GroupedLists;
+use panza_gdl::GroupedLists;
 
 pub(super) type Register = u8;
 

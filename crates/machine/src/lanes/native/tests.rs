@@ -6,7 +6,7 @@ use super::super::program::{
     FixpointLoop, Input, Location, Operation, Program, Value, apply, depends_on,
 };
 use super::Native;
-use panza_sync::random::Random;
+use panza_sync::Random;
 
 /// What a random program is like.
 struct Shape {

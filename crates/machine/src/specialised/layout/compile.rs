@@ -6,7 +6,7 @@
 mod effects;
 mod lazy;
 
-use panza_gdl::ids::{BaseId, GateId, Id, IdVec, MoveId, RoleId};
+use panza_gdl::{BaseId, GateId, Id, IdVec, MoveId, RoleId};
 use panza_propnet::{Network, Node, Signal, SpecialisedGame, SpecialisedPhase};
 
 use super::{

@@ -1,6 +1,6 @@
 //! The updates of the next state by moves and keys, as masks, bits and copies.
 
-use panza_gdl::ids::BaseId;
+use panza_gdl::BaseId;
 use panza_propnet::{KeyedUpdate, Node, Signal, SpecialisedPhase};
 
 use super::super::{Copies, Effects, KeyWord, Mask, NO_ROW};

@@ -3,7 +3,7 @@
 
 use rustc_hash::FxHashMap;
 
-use panza_gdl::ids::{BaseId, GateId, Id, IdVec, RoleId};
+use panza_gdl::{BaseId, GateId, Id, IdVec, RoleId};
 use panza_propnet::{Node, Signal, SpecialisedPhase};
 
 use super::super::{FanInRun, GoalPass, Guarded, LazyGate, Operand};
