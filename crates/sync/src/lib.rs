@@ -1,7 +1,7 @@
 #![doc = include_str!("../README.md")]
 //!
 //! One thread writes the game graph and several run playouts. They communicate over
-//! [`ring`]s, one pair per rollout thread, so a playout never takes a lock. [`stop`]
+//! [`mod@ring`]s, one pair per rollout thread, so a playout never takes a lock. [`stop`]
 //! ends the threads together and lets an idle one sleep without missing a wake-up;
 //! [`pinning`] keeps each on a core of its own when there are cores to spare. [`pages`]
 //! allocates memory in huge pages; [`budget`] says what work may cost; [`allocator`] gives freed
