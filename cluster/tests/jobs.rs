@@ -7,7 +7,7 @@ use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -25,7 +25,7 @@ const LIMIT: Duration = Duration::from_secs(120);
 /// One job at a time: they have all processors.
 fn alone() -> MutexGuard<'static, ()> {
     static JOB: Mutex<()> = Mutex::new(());
-    JOB.lock().unwrap_or_else(PoisonError::into_inner)
+    panza_sync::lock(&JOB)
 }
 
 /// A job of `mpirun`, which ends when this is dropped.

@@ -12,7 +12,7 @@ use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, mpsc};
+use std::sync::{Arc, Mutex, OnceLock, mpsc};
 use std::time::{Duration, Instant};
 
 use panza_config::Settings;
@@ -485,8 +485,7 @@ fn serve(logs: &Path) -> SocketAddr {
         let served = panza_server::serve(&settings, builders, forever, on_listening);
         runtime.block_on(served).expect("the server starts");
     };
-    let thread = std::thread::Builder::new().name(SERVER_THREAD.into());
-    thread.spawn(run).expect("the system has threads");
+    panza_sync::spawn(SERVER_THREAD, run).expect("the system has threads");
     let address = listening.recv_timeout(PATIENCE);
     address.expect("the server starts")
 }
@@ -495,7 +494,7 @@ fn serve(logs: &Path) -> SocketAddr {
 fn exchange(bytes: &[u8]) -> Vec<u8> {
     // One connection at a time: the next case begins when the last one is over.
     static TURN: Mutex<()> = Mutex::new(());
-    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    let _turn = panza_sync::lock(&TURN);
     let mut stream = TcpStream::connect(server().address).expect("the server accepts");
     let timeout = stream.set_read_timeout(Some(PATIENCE));
     timeout.expect("the system has timeouts");
