@@ -47,7 +47,11 @@ macro_rules! passes {
             ///
             /// # Errors
             /// When the budget ends.
-            pub fn apply(self, network: &Network, budget: Budget<'_>) -> Result<Network, BuildError> {
+            pub fn apply(
+                self,
+                network: &Network,
+                budget: Budget<'_>,
+            ) -> Result<Network, BuildError> {
                 match self {
                     $(Pass::$pass => $function(network, budget),)+
                 }
