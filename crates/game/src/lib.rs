@@ -5,6 +5,43 @@
 //! gets a machine for each. Rules without a network within the budget are played by
 //! [`ProverMachine`].
 //!
+//! # From rules to a machine
+//!
+//! 1. `panza_gdl::load` returns `Rules`: heads with bodies that are plain conjunctions. Every
+//!    fault is a `Diagnostic`; faulty statements are left out. `panza_hrf` does the same for the
+//!    dialect HRF, so that nothing after it knows of dialects.
+//! 2. `panza_ground::ground` computes every atom that can hold, by a semi-naive fixpoint over the
+//!    relaxed game (`does` follows from `legal`, `true` from `init` and `next`), and writes each
+//!    instance of a rule once. Static relations are evaluated away.
+//! 3. `panza_propnet::build` makes gates: ANDs over signals, a signal being a node or its inverse.
+//!    Equal gates are merged. Atoms that depend on each other become a *block* with least-fixpoint
+//!    meaning.
+//! 4. `panza_propnet::passes` shrink the network, one file for each pass. Some passes weigh a
+//!    change by how often signals flip in a sample of random playouts.
+//! 5. `panza_analysis::mutex_groups` finds sets of facts of which exactly one is true in each
+//!    state, such as whose turn it is. `panza_propnet::phases` makes a smaller network for each
+//!    fact of such a group.
+//! 6. `panza_propnet::specialise` evaluates the phases, or the whole game, partially for each
+//!    move: most of the next state follows from the current one by masks.
+//! 7. `panza_machine::specialised` lays that out in bytes. `panza_game` compares the work of a few
+//!    mutex groups and of none on sampled positions, and takes the layout with the least work;
+//!    nothing is timed.
+//! 8. `panza_machine::compile` lays out the network of the whole game too: one counter per
+//!    component whose top bit is its value. `panza_machine::counter` runs both.
+//! 9. `panza_machine::lanes` compiles the network, or phases that follow each other in a fixed
+//!    order, to straight-line programs over vectors of bits. `panza_game` measures the counter
+//!    engine and lanes of three widths for some hundredths of a second each; the fastest makes the
+//!    playouts. Single states stay on the counter engine.
+//! 10. `panza_analysis::factors` looks for independent games within the game. If several of them
+//!     matter, `panza_propnet::part` makes a network of each, and steps 4 to 9 a machine of each.
+//!
+//! Steps 2 to 4 have a budget of time and memory and end with a reason when it is spent. The game
+//! is then played on the prover. If it is spent later, the game is run on what there is by then.
+//! The loops of all steps ask the budget, which also has a flag that stops them when the match is
+//! over.
+//!
+//! # What holds
+//!
 //! Invariants: facts and moves have the numbers of the network built from the rules, in every
 //! machine and analysis of the game. What is chosen by measurement changes speed only, never legal
 //! moves, states or goals.

@@ -10,6 +10,27 @@
 //!  matches  signature, match, roles, our role, goals, steps, seconds, how it ended, time
 //! ```
 //!
+//! # Games under other names
+//!
+//! While the machine is built, another thread identifies the game. `panza_analysis::signature`
+//! refines a colouring of the symbols by where they stand in the rules and hashes the coloured
+//! rules; the signature is the same under all names and orders. Symbols of one colour are
+//! distinguished by individualising one after another, which gives each a canonical name and the
+//! game a canonical text. `memory` keeps a record for each signature: notes in canonical names,
+//! and results. If the texts are equal, the match gets the record in its own names, at the latest
+//! 200 ms after START. The same thread writes notes when they are made and the result after the
+//! match; nothing of the match waits for it.
+//!
+//! Notes are the evaluation, the tuned settings, and the best plan of a single-player game. A plan
+//! is replayed on the machine when both machine and record are there. If it reaches its goal and
+//! no move was made yet, the planner starts with it; a plan proven best is followed without a
+//! planner. A better plan replaces it: a higher goal, a new proof, or fewer moves
+//! (`panza_player`). Notes of long training hold its progress, the newest evaluation and the book.
+//! `panza_metagame::transfer` writes the record of a game as one file and checks such files before
+//! they are taken over.
+//!
+//! # What holds
+//!
 //! Invariants: the file survives crashes (write-ahead log, transactions); a broken file is renamed
 //! and a new one started (`quarantine`); a file of another program or of a later version is not
 //! changed; the games seen last are kept, up to a limit.

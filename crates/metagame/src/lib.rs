@@ -4,6 +4,23 @@
 //! tunes search settings in matches against each other.
 //! `panza_memory` keeps it for later matches of the game, under whatever names.
 //!
+//! # A study, and long training
+//!
+//! The averaged weights are then validated on games outside the training set, with one position of
+//! each. How well evaluations predict values, beside playouts without their noise, gives the
+//! weight of the evaluation. Short searches then choose moves. Where those moves stand in the
+//! order of the evaluation decides whether it gives a prior. A prior takes the place of AMAF
+//! values. So where moves have AMAF values, the order has to be better, and both are tried against
+//! each other. Other settings of the search are tried too. What was found is stored, and the
+//! search starts again with it. The factors of a game are not studied.
+//!
+//! `metagame::training` trains for hours, in rounds. A round is self-play, in which moves may be
+//! searched by a small tree (`panza_learning`), and games against the best generation so far,
+//! which a sequential test decides (`metagame::sprt`). All that training goes on with is kept as
+//! notes. A match with such notes uses the best generation and its settings and studies nothing.
+//!
+//! # What holds
+//!
 //! Invariants: a study ends in time, and what it has found by then counts. It changes the speed and
 //! strength of the search, never legal moves or proven values.
 //!

@@ -11,6 +11,24 @@
 //! `guided`, `fixing` with `families`, and `sampling`, the solvers; `improve`, which shortens a
 //! plan.
 //!
+//! # A portfolio
+//!
+//! In single-player games a `planner` runs beside the tree search, on threads of its own. It
+//! analyses the task: latches, counters, the highest goal that unit propagation and table
+//! constraints do not refute. Its solvers take turns, each a little longer than the last:
+//! breadth-first search, whose end proves the best plan; best-first search by distances to the
+//! goal and by novelty; constraint search where moves only fix facts; adaptive rollouts. Large
+//! breadth-first searches run a network over packed states (`panza_propnet::packed`). The
+//! relaxation of the game (`panza_propnet::relaxation`), run in lanes, finds dead ends and the
+//! distances in projections to groups of facts. Every plan is replayed before it counts. A plan is
+//! shortened by breadth-first searches in growing neighbourhoods of its states
+//! (`planner::improve`); one that has missed nothing proves it shortest. The match follows a plan
+//! that reaches a goal; while a better one is possible, the planner starts again from each new
+//! position, and once none is, it shortens the plan. Without a plan the tree search chooses the
+//! move (`player::plan_search`).
+//!
+//! # What holds
+//!
 //! Invariants: every plan was replayed on the machine; a plan is called best only if a solver that
 //! considers all plans has ended, or its goal reaches a proven bound.
 //!

@@ -21,6 +21,25 @@
 //! START takes three forms on its way in: [`StartRequest`], `MatchSetup`, `BuiltGame`; and two on
 //! its way out: `Advice`, [`Answer`].
 //!
+//! # Threads and clocks
+//!
+//! `player` owns the match. The match thread builds the machine and searches from START to STOP;
+//! the conductor answers. The prover is made beside the machine, so that a legal move is known
+//! before READY wherever it can find one, and takes over when the machine is late or fails.
+//! Without either, START is refused. Each build has a follower (`player::follower`), a thread that
+//! makes the moves of the match and publishes a legal move of each position: that is the answer
+//! while the match thread is held up by a search that is slow or hangs, and after it has panicked
+//! too often. The prover finds that move by a search for one derivation (`prover::first`), and
+//! serves its follower before all other threads.
+//!
+//! READY leaves at the end of the start clock minus a margin, or sooner when no further search can
+//! change the first move. A move leaves before the end of the play clock minus a margin. The
+//! margin (`margin`) begins at the setting. Answers that the game manager confirms, by naming our
+//! move among those that were played, shrink it to a fifth; a delayed answer or a replaced move
+//! widens it at once. The moves of the other players are always followed, whatever was sent.
+//!
+//! # What holds
+//!
 //! Invariants: at most one match at a time; every request is answered exactly once, PLAY never with
 //! an empty move.
 //!

@@ -20,6 +20,36 @@
 //! The *current* state is that of the match. The *root* is the node searched from. They differ in a
 //! line of forced moves: the root is then at the end of the line.
 //!
+//! # One search
+//!
+//! `search` has one writer, the thread that calls it. The writer alone reads and writes the game
+//! graph. Equal states are one node, found by a hash and compared in full. Nodes, edges and states
+//! lie in pools of fixed records under one bound in bytes. Links are checked by generation. When
+//! memory runs out, a clock algorithm frees the nodes with the fewest visits. The next root is
+//! reached without copying.
+//!
+//! A descent selects by value and exploration: PUCT where moves have priors, AMAF where moves
+//! leave lasting facts, else UCT, and at the root regret matching where several roles choose at
+//! once. The exploration terms are in units of the spread of results; games of one role and of
+//! simultaneous moves have UCB1-Tuned in place of UCT. The descent ends in a request: a state and
+//! a joint move. A worker generates *families*, many at once by lanes: the position after forced
+//! moves, its legal moves, and of each child whether it is terminal, its goals or its static
+//! value. Where several roles choose, these are the children of all joint moves: all of up to 256,
+//! with static values for up to 64. Moves that are dominated by another are left out. It then
+//! plays the position out. Each rollout thread has a worker, with a ring for requests and one for
+//! results, without locks. Requests in flight count as visits in the exploration term. Without
+//! rollout threads the writer has a worker of its own, and a seed and a budget in iterations give
+//! the same result every time.
+//!
+//! Results expand the graph and are backpropagated along their paths. Only moves that were
+//! selected get an edge; the others wait in the order of their static values, and only the next
+//! one competes. Each edge takes the mean and the minimax value of its child, and each node
+//! recomputes both from its edges. Proven results are kept as bounds on each role's goal and are
+//! propagated as far as best play decides. Where several roles choose, that is what a role is sure
+//! of by mixing its moves: the value of a matrix game, found by linear programming (`matrix`).
+//!
+//! # What holds
+//!
 //! Invariants: only methods of [`Search`] access the graph, on the writer's thread; the writer
 //! allocates nothing per iteration once its buffers have grown; without rollout threads, a seed and
 //! limits in iterations reproduce a search exactly; only `timing` reads the clock.

@@ -9,6 +9,24 @@
 //! `matching`, what they leave out and estimate; `solver`, feature space search in both directions;
 //! `ida`, iterative deepening; `optimiser`.
 //!
+//! # Solvers
+//!
+//! `sokoban` is a solver of its own beside the players. A level becomes a `Board` of numbered
+//! squares; the player's reach is a row of words, filled by additions. The solver
+//! (`sokoban::solver`) is a feature space search: positions are sorted into cells by how far a
+//! packing plan is filled, by the number of areas, by boxes without a place in the rest of the
+//! plan, and by boxes that block others. Cells take turns, and advisors make some macro moves
+//! cheap. Plans are tried until a matching gives every box a place. The same search runs forwards,
+//! by pushes, and backwards, by pulls; five searches take turns on all threads, and further ones
+//! with other plans begin over time. Freeze deadlocks, searches of corrals and PI-corrals leave
+//! positions and pushes out. `sokoban::ida` is iterative deepening with the parts of Rolling Stone
+//! as switches; with its admissible parts, and a bound raised by the exact pushes of pairs of
+//! boxes, it proves the fewest pushes. `sokoban::optimiser` makes solutions shorter, by other
+//! orders of their pushes and by searches from both ends near the solution. Every level can also
+//! be written as a rulesheet and then is a game like any other.
+//!
+//! # What holds
+//!
 //! Invariants: a solution counts only after its replay on the board; a level is called unsolvable
 //! only if a complete search found no solution.
 //!

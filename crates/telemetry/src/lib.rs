@@ -5,6 +5,19 @@
 //! the process. Threads of their own write all lines, so that a full disk or a stalled terminal
 //! costs lines and never time; lost lines are counted and reported.
 //!
+//! # Logs
+//!
+//! Every line of a match log goes into a queue and is written by another thread, so the search
+//! never waits for a disk; lines that meet a full queue are dropped and counted. The folder of a
+//! match holds the readable log, events (settings, findings, boards, positions, plans, answers
+//! with the statistics of every move), figures of each second, and a summary of a few hundred
+//! bytes. The writer of a log holds a lock on it, which shows that the match is live. `archive`
+//! reads logs again, and `panza_server` serves them on threads that may wait for the disk. Live
+//! matches are served to the player's own machine only, unless `server.pages_for` says otherwise
+//! or the client shows the secret.
+//!
+//! # What holds
+//!
 //! Invariants: no call waits for a disk, except those that open and close a log, and those of an
 //! [`Archive`]; a log that cannot be written never ends a match.
 //!
