@@ -1,7 +1,7 @@
 #![doc = include_str!("../README.md")]
 //!
-//! A host, such as the HTTP server, makes a [`PageRequest`] of what a browser asks, decides what the
-//! [`Client`](pages::Client) may do, and sends the [`PageReply`].
+//! A host, such as the HTTP server, makes a [`PageRequest`] of what a browser asks, decides what
+//! the [`Client`](pages::Client) may do, and sends the [`PageReply`].
 //!
 //! Invariants: nothing that a client sends panics, delays a match or allocates without a bound.
 //!
