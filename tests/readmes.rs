@@ -10,8 +10,8 @@ const MAX_LINES: usize = 25;
 /// They describe the files of their folders too.
 const LONGER: [&str; 2] = ["gdl-games", "log-viewer"];
 /// What stands before the name of an item in its definition.
-const KINDS: [&str; 8] = [
-    "fn", "struct", "enum", "trait", "mod", "const", "static", "type",
+const KINDS: [&str; 9] = [
+    "fn", "async fn", "struct", "enum", "trait", "mod", "const", "static", "type",
 ];
 
 fn root() -> PathBuf {

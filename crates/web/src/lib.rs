@@ -1,7 +1,7 @@
 #![doc = include_str!("../README.md")]
 //!
-//! A host, such as the HTTP server, makes a [`PageRequest`] of what a browser asks, decides what the
-//! [`Client`](pages::Client) may do, and sends the [`PageReply`].
+//! A host, such as the HTTP server, makes a [`PageRequest`] of what a browser asks, decides what
+//! the [`Client`](pages::Client) may do, and sends the [`PageReply`].
 //!
 //! # Pages
 //!
