@@ -226,7 +226,8 @@ impl Exchange {
 
     fn route_of_get<B>(&self, request: &Request<B>, connection: ConnectionInfo) -> Route {
         let at_log_service = connection.at_log_service;
-        let message = message_in_target(request).filter(|_| !at_log_service);
+        let is_head = request.method().as_str().eq_ignore_ascii_case("HEAD");
+        let message = message_in_target(request).filter(|_| !at_log_service && !is_head);
         if let Some(message) = message {
             return Route::Target(message);
         }

@@ -15,7 +15,8 @@ use panza_telemetry::{Part, health};
 /// A row of the table.
 pub(super) struct Route {
     method: Method,
-    /// Names and stars, without the first slash. A star is any one part of a path.
+    /// Names and stars, without the first slash. A star is any one part of a path,
+    /// two at the end are all that follow.
     pattern: &'static str,
     pub guard: Guard,
     pub weight: Weight,
@@ -101,6 +102,7 @@ static ROUTES: &[Route] = &[
     }),
     post("api/tables", Players, Light, |it| it.with_json(|opening| tables::open(it, opening))),
     post("api/tables/*", Players, Light, |it| it.with_json(|command| tables::tell(it, command))),
+    post("api/tables/**", Players, Light, RoutedRequest::nothing),
 ];
 
 const fn get(pattern: &'static str, guard: Guard, weight: Weight, handler: Handler) -> Route {
@@ -144,9 +146,14 @@ impl Route {
     }
 
     fn fits(&self, segments: &[Cow<'_, str>]) -> bool {
-        let names = || self.pattern.split('/');
+        let start = self.pattern.strip_suffix("/**");
+        let names = || start.unwrap_or(self.pattern).split('/');
+        let fits_length = match start {
+            Some(_) => names().count() < segments.len(),
+            None => names().count() == segments.len(),
+        };
         let mut pairs = names().zip(segments);
-        names().count() == segments.len() && pairs.all(|(name, part)| name == "*" || name == part)
+        fits_length && pairs.all(|(name, part)| name == "*" || name == part)
     }
 
     /// The parts at the stars of the pattern.
@@ -254,7 +261,7 @@ mod tests {
     #[test]
     fn each_row_is_found() {
         for route in ROUTES {
-            let path = format!("/{}", route.pattern.replace('*', "x"));
+            let path = format!("/{}", route.pattern.replace("**", "x/y").replace('*', "x"));
             let at_log_service = route.guard == LogClients;
             let found = route_of(route.method, &path, at_log_service).expect("it is there");
             assert_eq!(found.pattern, route.pattern);
