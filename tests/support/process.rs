@@ -14,7 +14,7 @@ use serde_json::Value;
 use super::client::{Answer, PATIENCE, ggp_base, read_to_end};
 
 /// Threads that belong to no match, by the starts of their names.
-const STANDING: [&str; 4] = ["panza", "player", "tokio", "tracing"];
+const STANDING: [&str; 5] = ["ctrl-c", "panza", "player", "tokio", "tracing"];
 
 /// A player server; it is killed when this is dropped.
 pub struct PlayerProcess {
