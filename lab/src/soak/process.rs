@@ -12,7 +12,7 @@ use crate::server::Server;
 const QUIET: Duration = Duration::from_secs(10);
 const LOOK: Duration = Duration::from_millis(20);
 /// Threads that belong to no match, by the starts of their names.
-const STANDING: [&str; 4] = ["panza", "player", "tokio", "tracing"];
+const STANDING: [&str; 5] = ["ctrl-c", "panza", "player", "tokio", "tracing"];
 
 /// What a process holds when no match is played.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
