@@ -12,7 +12,7 @@ use anyhow::{Context, ensure};
 use panza_cli::{Outcome, Output, interrupt};
 use panza_referee::tournament::plan::{Fixture, Schedule};
 use panza_referee::tournament::results::Key;
-use panza_referee::tournament::{Attempt, Here};
+use panza_referee::tournament::{Attempt, LocalVenue};
 use panza_referee::{Spectator, TournamentArguments, Venue, tournament};
 use serde::{Deserialize, Serialize};
 use tokio::runtime::Runtime;
@@ -124,7 +124,7 @@ impl Obey for Worker {
         let (plan, fixture) = same
             .find(|(plan, fixture)| self.plans[*plan].seed(fixture) == seed)
             .with_context(|| format!("the files of this rank have no match {key:?}"))?;
-        let here = Here::new(self.runtime.handle(), &self.cancelled);
+        let here = LocalVenue::new(self.runtime.handle(), &self.cancelled);
         let attempt = here.play(&self.plans[*plan], fixture, 0, &mut ())?;
         Ok(serde_json::to_vec(&attempt)?)
     }
