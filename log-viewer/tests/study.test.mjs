@@ -267,7 +267,7 @@ test("blunders are looked for and marked", () =>
     await page.fill("#text", "((mark 1 1) noop)\n(noop (mark 2 2))\n((mark 1 2) noop)\n(noop (mark 3 3))\n((mark 1 3) noop)");
     await page.click("#paste");
     await shown(page, 5);
-    await page.selectOption("#review-time", "0.1");
+    await page.selectOption("#review-time", "1");
     await page.click("#review");
     await page.waitForFunction(() => /1 blunder in 5 turns/.test(document.getElementById("review-says").textContent));
     assert.match(await page.innerText("#blunders li"), /4\. oplayer: mark 3 3\s+50 → 0\s*proven\s*; better: mark 1 3/);
