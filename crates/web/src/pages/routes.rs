@@ -125,8 +125,9 @@ const fn post(pattern: &'static str, guard: Guard, weight: Weight, handler: Hand
 
 /// The row of a request with these parts of its path.
 pub(super) fn find(request: &PageRequest, segments: &[Cow<'_, str>]) -> Option<&'static Route> {
-    // A POST that is no page may be a message, so that its path is taken in one spelling only.
-    if request.method == Method::Post && request.path.contains('%') {
+    // A POST that is no page may be a message, so percent codes are decoded below tables only.
+    let is_of_table = request.path.starts_with("/api/tables/");
+    if request.method == Method::Post && request.path.contains('%') && !is_of_table {
         return None;
     }
     ROUTES.iter().find(|route| {
@@ -191,7 +192,7 @@ impl Guard {
         }
     }
 
-    /// What a client is told that may not send something.
+    /// The text of the reply to a client that may not send something.
     pub fn refusal(self) -> &'static str {
         match self {
             Self::LogViewer => "logs are unpacked for the player's own log viewer\n",
@@ -254,6 +255,7 @@ mod tests {
             assert!(route_of(Method::Post, path, false).is_none(), "{path}");
         }
         assert!(route_of(Method::Post, "/api/check", false).is_some());
+        assert!(route_of(Method::Post, "/api/tables/%61", false).is_some());
         assert!(route_of(Method::Post, "/api/check", true).is_none());
         assert!(route_of(Method::Post, "/api/unpack", true).is_some());
     }
