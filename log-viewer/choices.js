@@ -256,9 +256,9 @@ function lineNamed(boards, coordinate, args) {
 }
 
 /**
- * What clicking on cells has come to with a click on `cell`, after those on the cells that were
- * `picked`. A cell that continues no move begins anew, or clears what was picked. A piece with one
- * move needs no second click. A cell to which only one move leads needs no first click.
+ * The selection after a click on `cell`, given the cells that were `picked` before. A cell that
+ * continues no move begins a new selection, or clears the old one. A piece with one move needs no
+ * second click. A cell to which only one move leads needs no first click.
  * @param {Choice[]} choices
  * @param {string[]} picked
  * @param {string} cell

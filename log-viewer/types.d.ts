@@ -326,7 +326,7 @@ export interface Look {
   ink?: string;
 }
 
-/** A legal move with what is clicked for it: for each step the names of cells that may be clicked. */
+/** A legal move with its clicks: for each step the names of cells that may be clicked. */
 export interface Choice {
   text: string;
   steps: Set<string>[];

@@ -22,7 +22,7 @@
 //! | [`search`], [`planner`], [`learning`] | Monte Carlo search with proofs; plans for games of one player; evaluations |
 //! | [`memory`], [`metagame`] | records between matches; the study of a game |
 //! | [`player`], [`telemetry`] | one match; logs and figures |
-//! | [`web`], [`server`] | what a browser is told; the GGP protocol, and pages |
+//! | [`web`], [`server`] | pages and tables for browsers; HTTP and the GGP protocol |
 //! | [`cli`], [`referee`] | what commands share; the game manager, tournaments |
 //! | [`config`], [`gdl_games`], [`log_viewer`] | settings; rulesheets and pages inside the program |
 //! | [`sokoban`] | levels, solutions, solvers |

@@ -63,7 +63,7 @@ export async function processorTimeOf(page) {
 /** Most presses of the tabulator key from one part of a page to another. */
 const MOST_TABS = 60;
 
-/** Waits until the element that has the focus shows it: by its outline, or that of a cell of a board. */
+/** Waits until the focused element is outlined, or its cell where it is a cell of a board. */
 function untilFocusIsSeen(page) {
   return page.waitForFunction(() => {
     const focused = document.activeElement;
@@ -146,7 +146,7 @@ export async function points(page, chart) {
   }, `chart-${chart}`);
 }
 
-/** How many dots of a chart's picture have about the colour of a line; to be evaluated in a page. */
+/** The number of pixels of a chart that have about the colour of a line; evaluated in a page. */
 function dotsOf([id, line]) {
   const { ctx, series } = document.getElementById(id).plot;
   const { width, height } = ctx.canvas;

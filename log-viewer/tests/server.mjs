@@ -46,7 +46,7 @@ export async function serve(folder, port = 0, more = []) {
   throw new Error("the server ended before it listened");
 }
 
-/** The processor time that a process has used so far, in milliseconds; a tick of `/proc` is a hundredth of a second. */
+/** The processor time of a process in milliseconds. A tick of `/proc` is a hundredth of a second. */
 export async function processorTime(pid) {
   const stat = await readFile(`/proc/${pid}/stat`, "utf8");
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");

@@ -1,4 +1,4 @@
-// The parts of CodeMirror that the editor page uses: scripts/bundle-libraries puts them into one file.
+// The parts of CodeMirror that the editor page uses. `scripts/bundle-libraries` makes one file.
 export { Compartment, EditorState } from "@codemirror/state";
 export {
   EditorView,

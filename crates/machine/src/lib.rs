@@ -104,7 +104,7 @@ pub trait Reasoner: Send {
     /// the highest counts.
     fn goals(&mut self, out: &mut [Option<u8>]);
 
-    /// As [`goals`](Self::goals) of so many roles, 0 where undefined.
+    /// The goals of all `n_roles` roles, as [`goals`](Self::goals) gives them, 0 where undefined.
     fn final_goals(&mut self, n_roles: usize) -> Vec<u8> {
         let mut goals = vec![None; n_roles];
         self.goals(&mut goals);
@@ -293,7 +293,7 @@ impl PositionBatch {
         run_of(&self.legal, &self.legal_ends, run)
     }
 
-    /// Removes all positions and keeps the allocations, for a game with so many roles.
+    /// Removes all positions and keeps the allocations, for a game with `n_roles` roles.
     pub fn clear(&mut self, n_roles: usize) {
         self.n_roles = n_roles;
         self.states.clear();

@@ -91,8 +91,9 @@ pub struct Listening {
 }
 
 /// Starts a player and serves it on the addresses of the settings until `shutdown` is there.
-/// `on_listening` is told those that clients can reach, with the ports that the system picked if
-/// the settings leave it to it. A log service whose address is taken is done without.
+/// `on_listening` is called with the addresses that clients can reach; a port 0 of the settings is
+/// replaced by the port that the system chose. If the address of the log service is taken, there is
+/// no log service.
 ///
 /// # Errors
 /// The address cannot be listened on, or the system gives no thread. Nothing that a client does is

@@ -45,7 +45,7 @@ impl Budget<'_> {
         Self::generous().until(Some(after(time)))
     }
 
-    /// So much time from now on, and so many bytes.
+    /// A deadline `time` from now and a limit of `max_bytes`; steps are unlimited.
     pub fn within(time: Duration, max_bytes: usize) -> Self {
         Self {
             max_bytes,

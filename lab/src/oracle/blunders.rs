@@ -164,7 +164,7 @@ pub(super) fn run(arguments: &BlundersArguments, output: Output) -> anyhow::Resu
     Ok(Outcome::holds_if(is_good))
 }
 
-/// Random joint moves, so many; `None` when the game is over by then.
+/// A line of `steps` random joint moves; `None` if the game ends before.
 fn open(machine: &Arc<dyn Machine>, steps: usize, random: &mut Random) -> Option<Line> {
     let mut states = States::new(machine);
     let mut line = Line::new(machine);

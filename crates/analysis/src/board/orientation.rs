@@ -68,8 +68,8 @@ pub(super) struct Votes {
 }
 
 impl Votes {
-    /// Counts a move in a direction, down and to the right, that shifted the pieces by so many
-    /// lines and columns.
+    /// Counts a move. `direction` is its name's direction and `shift` the distance that the pieces
+    /// moved, in lines down and columns to the right.
     pub fn add(&mut self, direction: (i32, i32), shift: (f64, f64)) {
         let sign = |shift: f64| match shift {
             _ if shift > 0.01 => 1,
