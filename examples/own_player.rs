@@ -14,7 +14,7 @@ use std::error::Error;
 use std::sync::Arc;
 
 use panza_config::Settings;
-use panza_game::BuiltGame;
+use panza_game::{BuildError, BuiltGame};
 use panza_gdl::{Id, MoveId, RoleId, Rules};
 use panza_machine::{Expander, GameInfo, Machine, PlayoutEnd, Reasoner};
 use panza_player::GameBuilders;
@@ -140,7 +140,7 @@ impl Reasoner for MastReasoner {
     }
 }
 
-fn build_mast(rules: &Rules, budget: Budget<'_>) -> Result<BuiltGame, String> {
+fn build_mast(rules: &Rules, budget: Budget<'_>) -> Result<BuiltGame, BuildError> {
     let game = panza_game::build(rules, budget)?;
     let machine: Arc<dyn Machine> = Arc::new(MastMachine(game.machine));
     // Without the network and the factors of the game nothing is learned, and it is searched whole.

@@ -14,7 +14,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
-use panza_game::{BuiltGame, LanesSource, PlayoutPolicy};
+use panza_game::{BuildError, BuiltGame, LanesSource, PlayoutPolicy};
 use panza_gdl::{Id, IdVec, MoveId, RoleId, Rules, sexpr};
 use panza_machine::lanes::interpret::Features;
 use panza_machine::{
@@ -113,8 +113,8 @@ impl Core {
     /// Compiles rules.
     ///
     /// # Errors
-    /// The limits were exceeded, in one sentence.
-    pub fn new(rules: Rules, limits: LoadLimits) -> Result<Self, String> {
+    /// The limits were exceeded.
+    pub fn new(rules: Rules, limits: LoadLimits) -> Result<Self, BuildError> {
         let started = Instant::now();
         let budget = Budget {
             until: Some(started + limits.time),
@@ -345,8 +345,8 @@ impl Core {
     /// The game as a search wants it, built again from the rules with the fastest playouts.
     ///
     /// # Errors
-    /// The limits were exceeded, in one sentence.
-    pub fn full(&self, stop: &Arc<AtomicBool>) -> Result<BuiltGame, String> {
+    /// The limits were exceeded.
+    pub fn full(&self, stop: &Arc<AtomicBool>) -> Result<BuiltGame, BuildError> {
         let mut full = lock(&self.full);
         if let Some(game) = &*full {
             return Ok(game.clone());

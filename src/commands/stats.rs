@@ -24,7 +24,7 @@ pub fn run(arguments: &StatsArguments, output: Output) -> anyhow::Result<Outcome
     let progress = spinner(format!("{}: compiling", game.sheet.name));
     let compiled = compile(&game.rules, Budget::generous());
     progress.finish_and_clear();
-    let reason = compiled.as_ref().err();
+    let reason = compiled.as_ref().err().map(ToString::to_string);
     let compiled = compiled.as_ref().ok();
     let size = |of: fn(&Compiled) -> usize| compiled.map(of);
     let time = |of: fn(&Compiled) -> Duration| compiled.map(|compiled| of(compiled).as_secs_f64());

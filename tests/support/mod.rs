@@ -12,7 +12,7 @@ use std::sync::{Arc, Once};
 
 use client::Running;
 use panza_config::Settings;
-use panza_game::{BuiltGame, GameBuilder, GameBuilders};
+use panza_game::{BuildError, BuiltGame, GameBuilder, GameBuilders};
 use panza_gdl::Rules;
 use panza_machine::Machine;
 use panza_sync::Budget;
@@ -56,7 +56,7 @@ pub fn settings(overrides: &[&str]) -> Settings {
 /// A factory from a closure.
 pub fn factory<F>(build: F) -> Arc<dyn GameBuilder>
 where
-    F: Fn(&Rules, Budget<'_>) -> Result<Arc<dyn Machine>, String> + Send + Sync + 'static,
+    F: Fn(&Rules, Budget<'_>) -> Result<Arc<dyn Machine>, BuildError> + Send + Sync + 'static,
 {
     Arc::new(move |rules: &Rules, budget: Budget<'_>| build(rules, budget).map(BuiltGame::from))
 }

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::mpsc::Sender;
 
 use panza_gdl::{Id, MoveId, RoleId};
-use panza_machine::{GameInfo, Machine, PlayoutEnd, Reasoner};
+use panza_machine::{GameInfo, Machine, PlayoutEnd, Reasoner, UnknownFact};
 use panza_sync::Random;
 
 /// The rules, for a pile of `size` tokens, in GDL.
@@ -129,8 +129,8 @@ impl GameInfo for Pile {
         ]
     }
 
-    fn state_from_facts(&self, _: &[String]) -> Result<Vec<u64>, String> {
-        Err("no facts are known".into())
+    fn state_from_facts(&self, facts: &[String]) -> Result<Vec<u64>, UnknownFact> {
+        Err(UnknownFact(facts.concat()))
     }
 }
 

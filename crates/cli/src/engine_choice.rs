@@ -5,7 +5,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use anyhow::{anyhow, bail};
+use anyhow::{Context, bail};
 use serde::{Deserialize, Serialize};
 
 use panza_game::{Compiled, PlayoutPolicy};
@@ -151,10 +151,7 @@ pub fn build_machine(rules: &Rules) -> anyhow::Result<Arc<dyn Machine>> {
 
 /// The machine that evaluates the rules themselves.
 pub fn build_prover(rules: &Rules) -> anyhow::Result<Arc<dyn Machine>> {
-    let built = panza_game::prover(rules);
-    built
-        .map(|built| built.machine)
-        .map_err(|error| anyhow!(error))
+    Ok(panza_game::prover(rules)?.machine)
 }
 
 /// The machine for a search. For several threads it is the one that measures faster; for a single
@@ -187,5 +184,5 @@ fn counter_and_lanes(rules: &Rules, width: usize) -> anyhow::Result<Machines> {
 
 fn compile(rules: &Rules) -> anyhow::Result<Compiled> {
     let compiled = panza_game::compile(rules, Budget::generous());
-    compiled.map_err(|reason| anyhow!("no compiled machine: {reason}"))
+    compiled.context("no compiled machine")
 }

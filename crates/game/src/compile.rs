@@ -8,6 +8,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use super::error::BuildError;
 use super::lanes::LanesSource;
 use panza_analysis::{PlayBudget, mutex_groups};
 use panza_gdl::Rules;
@@ -26,8 +27,6 @@ const MAX_POSITIONS: usize = 48;
 
 /// Assumed joint moves of a game where none was played.
 const DEFAULT_LENGTH: f64 = 40.0;
-/// Why a build that was stopped gives no game.
-const NOT_NEEDED: &str = "the game is no longer needed";
 
 /// A compiled game, with the sizes and times of each stage from rules to machine.
 #[derive(Debug)]
@@ -63,7 +62,7 @@ pub struct Compiled {
 ///
 /// # Errors
 /// The budget ended a stage, or the rules have no finite ground form.
-pub fn compile(rules: &Rules, limits: Budget<'_>) -> Result<Compiled, String> {
+pub fn compile(rules: &Rules, limits: Budget<'_>) -> Result<Compiled, BuildError> {
     compile_with(rules, &passes::PassSet::default(), limits)
 }
 
@@ -75,7 +74,7 @@ pub fn compile_with(
     rules: &Rules,
     set: &passes::PassSet,
     limits: Budget<'_>,
-) -> Result<Compiled, String> {
+) -> Result<Compiled, BuildError> {
     let grounded = GroundNetwork::new(rules, limits)?;
     compile_network(grounded, set, limits)
 }
@@ -90,11 +89,13 @@ pub(super) struct GroundNetwork {
 }
 
 impl GroundNetwork {
-    pub fn new(rules: &Rules, limits: Budget<'_>) -> Result<Self, String> {
+    pub fn new(rules: &Rules, limits: Budget<'_>) -> Result<Self, BuildError> {
         let started = Instant::now();
-        let program = panza_ground::ground(rules, limits).map_err(|error| error.to_string())?;
+        let program = panza_ground::ground(rules, limits)
+            .map_err(|error| BuildError::Ground(error).within(limits))?;
         let begun = Instant::now();
-        let network = panza_propnet::build(&program, limits).map_err(|error| error.to_string())?;
+        let network = panza_propnet::build(&program, limits)
+            .map_err(|error| BuildError::Network(error).within(limits))?;
         Ok(Self {
             network,
             ground_rules: program.rules.len(),
@@ -123,7 +124,7 @@ pub(super) fn compile_network(
     grounded: GroundNetwork,
     set: &passes::PassSet,
     limits: Budget<'_>,
-) -> Result<Compiled, String> {
+) -> Result<Compiled, BuildError> {
     let GroundNetwork {
         network,
         ground_rules,
@@ -141,7 +142,7 @@ pub(super) fn compile_network(
         limits,
     }
     .best()
-    .ok_or(NOT_NEEDED)?;
+    .ok_or(BuildError::Stopped)?;
     let networks = chosen.networks;
     let machine = chosen.machine;
     Ok(Compiled {

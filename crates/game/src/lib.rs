@@ -51,6 +51,7 @@
 #![cfg_attr(test, allow(clippy::disallowed_methods))]
 #![forbid(unsafe_code)]
 
+mod error;
 mod stopwatch;
 mod lanes;
 mod compile;
@@ -69,6 +70,7 @@ use panza_propnet::{MutexGroup, Network, PassSet};
 use panza_sync::Budget;
 
 pub use compile::{Compiled, compile, compile_with};
+pub use error::BuildError;
 pub use lanes::{LanesSource, compile_lanes, compile_steps};
 pub use measure::{Speed, fastest};
 pub use panza_machine::PlayoutPolicy;
@@ -119,15 +121,15 @@ pub trait GameBuilder: Send + Sync {
     /// may keep it.
     ///
     /// # Errors
-    /// Why there is none, in one sentence.
-    fn build(&self, rules: &Rules, budget: Budget<'_>) -> Result<BuiltGame, String>;
+    /// Why there is none.
+    fn build(&self, rules: &Rules, budget: Budget<'_>) -> Result<BuiltGame, BuildError>;
 }
 
 impl<F> GameBuilder for F
 where
-    F: Fn(&Rules, Budget<'_>) -> Result<BuiltGame, String> + Send + Sync,
+    F: Fn(&Rules, Budget<'_>) -> Result<BuiltGame, BuildError> + Send + Sync,
 {
-    fn build(&self, rules: &Rules, budget: Budget<'_>) -> Result<BuiltGame, String> {
+    fn build(&self, rules: &Rules, budget: Budget<'_>) -> Result<BuiltGame, BuildError> {
         self(rules, budget)
     }
 }
@@ -175,7 +177,7 @@ impl GameBuilders {
 ///
 /// # Errors
 /// As [`compile`](compile()).
-pub fn build(rules: &Rules, limits: Budget<'_>) -> Result<BuiltGame, String> {
+pub fn build(rules: &Rules, limits: Budget<'_>) -> Result<BuiltGame, BuildError> {
     let grounded = compile::GroundNetwork::new(rules, limits)?;
     let factors = parts::factors(&grounded.network, limits);
     let parts = factors.as_ref().and_then(|factors| {
@@ -210,12 +212,12 @@ pub fn build(rules: &Rules, limits: Budget<'_>) -> Result<BuiltGame, String> {
 ///
 /// # Errors
 /// The rules name no role, or what holds in every state cannot be evaluated.
-pub fn prover(rules: &Rules) -> Result<BuiltGame, String> {
+pub fn prover(rules: &Rules) -> Result<BuiltGame, BuildError> {
     prover_machine(rules, Arc::default())
 }
 
-fn prover_machine(rules: &Rules, stop: Arc<AtomicBool>) -> Result<BuiltGame, String> {
-    let machine = ProverMachine::stopped_by(rules, stop).map_err(|error| error.to_string())?;
+fn prover_machine(rules: &Rules, stop: Arc<AtomicBool>) -> Result<BuiltGame, BuildError> {
+    let machine = ProverMachine::stopped_by(rules, stop)?;
     let machine: Arc<dyn Machine> = Arc::new(machine);
     Ok(machine.into())
 }

@@ -17,7 +17,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::Duration;
 
 use panza_gdl::{Id, IdVec, MoveId, RoleId, Rules, TermId};
-use panza_machine::{GameInfo, Machine, PlayoutEnd, Reasoner};
+use panza_machine::{GameInfo, Machine, PlayoutEnd, Reasoner, UnknownFact};
 use panza_prover::{Limits, Prover, ProverError, State};
 use panza_sync::{Random, lock, unpoisoned};
 
@@ -231,13 +231,13 @@ impl GameInfo for ProverMachine {
         facts
     }
 
-    fn state_from_facts(&self, facts: &[String]) -> Result<Vec<u64>, String> {
+    fn state_from_facts(&self, facts: &[String]) -> Result<Vec<u64>, UnknownFact> {
         let mut tables = self.tables();
-        let terms: Result<Vec<TermId>, String> = facts
+        let terms: Result<Vec<TermId>, UnknownFact> = facts
             .iter()
             .map(|fact| {
                 let term = tables.prover.read_term(fact);
-                term.ok_or_else(|| format!("`{fact}` is no ground term"))
+                term.ok_or_else(|| UnknownFact(fact.clone()))
             })
             .collect();
         let state = tables.prover.state_from_facts(&terms?);

@@ -38,7 +38,7 @@ pub trait GameInfo: Send + Sync {
     ///
     /// # Errors
     /// Names the first fact that no reachable state can hold.
-    fn state_from_facts(&self, facts: &[String]) -> Result<Vec<u64>, String>;
+    fn state_from_facts(&self, facts: &[String]) -> Result<Vec<u64>, UnknownFact>;
 
     /// The names of all roles, in order.
     fn roles(&self) -> Vec<String> {
@@ -46,6 +46,11 @@ pub trait GameInfo: Send + Sync {
         roles.map(|role| self.role_name(role).to_string()).collect()
     }
 }
+
+/// A fact that no reachable state can hold, as it was given.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("`{0}` holds in no state that can be reached")]
+pub struct UnknownFact(pub String);
 
 /// The names of a compiled network. States have one bit per base.
 #[derive(Debug)]
@@ -111,12 +116,11 @@ impl GameInfo for NetworkInfo {
         facts
     }
 
-    fn state_from_facts(&self, facts: &[String]) -> Result<Vec<u64>, String> {
+    fn state_from_facts(&self, facts: &[String]) -> Result<Vec<u64>, UnknownFact> {
         let mut state = vec![0u64; self.state_words()];
         for fact in facts {
             let base = self.facts.iter().position(|text| text == fact);
-            let base =
-                base.ok_or_else(|| format!("`{fact}` holds in no state that can be reached"))?;
+            let base = base.ok_or_else(|| UnknownFact(fact.clone()))?;
             state[base / 64] |= 1 << (base % 64);
         }
         Ok(state)

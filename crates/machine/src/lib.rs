@@ -26,7 +26,7 @@ use std::sync::Arc;
 
 pub use compile::CounterLayout;
 pub use counter::{CounterMachine, CounterReasoner};
-pub use info::{GameInfo, NetworkInfo};
+pub use info::{GameInfo, NetworkInfo, UnknownFact};
 pub use lanes::compile::PlayoutPolicy;
 pub use lanes::expand::ExpanderLayout;
 pub use lanes::gang::GangLayout;

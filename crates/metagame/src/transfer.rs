@@ -12,13 +12,14 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use thiserror::Error;
 
 use super::notes::read_evaluation;
 use super::parameters::Parameters;
 use super::study::find_prospects;
 use super::training::Progress;
 use panza_analysis::signature;
-use panza_game::build;
+use panza_game::{BuildError, build};
 use panza_gdl::{Rules, Severity};
 use panza_memory::PlanNote;
 use panza_memory::StoredNames;
@@ -70,35 +71,68 @@ pub struct Imported {
     pub notes: Vec<(Kind, Value)>,
 }
 
+/// Why a file is not taken.
+#[derive(Debug, Error)]
+pub enum ImportError {
+    /// It is not JSON, or has other keys.
+    #[error("it is no file of `panza memory export`: {0}")]
+    NoFile(#[from] serde_json::Error),
+    /// Another version of the format.
+    #[error("it has version {0}; this program reads version {VERSION}")]
+    Version(u32),
+    /// More bytes of rules than are read.
+    #[error("its rules have {0} bytes; expected at most {MOST_TEXT_BYTES}")]
+    LongRules(usize),
+    /// A kind of note that is not known.
+    #[error("it has a note on `{0}`; expected parameters, evaluation, plan or training")]
+    UnknownNote(String),
+    /// More bytes of a note than are read.
+    #[error("its note on {} has {bytes} bytes; expected at most {MOST_NOTE_BYTES}", kind.name())]
+    LongNote {
+        /// What the note is on.
+        kind: Kind,
+        /// Its bytes.
+        bytes: usize,
+    },
+    /// The rules have an error.
+    #[error("its rules are damaged: {0}")]
+    DamagedRules(String),
+    /// The rules are not those that the file names.
+    #[error("its rules have the signature {found}; it says {claimed}")]
+    OtherRules {
+        /// The signature of its rules.
+        found: String,
+        /// The signature it names.
+        claimed: String,
+    },
+    /// The rules give no game.
+    #[error("its game cannot be built: {0}")]
+    Unbuilt(#[from] BuildError),
+    /// A note of another game, or a damaged one.
+    #[error("its note on {} does not fit the game", .0.name())]
+    UnfitNote(Kind),
+}
+
 /// Reads a file and checks it.
 ///
 /// # Errors
 /// What is wrong with it.
-pub fn import(text: &str) -> Result<Imported, String> {
-    let file: GameFile = serde_json::from_str(text)
-        .map_err(|error| format!("it is no file of `panza memory export`: {error}"))?;
+pub fn import(text: &str) -> Result<Imported, ImportError> {
+    let file: GameFile = serde_json::from_str(text)?;
     if file.panza_memory != VERSION {
-        return Err(format!(
-            "it has version {}; this program reads version {VERSION}",
-            file.panza_memory
-        ));
+        return Err(ImportError::Version(file.panza_memory));
     }
     if file.text.len() > MOST_TEXT_BYTES {
-        let bytes = file.text.len();
-        return Err(format!(
-            "its rules have {bytes} bytes; expected at most {MOST_TEXT_BYTES}"
-        ));
+        return Err(ImportError::LongRules(file.text.len()));
     }
     let mut notes = Vec::new();
     for (name, value) in file.notes {
-        let kind = Kind::from_name(&name).ok_or_else(|| {
-            format!("it has a note on `{name}`; expected parameters, evaluation, plan or training")
-        })?;
+        let Some(kind) = Kind::from_name(&name) else {
+            return Err(ImportError::UnknownNote(name));
+        };
         let bytes = value.to_string().len();
         if bytes > MOST_NOTE_BYTES {
-            return Err(format!(
-                "its note on {name} has {bytes} bytes; expected at most {MOST_NOTE_BYTES}"
-            ));
+            return Err(ImportError::LongNote { kind, bytes });
         }
         notes.push((kind, value));
     }
@@ -111,25 +145,25 @@ pub fn import(text: &str) -> Result<Imported, String> {
 }
 
 /// Whether the text is that of a game with this signature, and the notes fit the game.
-fn check(claimed: &str, record: GameRecord) -> Result<Imported, String> {
+fn check(claimed: &str, record: GameRecord) -> Result<Imported, ImportError> {
     let (rules, diagnostics) = panza_gdl::load(&record.text);
     if let Some(fault) = diagnostics
         .iter()
         .find(|fault| fault.severity == Severity::Error)
     {
-        return Err(format!("its rules are damaged: {}", fault.message));
+        return Err(ImportError::DamagedRules(fault.message.clone()));
     }
     let (signature, canonical) = signature::identify(&rules, signature::WORK);
-    if signature.to_string() != claimed {
-        return Err(format!(
-            "its rules have the signature {signature}; it says {claimed}"
-        ));
+    let found = signature.to_string();
+    if found != claimed {
+        let claimed = claimed.to_string();
+        return Err(ImportError::OtherRules { found, claimed });
     }
     let kinds: Vec<Kind> = record.notes.iter().map(|(kind, _)| *kind).collect();
     let names = StoredNames::new(&rules, signature, canonical, Some(&record));
     let history = names.history(record);
     let budget = Budget::within(BUILD_TIME, BUILD_MEMORY);
-    let game = build(&rules, budget).map_err(|why| format!("its game cannot be built: {why}"))?;
+    let game = build(&rules, budget)?;
     let is_evaluation =
         |note: &Value| read_evaluation(game.info(), note, || find_prospects(&game)).is_some();
     for kind in kinds {
@@ -142,7 +176,7 @@ fn check(claimed: &str, record: GameRecord) -> Result<Imported, String> {
             Kind::Training => Progress::from_note(note).is_some() && is_evaluation(&note["newest"]),
         });
         if !fits {
-            return Err(format!("its note on {} does not fit the game", kind.name()));
+            return Err(ImportError::UnfitNote(kind));
         }
     }
     Ok(Imported {

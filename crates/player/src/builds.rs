@@ -18,7 +18,7 @@ use super::match_setup::MatchSetup;
 use super::record::{Record, build_name};
 use super::role::OurRole;
 use super::tasks::{TaskResult, Tasks};
-use panza_game::{BuildKind, GameBuilders};
+use panza_game::{BuildError, BuildKind, GameBuilders};
 use panza_gdl::Rules;
 use panza_sync::Budget;
 use panza_sync::catch_panic;
@@ -99,7 +99,7 @@ impl Builds {
                 ..Budget::generous()
             };
             let outcome = catch_panic(|| builder.build(&rules, budget))
-                .unwrap_or_else(|panic| Err(format!("building panicked: {panic}")));
+                .unwrap_or_else(|panic| Err(BuildError::Panicked(panic)));
             drop(rules);
             // The follower comes first, since it only needs one legal move; the match thread asks
             // the machine for much more.
@@ -166,7 +166,7 @@ impl Builds {
     }
 
     /// Notes that a build failed.
-    pub fn failed(&mut self, kind: BuildKind, why: &str, engines: &mut Engines) {
+    pub fn failed(&mut self, kind: BuildKind, why: &BuildError, engines: &mut Engines) {
         *engines.build_mut(kind) = Build::Failed;
         let text = format!("no {}: {why}", build_name(kind));
         self.record.error(&text);

@@ -64,7 +64,7 @@ impl Companion {
                 return Err("the rules cannot be played".into());
             }
             let budget = Budget::lasting(BUILD_TIME);
-            let built = panza_game::build(&rules, budget)?;
+            let built = panza_game::build(&rules, budget).map_err(|why| why.to_string())?;
             self.game = Some((shared.rules.clone(), built));
         }
         let Some((_, game)) = &self.game else {

@@ -15,7 +15,7 @@ use super::match_setup::MatchSetup;
 use super::plan_search::{self, KnownPlan};
 use super::record::Record;
 use panza_analysis::{BoardPainter, board};
-use panza_game::{BuildKind, BuiltGame};
+use panza_game::{BuildError, BuildKind, BuiltGame};
 use panza_gdl::Rules;
 use panza_memory::MatchMemory;
 use panza_metagame::{Study, StudyBudget};
@@ -32,7 +32,7 @@ const MAX_BOARD_FACTS: usize = 20_000;
 pub(super) enum TaskResult {
     Built {
         kind: BuildKind,
-        outcome: Result<BuiltGame, String>,
+        outcome: Result<BuiltGame, BuildError>,
         took: Duration,
         /// The flag that stops the build.
         stop: Arc<AtomicBool>,

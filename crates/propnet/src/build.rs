@@ -4,7 +4,7 @@
 //! equal gates and folds constants as they arise. Atoms of a recursive component each get an OR
 //! gate first, whose inputs are set when all atoms of the component have one.
 
-use super::builder::{BuildError, Builder};
+use super::builder::{Builder, NetworkError};
 use super::network::{GateKind, Network, Signal};
 use super::normalise::normalised;
 use panza_gdl::{AtomId, Id, IdVec};
@@ -14,9 +14,9 @@ use panza_sync::Budget;
 /// Builds the network of a ground program.
 ///
 /// # Errors
-/// When the rules are not stratified, or the budget ends it; see [`BuildError`].
-pub fn build(program: &GroundProgram, budget: Budget<'_>) -> Result<Network, BuildError> {
-    let components = components(program).map_err(|atom| BuildError::NotStratified {
+/// When the rules are not stratified, or the budget ends it; see [`NetworkError`].
+pub fn build(program: &GroundProgram, budget: Budget<'_>) -> Result<Network, NetworkError> {
+    let components = components(program).map_err(|atom| NetworkError::NotStratified {
         atom: program.show(atom),
     })?;
     let by_head = program.rules_by_head();
@@ -111,7 +111,7 @@ pub fn build(program: &GroundProgram, budget: Budget<'_>) -> Result<Network, Bui
 mod tests {
     use std::sync::atomic::AtomicBool;
 
-    use super::{Budget, BuildError, build};
+    use super::{Budget, NetworkError, build};
 
     #[test]
     fn what_is_stopped_ends_without_a_result() {
@@ -129,7 +129,7 @@ mod tests {
         };
         let ended = build(&program, stopped).err();
         assert!(
-            matches!(ended, Some(BuildError::OutOfTime { .. })),
+            matches!(ended, Some(NetworkError::OutOfTime { .. })),
             "{ended:?}"
         );
     }

@@ -13,7 +13,7 @@ use panza_sync::Budget;
 
 /// Why there is no network.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
-pub enum BuildError {
+pub enum NetworkError {
     /// A ground atom depends on its own negation.
     #[error("`{atom}` depends on its own negation")]
     NotStratified {
@@ -52,7 +52,7 @@ pub(super) struct Builder<'a> {
     /// Inputs of new gates since the last check.
     n_unchecked: usize,
     /// Why the budget is spent. No gates are made then.
-    fault: Option<BuildError>,
+    fault: Option<NetworkError>,
 }
 
 fn hash_of(inputs: &[Signal]) -> u64 {
@@ -77,7 +77,7 @@ impl<'a> Builder<'a> {
     ///
     /// # Errors
     /// The budget is spent, now or at an earlier check.
-    pub(super) fn check(&mut self) -> Result<(), BuildError> {
+    pub(super) fn check(&mut self) -> Result<(), NetworkError> {
         self.n_unchecked = 0;
         if self.fault.is_none() {
             self.fault = self.fault();
@@ -85,15 +85,15 @@ impl<'a> Builder<'a> {
         self.fault.clone().map_or(Ok(()), Err)
     }
 
-    fn fault(&self) -> Option<BuildError> {
+    fn fault(&self) -> Option<NetworkError> {
         let gates = self.gates.len();
         let max_bytes = self.budget.max_bytes;
         if self.budget.is_over() {
-            return Some(BuildError::OutOfTime { gates });
+            return Some(NetworkError::OutOfTime { gates });
         }
         let bytes = gates * BYTES_PER_GATE + self.inputs.len() * BYTES_PER_INPUT;
         let is_large = bytes > max_bytes || self.inputs.len() > (u32::MAX / 4) as usize;
-        is_large.then_some(BuildError::OutOfMemory { max_bytes, gates })
+        is_large.then_some(NetworkError::OutOfMemory { max_bytes, gates })
     }
 
     /// Counts steps of work beside the making of gates; whether the budget is spent. For loops that
@@ -159,7 +159,7 @@ impl<'a> Builder<'a> {
     ///
     /// # Errors
     /// The budget was spent, so gates are missing.
-    pub(super) fn into_gates(self) -> Result<(IdVec<GateId, Gate>, Vec<Signal>), BuildError> {
+    pub(super) fn into_gates(self) -> Result<(IdVec<GateId, Gate>, Vec<Signal>), NetworkError> {
         match self.fault {
             Some(fault) => Err(fault),
             None => Ok((self.gates, self.inputs)),

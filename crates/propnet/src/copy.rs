@@ -4,7 +4,7 @@
 //! its copied inputs. Blocks are copied gate by gate. Signals without a copy are left out of the
 //! inputs of the gates that use them.
 
-use super::builder::{BuildError, Builder};
+use super::builder::{Builder, NetworkError};
 use super::network::{GateKind, Network, Node, Signal};
 use panza_gdl::{GateId, Id, IdVec};
 
@@ -54,7 +54,7 @@ pub(super) fn copy_gates<'a, 'b, T: Target<'b>>(
     target: &mut T,
     leaf: &'a dyn Fn(Signal) -> Option<Signal>,
     mut make: impl FnMut(&mut T, GateId, &mut Vec<Signal>, bool) -> Option<Signal>,
-) -> Result<Copies<'a>, BuildError> {
+) -> Result<Copies<'a>, NetworkError> {
     let gates = network.gates.iter().map(|_| None).collect();
     let mut copies = Copies {
         network,

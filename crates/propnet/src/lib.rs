@@ -32,7 +32,7 @@ mod relaxation;
 mod specialise;
 
 pub use build::build;
-pub use builder::BuildError;
+pub use builder::NetworkError;
 pub use effects::{Effects, VisitedNodes, effects};
 pub use network::{Gate, GateKind, Network, Node, Signal};
 pub use pack::{BinaryField, packed};

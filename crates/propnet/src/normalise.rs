@@ -1,6 +1,6 @@
 //! The normal form of a network: live gates only, in topological order, with their blocks.
 
-use super::builder::BuildError;
+use super::builder::NetworkError;
 use super::network::{Gate, GateKind, Network, Signal};
 use panza_gdl::{GateId, Id, IdVec};
 use panza_sync::{Budget, Meter};
@@ -12,7 +12,10 @@ use panza_sync::{Budget, Meter};
 ///
 /// # Errors
 /// The budget ended it.
-pub(super) fn normalised(mut network: Network, budget: Budget<'_>) -> Result<Network, BuildError> {
+pub(super) fn normalised(
+    mut network: Network,
+    budget: Budget<'_>,
+) -> Result<Network, NetworkError> {
     let first_gate = network.first_gate();
     let gate_of = |signal: Signal| signal.node_number().checked_sub(first_gate);
     let n_gates = network.gates.len();
@@ -26,7 +29,7 @@ pub(super) fn normalised(mut network: Network, budget: Budget<'_>) -> Result<Net
         };
         inputs.iter().filter_map(|&input| gate_of(input))
     });
-    let out_of_time = BuildError::OutOfTime { gates: n_gates };
+    let out_of_time = NetworkError::OutOfTime { gates: n_gates };
     if meter.spend(0).is_none() {
         return Err(out_of_time);
     }

@@ -7,7 +7,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::builder::{BuildError, Builder};
+use super::builder::{Builder, NetworkError};
 use super::copy::copy_gates;
 use super::network::{Network, Node, Signal};
 use super::normalise::normalised;
@@ -33,7 +33,7 @@ pub fn part(
     network: &Network,
     selection: &Selection,
     budget: Budget<'_>,
-) -> Result<Network, BuildError> {
+) -> Result<Network, NetworkError> {
     let (n_bases, n_moves) = (selection.bases.len(), selection.moves.len());
     let mut base_of: IdVec<BaseId, Option<Signal>> = network.facts.iter().map(|_| None).collect();
     for (index, &base) in selection.bases.iter().enumerate() {

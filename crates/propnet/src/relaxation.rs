@@ -9,7 +9,7 @@
 //! Invariant: if the targets can be reached from a state, its relaxed state reaches them in as many
 //! steps or fewer. Bases that do not matter for the targets go off after the first step.
 
-use super::builder::{BuildError, Builder};
+use super::builder::{Builder, NetworkError};
 use super::network::{GateKind, Network, Node, Signal};
 use super::normalise::normalised;
 use super::passes;
@@ -201,7 +201,7 @@ impl Relaxation<'_> {
         is_relevant
     }
 
-    fn add_gates(&mut self, is_chosen: impl Fn(GateId) -> bool) -> Result<(), BuildError> {
+    fn add_gates(&mut self, is_chosen: impl Fn(GateId) -> bool) -> Result<(), NetworkError> {
         let (mut on, mut off) = (Vec::new(), Vec::new());
         let chosen = self.network.gates.ids().filter(|&gate| is_chosen(gate));
         for (count, gate) in chosen.enumerate() {

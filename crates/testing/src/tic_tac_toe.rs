@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use panza_gdl::{MoveId, RoleId};
-use panza_machine::{GameInfo, Machine, PlayoutEnd, Reasoner};
+use panza_machine::{GameInfo, Machine, PlayoutEnd, Reasoner, UnknownFact};
 use panza_sync::Random;
 
 const LINES: [u64; 8] = [0o007, 0o070, 0o700, 0o111, 0o222, 0o444, 0o421, 0o124];
@@ -80,8 +80,8 @@ impl GameInfo for TicTacToe {
         )]
     }
 
-    fn state_from_facts(&self, facts: &[String]) -> Result<Vec<u64>, String> {
-        Err(format!("boards are not read from {facts:?}"))
+    fn state_from_facts(&self, facts: &[String]) -> Result<Vec<u64>, UnknownFact> {
+        Err(UnknownFact(facts.join(" ")))
     }
 }
 

@@ -16,7 +16,7 @@ use serde::Serialize;
 
 use panza_analysis::board::Layout;
 use panza_analysis::{BoardPainter, board};
-use panza_game::BuiltGame;
+use panza_game::{BuildError, BuiltGame};
 use panza_gdl::{Id, RoleId, Rules};
 use panza_hrf::Dialect;
 use panza_machine::{Machine, PlayoutEnd};
@@ -137,7 +137,7 @@ pub fn preview(
     loop {
         let is_late = Instant::now() > until;
         match made.recv_timeout(PAUSE) {
-            Ok(built) => return built.map_err(PreviewError::Rules),
+            Ok(built) => return built.map_err(|why| PreviewError::Rules(why.to_string())),
             Err(RecvTimeoutError::Disconnected) => {
                 let why = "trying out this game failed".to_string();
                 return Err(PreviewError::Rules(why));
@@ -166,7 +166,7 @@ impl Drop for OneThread {
 }
 
 /// Builds the game and looks at it, until `stop` is set.
-fn build_preview(rules: &Rules, stop: &Arc<AtomicBool>) -> Result<Preview, String> {
+fn build_preview(rules: &Rules, stop: &Arc<AtomicBool>) -> Result<Preview, BuildError> {
     let is_stopped = || stop.load(Ordering::Acquire);
     let budget = Budget {
         stop: Some(stop),
@@ -176,9 +176,10 @@ fn build_preview(rules: &Rules, stop: &Arc<AtomicBool>) -> Result<Preview, Strin
     let compiled = panza_game::compile(rules, budget);
     let (machine, is_slow): (Arc<dyn Machine>, bool) = match compiled {
         Ok(compiled) => (Arc::new(compiled.machine), false),
+        Err(BuildError::Stopped) => return Err(BuildError::Stopped),
         Err(_) => {
             let prover = panza_game::ProverMachine::stopped_by(rules, Arc::clone(stop));
-            (Arc::new(prover.map_err(|error| error.to_string())?), true)
+            (Arc::new(prover?), true)
         }
     };
     let built = BuiltGame::from(machine);

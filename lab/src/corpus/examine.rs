@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use panza_cli::engine_choice::build_prover;
 use panza_cli::replay::replay_file;
 use panza_cli::{EngineKind, Game, Replay, Rulesheet};
-use panza_game::Compiled;
+use panza_game::{BuildError, Compiled};
 use panza_machine::Machine;
 use panza_telemetry::peak_resident_bytes;
 
@@ -112,10 +112,14 @@ pub fn examine(
     Ok(())
 }
 
-fn built(compiled: &Result<Compiled, String>, time: Duration, cpu_time: Option<Duration>) -> Built {
+fn built(
+    compiled: &Result<Compiled, BuildError>,
+    time: Duration,
+    cpu_time: Option<Duration>,
+) -> Built {
     let (machine, reason) = match compiled {
         Ok(_) => (EngineKind::Counter, None),
-        Err(reason) => (EngineKind::Prover, Some(reason.clone())),
+        Err(reason) => (EngineKind::Prover, Some(reason.to_string())),
     };
     let compiled = compiled.as_ref().ok();
     Built {

@@ -176,7 +176,7 @@ pub fn passes_left_out<'a>(plan: &Measurement, game: &Game) -> Players<'a> {
             Player {
                 name: name.to_string(),
                 gates: gates.ok(),
-                kind: compiled.map(engine),
+                kind: compiled.map(engine).map_err(|why| why.to_string()),
             }
         });
     Players {

@@ -4,12 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use anyhow::anyhow;
-
 use super::report::Report;
 use crate::game_source::Game;
 use panza_config::Settings;
-use panza_game::BuiltGame;
+use panza_game::{BuildError, BuiltGame};
 use panza_metagame::{SampleSize, StudyBudget, study};
 
 use panza_learning::statistics::SampleBudget;
@@ -57,7 +55,7 @@ pub fn examine(
     let study = study(&built, None, &config, &budget);
     Ok(Report {
         name: game.sheet.name.clone(),
-        reason,
+        reason: reason.map(|why| why.to_string()),
         build_seconds,
         seconds: studied.elapsed().as_secs_f64(),
         game: built,
@@ -70,12 +68,12 @@ pub fn examine(
 pub fn build_as_in_match(
     game: &Game,
     time: Duration,
-) -> anyhow::Result<(BuiltGame, Option<String>)> {
+) -> anyhow::Result<(BuiltGame, Option<BuildError>)> {
     let budget = Budget::lasting(time);
     Ok(match panza_game::build(&game.rules, budget) {
         Ok(built) => (built, None),
         Err(reason) => {
-            let built = panza_game::prover(&game.rules).map_err(|error| anyhow!(error))?;
+            let built = panza_game::prover(&game.rules)?;
             (built, Some(reason))
         }
     })

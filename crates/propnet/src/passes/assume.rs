@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use super::{PlayoutSample, rewrite_with};
-use crate::{BuildError, Network, Node, Signal};
+use crate::{Network, NetworkError, Node, Signal};
 use panza_gdl::{BaseId, IdVec, MoveId};
 use panza_sync::Budget;
 
@@ -17,7 +17,7 @@ pub(crate) fn assume(
     network: &Network,
     known: &[(BaseId, bool)],
     budget: Budget<'_>,
-) -> Result<Network, BuildError> {
+) -> Result<Network, NetworkError> {
     let mut bases: IdVec<BaseId, Option<bool>> = network.facts.iter().map(|_| None).collect();
     known
         .iter()
@@ -40,7 +40,7 @@ fn with_constants(
     bases: &IdVec<BaseId, Option<bool>>,
     moves: &IdVec<MoveId, Option<bool>>,
     budget: Budget<'_>,
-) -> Result<Network, BuildError> {
+) -> Result<Network, NetworkError> {
     let substitute = |signal: Signal| {
         let value = match network.node(signal) {
             Node::Base(base) => bases[base],

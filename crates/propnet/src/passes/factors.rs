@@ -12,14 +12,14 @@
 use rustc_hash::FxHashMap;
 
 use super::{Context, rewrite};
-use crate::{BuildError, Network, Signal};
+use crate::{Network, NetworkError, Signal};
 use panza_sync::Budget;
 
 /// Rounds of factoring per OR.
 const MAX_ROUNDS: usize = 64;
 const MAX_DEPTH: usize = 8;
 
-pub(super) fn factors(network: &Network, budget: Budget<'_>) -> Result<Network, BuildError> {
+pub(super) fn factors(network: &Network, budget: Budget<'_>) -> Result<Network, NetworkError> {
     rewrite(network, budget, |context: &mut Context<'_>, inputs| {
         let mut plain: Vec<Signal> = Vec::new();
         let mut terms: Vec<Vec<Signal>> = Vec::new();

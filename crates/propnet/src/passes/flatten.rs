@@ -9,10 +9,10 @@
 //! 8×8 300 to 228.
 
 use super::{Context, rewrite};
-use crate::{BuildError, Network, Signal};
+use crate::{Network, NetworkError, Signal};
 use panza_sync::Budget;
 
-pub(super) fn flatten(network: &Network, budget: Budget<'_>) -> Result<Network, BuildError> {
+pub(super) fn flatten(network: &Network, budget: Budget<'_>) -> Result<Network, NetworkError> {
     let mut flat: Vec<Signal> = Vec::new();
     rewrite(network, budget, |context: &mut Context<'_>, inputs| {
         flat.clear();

@@ -14,7 +14,7 @@
 //! is too small for them.
 
 use super::weighted::{GATE_COST, WeightedNetwork, weighted};
-use crate::{BuildError, Network, Signal};
+use crate::{Network, NetworkError, Signal};
 use panza_sync::Budget;
 
 /// Gates in one group.
@@ -30,7 +30,7 @@ const GUARD_STEPS: usize = 256;
 /// Signals examined, guards included.
 const MAX_SIGNALS: usize = 1000;
 
-pub(super) fn guards(network: &Network, budget: Budget<'_>) -> Result<Network, BuildError> {
+pub(super) fn guards(network: &Network, budget: Budget<'_>) -> Result<Network, NetworkError> {
     weighted(network, budget, |gates| {
         let mut heavy = heavy(gates);
         let mut is_changed = false;

@@ -30,7 +30,7 @@ mod spread;
 mod tests;
 mod weighted;
 
-use super::builder::{BuildError, Builder};
+use super::builder::{Builder, NetworkError};
 use super::copy::{Target, copy_gates};
 use super::network::{Network, Signal};
 use super::normalise::normalised;
@@ -129,7 +129,7 @@ pub(super) fn rewrite(
     network: &Network,
     budget: Budget<'_>,
     replace: impl FnMut(&mut Context<'_>, &mut Vec<Signal>) -> Signal,
-) -> Result<Network, BuildError> {
+) -> Result<Network, NetworkError> {
     rewrite_with(network, budget, &|signal| signal, replace)
 }
 
@@ -139,7 +139,7 @@ pub(super) fn rewrite_with(
     budget: Budget<'_>,
     substitute: &dyn Fn(Signal) -> Signal,
     mut replace: impl FnMut(&mut Context<'_>, &mut Vec<Signal>) -> Signal,
-) -> Result<Network, BuildError> {
+) -> Result<Network, NetworkError> {
     let n_leaves = network.facts.len() + network.moves.len();
     let mut context = Context {
         network,

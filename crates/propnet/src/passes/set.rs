@@ -3,7 +3,7 @@
 //! Each pass can be left out or applied alone, to measure its gain and to find its faults.
 
 use super::{factors, flatten, guards, one_move, products, shared, spread};
-use crate::{BuildError, Network};
+use crate::{Network, NetworkError};
 use panza_sync::Budget;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -51,7 +51,7 @@ macro_rules! passes {
                 self,
                 network: &Network,
                 budget: Budget<'_>,
-            ) -> Result<Network, BuildError> {
+            ) -> Result<Network, NetworkError> {
                 match self {
                     $(Pass::$pass => $function(network, budget),)+
                 }

@@ -18,7 +18,7 @@ use std::collections::BinaryHeap;
 use rustc_hash::FxHashMap;
 
 use super::weighted::{GATE_COST, WeightedNetwork, weighted};
-use crate::{BuildError, Network, Signal};
+use crate::{Network, NetworkError, Signal};
 use panza_sync::Budget;
 
 /// Of the inputs of a wider gate only the ones that flip most are considered.
@@ -28,7 +28,7 @@ const PAIR_STEPS: usize = 64;
 /// A pair has to save one update in so many steps.
 const MIN_GAIN_STEPS: i64 = 400;
 
-pub(super) fn shared(network: &Network, budget: Budget<'_>) -> Result<Network, BuildError> {
+pub(super) fn shared(network: &Network, budget: Budget<'_>) -> Result<Network, NetworkError> {
     weighted(network, budget, |gates| {
         let sharing = PairSharing {
             min_gain: gates.n_changes() / MIN_GAIN_STEPS,

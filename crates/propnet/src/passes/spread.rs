@@ -10,7 +10,7 @@
 //! (586 gates become 562); in tic-tac-toe a fifth of the gates goes.
 
 use super::weighted::{GATE_COST, WeightedNetwork, weighted};
-use crate::{BuildError, Network, Signal};
+use crate::{Network, NetworkError, Signal};
 use panza_sync::Budget;
 
 /// The most terms of the OR.
@@ -21,7 +21,7 @@ const MAX_FACTORS: usize = 4;
 /// The change has to save one update in so many steps.
 const MIN_GAIN_STEPS: i64 = 400;
 
-pub(super) fn spread(network: &Network, budget: Budget<'_>) -> Result<Network, BuildError> {
+pub(super) fn spread(network: &Network, budget: Budget<'_>) -> Result<Network, NetworkError> {
     let n_users = network.fan_out();
     let mut is_single: Vec<bool> = n_users.iter().map(|&n_users| n_users == 1).collect();
     weighted(network, budget, |gates| {

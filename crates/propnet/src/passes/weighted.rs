@@ -15,7 +15,7 @@ use super::sample::Values;
 use crate::network::Gate;
 use crate::normalise::normalised;
 use crate::playout_sample::PlayoutSample;
-use crate::{BuildError, GateKind, Network, Signal};
+use crate::{GateKind, Network, NetworkError, Signal};
 use panza_gdl::{GateId, Id, IdVec};
 use panza_sync::{Budget, Meter};
 
@@ -64,7 +64,7 @@ pub(super) fn weighted(
     network: &Network,
     budget: Budget<'_>,
     edit: impl FnOnce(&mut WeightedNetwork<'_>) -> bool,
-) -> Result<Network, BuildError> {
+) -> Result<Network, NetworkError> {
     let sample = match &network.sample {
         Some(sample) => Some(sample.clone()),
         None => PlayoutSample::play(network, budget).map(Arc::new),
@@ -80,7 +80,7 @@ pub(super) fn weighted(
     let is_changed = edit(&mut editable);
     if editable.is_over_after(0) {
         let gates = network.gates.len();
-        return Err(BuildError::OutOfTime { gates });
+        return Err(NetworkError::OutOfTime { gates });
     }
     if !is_changed {
         return Ok(unchanged());
@@ -261,7 +261,7 @@ impl<'a> WeightedNetwork<'a> {
         self.signal_of(gate)
     }
 
-    fn into_network(self, budget: Budget<'_>) -> Result<Network, BuildError> {
+    fn into_network(self, budget: Budget<'_>) -> Result<Network, NetworkError> {
         let mut gates: IdVec<GateId, Gate> = IdVec::new();
         let mut inputs: Vec<Signal> = Vec::new();
         for (gate, of_gate) in self.inputs.iter().enumerate() {

@@ -19,7 +19,7 @@
 mod keyed;
 mod phase;
 
-use super::builder::{BuildError, Builder};
+use super::builder::{Builder, NetworkError};
 use super::copy::copy_gates;
 use super::network::{Network, Node, Signal};
 use super::normalise::normalised;
@@ -77,7 +77,7 @@ pub fn specialise(
     whole: &Network,
     phases: Option<&Phases>,
     budget: Budget<'_>,
-) -> Result<Option<SpecialisedGame>, BuildError> {
+) -> Result<Option<SpecialisedGame>, NetworkError> {
     let (group, networks): (&[BaseId], &[Network]) = match phases {
         Some(phases) => (&phases.mutex_group, &phases.networks),
         None => (&[], std::slice::from_ref(whole)),
@@ -137,7 +137,7 @@ fn shared_next(
     whole: &Network,
     group: &[BaseId],
     builder: &mut Builder<'_>,
-) -> Result<IdVec<BaseId, Option<Signal>>, BuildError> {
+) -> Result<IdVec<BaseId, Option<Signal>>, NetworkError> {
     if group.is_empty() {
         return Ok(whole.next.iter().map(|_| None).collect());
     }

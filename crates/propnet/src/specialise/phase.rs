@@ -3,8 +3,8 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::SpecialisedPhase;
-use crate::builder::BuildError;
 use crate::builder::Builder;
+use crate::builder::NetworkError;
 use crate::network::{Network, Node, Signal};
 use panza_gdl::{BaseId, GateId, Id, IdVec, MoveId, RoleId};
 
@@ -146,7 +146,7 @@ impl<'a, 'b> PhaseSpecialiser<'a, 'b> {
         shared: &IdVec<BaseId, Option<Signal>>,
         max_bytes: usize,
         n_effects: &mut usize,
-    ) -> Result<Option<SpecialisedPhase>, BuildError> {
+    ) -> Result<Option<SpecialisedPhase>, NetworkError> {
         let network = self.network;
         let mut inputs: Vec<Signal> = Vec::new();
         for gate in network.gates.ids() {
@@ -232,7 +232,7 @@ impl<'a, 'b> PhaseSpecialiser<'a, 'b> {
         phase: &mut SpecialisedPhase,
         max_bytes: usize,
         n_effects: &mut usize,
-    ) -> Result<bool, BuildError> {
+    ) -> Result<bool, NetworkError> {
         let moves: Vec<MoveId> = phase.legal[role].iter().map(|&(mv, _)| mv).collect();
         phase.effects[role] = vec![Vec::new(); moves.len()];
         if bases.is_empty() {

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use super::{GameInfo, Machine, MoveId, PlayoutEnd, Random, Reasoner, RoleId};
+use panza_machine::UnknownFact;
 
 /// Moves of role `r` are numbered from `r * ROLE` on.
 pub(super) const ROLE: u32 = 100_000;
@@ -57,10 +58,10 @@ impl<R: Rules> GameInfo for Game<R> {
     fn state_facts(&self, state: &[u64]) -> Vec<String> {
         state.iter().map(u64::to_string).collect()
     }
-    fn state_from_facts(&self, facts: &[String]) -> Result<Vec<u64>, String> {
+    fn state_from_facts(&self, facts: &[String]) -> Result<Vec<u64>, UnknownFact> {
         facts
             .iter()
-            .map(|fact| fact.parse().map_err(|_| format!("not a number: {fact}")))
+            .map(|fact| fact.parse().map_err(|_| UnknownFact(fact.clone())))
             .collect()
     }
 }

@@ -16,7 +16,7 @@ use super::{Effort, Published, Setting};
 use panza_analysis::board::Layout;
 use panza_analysis::{BoardPainter, board};
 use panza_config::Settings;
-use panza_game::{BuildKind, BuiltGame, GameBuilders};
+use panza_game::{BuildError, BuildKind, BuiltGame, GameBuilders};
 use panza_player::{StartRules, search_config};
 use panza_search::SearchConfig;
 use panza_sync::{Budget, Random, lock, spawn_scoped};
@@ -261,10 +261,11 @@ impl Host {
         let game = builders.main.build(rules, budget).or_else(|why| {
             kind = BuildKind::Fallback;
             match &builders.fallback {
-                Some(fallback) => fallback.build(rules, budget),
-                None => Err(why),
+                Some(fallback) if why != BuildError::Stopped => fallback.build(rules, budget),
+                _ => Err(why),
             }
-        })?;
+        });
+        let game = game.map_err(|why| why.to_string())?;
         Ok(Built {
             game,
             kind,
