@@ -207,7 +207,7 @@ fn compare(name: &str, n_positions: usize, count: u64) -> f64 {
 
 #[test]
 fn a_race_by_dice_is_played_as_well_as_possible() {
-    let error = compare("diceRace", 60, 20_000);
+    let error = compare("diceRace", 20, 20_000);
     assert!(error < 3.0, "{error}");
 }
 

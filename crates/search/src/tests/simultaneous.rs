@@ -312,7 +312,7 @@ fn bids_with_four_blank_cells_lose_little() {
 fn bids_with_five_blank_cells_lose_little() {
     check(
         "biddingTicTacToe, 5 blank",
-        &mut late_bids(5, 12),
+        &mut late_bids(5, 4),
         50_000,
         0.5,
         5.0,
