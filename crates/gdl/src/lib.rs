@@ -27,6 +27,7 @@ pub mod sexpr;
 pub mod span;
 pub mod symbols;
 pub mod term;
+pub mod text;
 pub mod token;
 mod usage;
 
@@ -43,6 +44,7 @@ pub use sexpr::Sexpr;
 pub use span::Span;
 pub use symbols::{CHANCE_ROLE, Symbols, keyword};
 pub use term::TermTable;
+pub use text::Encoding;
 
 /// Rules with more roles are refused. Published games have at most some dozens; every node of a
 /// search stores values for each role.
