@@ -78,6 +78,11 @@ fn not_gdl(text: &str, statements: &[Sexpr]) -> Option<Diagnostic> {
     if statements.len() - n_lists <= n_lists || statements.is_empty() {
         return None;
     }
+    let mut symbols = statements.iter().filter_map(Sexpr::symbol);
+    if n_lists > 0 && symbols.any(|symbol| symbol.starts_with("#|")) {
+        // The names may be those of what is meant as a comment.
+        return None;
+    }
     let first = statements
         .iter()
         .find(|it| !matches!(it, Sexpr::List(..)))?;

@@ -32,7 +32,9 @@ pub fn decode(bytes: &[u8]) -> (Cow<'_, str>, Encoding) {
     let utf16 = |rest: &[u8], unit: fn([u8; 2]) -> u16| {
         let units = rest.chunks_exact(2).map(|pair| unit([pair[0], pair[1]]));
         let letters = char::decode_utf16(units);
-        letters.map(|it| it.unwrap_or(char::REPLACEMENT_CHARACTER)).collect()
+        letters
+            .map(|it| it.unwrap_or(char::REPLACEMENT_CHARACTER))
+            .collect()
     };
     let (bytes, of_utf8) = match bytes {
         [0xff, 0xfe, rest @ ..] => return (utf16(rest, u16::from_le_bytes), Encoding::Utf16),
@@ -77,7 +79,11 @@ mod tests {
 
     #[test]
     fn bytes_that_are_no_utf8_are_latin1() {
-        check(b"a\xecb\xe8", "a\u{ec}b\u{e8}", Encoding::Latin1 { first: 1 });
+        check(
+            b"a\xecb\xe8",
+            "a\u{ec}b\u{e8}",
+            Encoding::Latin1 { first: 1 },
+        );
         // The first character is UTF-8 alone, the text as a whole is not.
         let text = "\u{c3}\u{a9}\u{e8}";
         check(b"\xc3\xa9\xe8", text, Encoding::Latin1 { first: 4 });
