@@ -244,13 +244,20 @@ fn put_into_infix(fault: &mut Diagnostic) {
 /// A message with each variable and list between backquotes in infix form.
 fn shown_in_infix(message: &str) -> String {
     let parts = message.split('`').enumerate().map(|(index, part)| {
-        let is_code = index % 2 == 1 && part.starts_with(['(', '?']);
-        match &sexpr::parse_message(part) {
-            (items, faults) if is_code && faults.is_empty() && items.len() == 1 => infix(&items[0]),
-            _ => part.to_string(),
+        match index % 2 == 1 && part.starts_with(['(', '?']) {
+            true => in_infix(part),
+            false => part.to_string(),
         }
     });
     parts.collect::<Vec<String>>().join("`")
+}
+
+/// A list of KIF in infix form; what is none stays as it is.
+pub fn in_infix(kif: &str) -> String {
+    match &sexpr::parse_message(kif) {
+        (items, faults) if faults.is_empty() && items.len() == 1 => infix(&items[0]),
+        _ => kif.to_string(),
+    }
 }
 
 fn infix(item: &Sexpr) -> String {
