@@ -34,6 +34,7 @@ fn game_of(text: &str) -> Game {
         name: "test".into(),
         origin: "test".into(),
         text: text.into(),
+        encoding: Default::default(),
         file: None,
     };
     Game::from_sheet(sheet).unwrap()

@@ -148,7 +148,7 @@ fn source(source: &Bound<'_, PyAny>) -> PyResult<Source> {
         .map_or(given.clone(), |stem| stem.to_string_lossy().into_owned());
     Ok(Source {
         name,
-        text: String::from_utf8_lossy(&bytes).into_owned(),
+        text: panza_gdl::text::decode(&bytes).0.into_owned(),
         file: given,
     })
 }

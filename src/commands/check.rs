@@ -1,11 +1,18 @@
 //! `panza check`: what there is to say about rulesheets.
 
+use std::time::Duration;
+
 use clap::Args;
 use serde::Serialize;
 
 use panza_cli::{Outcome, Output, Rulesheet, output};
 use panza_gdl::span::line_and_column;
 use panza_gdl::{Diagnostic, Severity};
+use panza_sync::Budget;
+
+/// Limits on grounding the rules. What it would show is left out beyond them.
+const GROUNDING_TIME: Duration = Duration::from_secs(10);
+const GROUNDING_BYTES: usize = 1 << 30;
 
 #[derive(Args, Debug)]
 pub struct CheckArguments {
@@ -20,6 +27,7 @@ struct Report<'a> {
     file: &'a str,
     errors: usize,
     warnings: usize,
+    notes: usize,
     diagnostics: Vec<ShownDiagnostic<'a>>,
 }
 
@@ -36,20 +44,23 @@ pub(super) struct ShownDiagnostic<'a> {
     help: &'a str,
 }
 
-/// Runs the command. Errors in any of the rulesheets make it [`Outcome::DoesNotHold`]; warnings do
-/// not.
+/// Runs the command. Errors in any of the rulesheets make it [`Outcome::DoesNotHold`]; warnings and
+/// notes do not.
 pub fn run(arguments: &CheckArguments, output: Output) -> anyhow::Result<Outcome> {
     let mut outcome = Outcome::Holds;
     // All are looked up first, so that a wrong name is told before long output.
     let sheets = arguments.games.iter().map(|game| Rulesheet::find(game));
     let sheets: Vec<Rulesheet> = sheets.collect::<anyhow::Result<_>>()?;
     for sheet in &sheets {
-        let (_, mut diagnostics) = sheet.dialect().load(&sheet.text);
+        let (rules, mut diagnostics) = sheet.load();
+        let budget = Budget::within(GROUNDING_TIME, GROUNDING_BYTES);
+        panza_ground::examine(&rules, &mut diagnostics, budget);
         // What is wrong with the parentheses may cause the rest.
         diagnostics.sort_by_key(|diagnostic| !diagnostic.code.ends_with("-parenthesis"));
         let all = diagnostics.iter();
         let count = |severity| all.clone().filter(|d| d.severity == severity).count();
         let (errors, warnings) = (count(Severity::Error), count(Severity::Warning));
+        let notes = count(Severity::Note);
         if errors > 0 {
             outcome = Outcome::DoesNotHold;
         }
@@ -59,6 +70,7 @@ pub fn run(arguments: &CheckArguments, output: Output) -> anyhow::Result<Outcome
                 file: &sheet.origin,
                 errors,
                 warnings,
+                notes,
                 diagnostics: diagnostics.iter().map(|d| shown(d, &sheet.text)).collect(),
             })?;
             continue;
@@ -68,7 +80,8 @@ pub fn run(arguments: &CheckArguments, output: Output) -> anyhow::Result<Outcome
             output.line(diagnostic.render(&sheet.origin, &sheet.text, colour))?;
             output.line("")?;
         }
-        let counts = [counted(errors, "error"), counted(warnings, "warning")];
+        let mut counts = vec![counted(errors, "error"), counted(warnings, "warning")];
+        counts.extend((notes > 0).then(|| counted(notes, "note")));
         output.line(format_args!("{}: {}", sheet.origin, counts.join(", ")))?;
     }
     Ok(outcome)

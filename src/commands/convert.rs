@@ -1,6 +1,7 @@
 //! `panza convert`: a rulesheet in the other dialect.
 //!
-//! KIF is written from HRF by the translation that Panza plays. HRF is written from KIF for games
+//! KIF is written from HRF by the translation that Panza plays, and from textbook GDL in infix form
+//! as it is. HRF is written from KIF for games
 //! in which one role moves in every state, and read again before it is shown.
 
 use anyhow::bail;
@@ -11,6 +12,7 @@ use panza_cli::{Game, Outcome, Output};
 use panza_game::turns::find_turns;
 use panza_gdl::{Rules, Severity};
 use panza_hrf::Dialect;
+use panza_hrf::textbook::is_textbook;
 
 #[derive(Args, Debug)]
 pub struct ConvertArguments {
@@ -25,6 +27,7 @@ pub struct ConvertArguments {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 enum Target {
     /// KIF.
+    #[value(alias = "gdl")]
     Kif,
     /// HRF.
     Hrf,
@@ -49,8 +52,10 @@ pub fn run(arguments: &ConvertArguments, output: Output) -> anyhow::Result<Outco
     });
     let converted = match (target, game.sheet.dialect()) {
         (Target::Kif, _) => Ok(game.kif_text().into_owned()),
-        (Target::Hrf, Dialect::Hrf) => Ok(game.sheet.text.clone()),
-        (Target::Hrf, Dialect::Kif) => to_hrf(&game)?,
+        (Target::Hrf, Dialect::Hrf) if !is_textbook(&game.sheet.text) => {
+            Ok(game.sheet.text.clone())
+        }
+        (Target::Hrf, _) => to_hrf(&game)?,
     };
     let report = |text, reasons| Report {
         game: &game.sheet.name,

@@ -13,6 +13,7 @@ use serde::Serialize;
 
 use super::check::{ShownDiagnostic, shown};
 use panza_cli::{Outcome, Output, Rulesheet};
+use panza_gdl::{Encoding, text};
 
 #[derive(Args, Debug)]
 pub struct FormatArguments {
@@ -62,7 +63,7 @@ pub fn run(arguments: &FormatArguments, output: Output) -> anyhow::Result<Outcom
             return Ok(Outcome::DoesNotHold);
         }
     };
-    let changed = text != sheet.text;
+    let changed = text != sheet.text || sheet.encoding != Encoding::Utf8;
     match target {
         Some(path) if changed => replace(path, &sheet, &text)?,
         Some(_) => {}
@@ -84,12 +85,14 @@ pub fn run(arguments: &FormatArguments, output: Output) -> anyhow::Result<Outcom
 
 /// Puts a text in the place of a rulesheet's file: written beside it first, so that whoever reads
 /// the file finds the old text or the new one.
-fn replace(path: &Path, sheet: &Rulesheet, text: &str) -> anyhow::Result<()> {
+fn replace(path: &Path, sheet: &Rulesheet, layout: &str) -> anyhow::Result<()> {
     let shown = &sheet.origin;
     // A link stays a link.
     let path = fs::canonicalize(path).with_context(|| format!("cannot find `{shown}`"))?;
     let before = fs::read(&path).with_context(|| format!("cannot read `{shown}`"))?;
-    if before != sheet.text.as_bytes() {
+    // Whether a text is Latin-1 is a guess.
+    let is_guessed = matches!(sheet.encoding, Encoding::Latin1 { .. });
+    if is_guessed || text::decode(&before).0 != sheet.text {
         bail!(
             "`{shown}` is not UTF-8, or was changed meanwhile; it is left as it is, so that nothing in it is lost"
         );
@@ -97,7 +100,7 @@ fn replace(path: &Path, sheet: &Rulesheet, text: &str) -> anyhow::Result<()> {
     let write = || {
         let folder = path.parent().unwrap_or(Path::new("."));
         let mut beside = tempfile::NamedTempFile::new_in(folder)?;
-        beside.write_all(text.as_bytes())?;
+        beside.write_all(layout.as_bytes())?;
         let permissions = fs::metadata(&path)?.permissions();
         beside.as_file().set_permissions(permissions)?;
         beside.as_file().sync_all()?;

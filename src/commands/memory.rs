@@ -11,7 +11,7 @@ use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
 use panza_analysis::signature;
-use panza_cli::arguments::read_limited;
+use panza_cli::arguments::read_text;
 use panza_cli::game_source::known_games;
 use panza_cli::output::{Column, counted, grouped, table, write_whole};
 use panza_cli::{Game, Outcome, Output, SettingsChoice};
@@ -138,8 +138,7 @@ pub(super) fn run(arguments: &MemoryArguments, output: Output) -> anyhow::Result
             replace,
             memory,
         } => {
-            let text = String::from_utf8(read_limited(file, MOST_FILE_BYTES)?)
-                .map_err(|_| anyhow!("`{}` is no text", file.display()))?;
+            let text = read_text(file, MOST_FILE_BYTES)?;
             let Imported { rules, notes } = import(&text)
                 .map_err(|why| anyhow!("`{}` is not imported: {why}", file.display()))?;
             let settings = memory.settings()?;

@@ -10,7 +10,7 @@ use clap::Args;
 use serde_json::json;
 
 use panza_cli::analyse::examine::build_as_in_match;
-use panza_cli::arguments::{parse_seconds, read_limited};
+use panza_cli::arguments::{parse_seconds, read_text};
 use panza_cli::engine_choice::{build_prover, build_to_search};
 use panza_cli::output::{Column, countdown, counted, grouped, spinner, table};
 use panza_cli::trace::canonical;
@@ -288,8 +288,7 @@ fn find_role(
 /// The facts of a file with one list of them.
 fn read_position(path: &Path) -> anyhow::Result<Vec<String>> {
     let shown = path.display();
-    let text = String::from_utf8(read_limited(path, MAX_STATE_BYTES)?)
-        .with_context(|| format!("`{shown}` is not UTF-8"))?;
+    let text = read_text(path, MAX_STATE_BYTES)?;
     read_facts(&text, &shown.to_string())
 }
 

@@ -17,11 +17,11 @@ use tokio::sync::Notify;
 
 use super::serve;
 use panza_cli::analyse::examine::build_as_in_match;
-use panza_cli::arguments::read_limited;
+use panza_cli::arguments::read_text;
 use panza_cli::output::{Column, counted, progress_bar, spinner, table};
 use panza_cli::{Game, Outcome, Output, Rulesheet, SettingsChoice, interrupt};
 use panza_config::{OptionValue, Settings};
-use panza_gdl::MoveId;
+use panza_gdl::{Encoding, MoveId};
 use panza_machine::Machine;
 use panza_player::review::Worth;
 use panza_player::{Position, Review, ReviewSettings, StoredMatch, search_config};
@@ -97,7 +97,7 @@ impl Subject {
             let game = Game::load(what)?;
             return Ok(Self { game, log: None });
         };
-        let text = String::from_utf8_lossy(&read_limited(&path, MAX_LOG)?).into_owned();
+        let text = read_text(&path, MAX_LOG)?;
         let log = StoredMatch::read(&text);
         let log = log.map_err(|why| anyhow!("`{}`: {why}", path.display()))?;
         let name = log.game.clone().unwrap_or_else(|| "rules".to_string());
@@ -105,6 +105,7 @@ impl Subject {
             origin: format!("the rules in {}", path.display()),
             name,
             text: log.rules.clone(),
+            encoding: Encoding::Utf8,
             file: None,
         })?;
         let log = Some(log);
@@ -180,9 +181,7 @@ fn board_beside(sheet: &Rulesheet) -> anyhow::Result<Option<String>> {
     let Some(path) = path.filter(|path| path.exists()) else {
         return Ok(None);
     };
-    let text = String::from_utf8(read_limited(&path, MAX_BOARD)?);
-    let text = text.with_context(|| format!("`{}` is not UTF-8", path.display()))?;
-    Ok(Some(text))
+    read_text(&path, MAX_BOARD).map(Some)
 }
 
 /// What is asked of the server.

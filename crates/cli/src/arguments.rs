@@ -8,6 +8,7 @@ use anyhow::{Context, bail};
 use clap::Args;
 
 use panza_config::{OptionValue, Settings};
+use panza_gdl::text;
 use panza_player::search_config;
 use panza_search::SearchConfig;
 
@@ -90,6 +91,12 @@ pub fn parse_clock(text: &str) -> Result<u32, String> {
             "expected a whole number of seconds from 1 to {DAY}"
         )),
     }
+}
+
+/// The text of a file of at most `limit` bytes, decoded as every text from outside is.
+pub fn read_text(path: &Path, limit: u64) -> anyhow::Result<String> {
+    let bytes = read_limited(path, limit)?;
+    Ok(text::decode(&bytes).0.into_owned())
 }
 
 /// The bytes of a file of at most `limit` bytes.

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use anyhow::bail;
 
 use super::arguments::read_limited;
-use panza_gdl::{Diagnostic, Rules, Severity};
+use panza_gdl::{Diagnostic, Encoding, Rules, Severity, Span, text};
 use panza_hrf::Dialect;
 
 /// The folder of rulesheets that are found by name.
@@ -31,6 +31,8 @@ pub struct Rulesheet {
     pub origin: String,
     /// The text.
     pub text: String,
+    /// How its file is encoded.
+    pub encoding: Encoding,
     /// The file, unless it is a copy inside the program.
     pub file: Option<PathBuf>,
 }
@@ -75,6 +77,7 @@ impl Rulesheet {
                 // Its file may not be there.
                 origin: name.to_string(),
                 text: text.to_string(),
+                encoding: Encoding::Utf8,
                 file: None,
             });
         }
@@ -94,21 +97,29 @@ impl Rulesheet {
         Dialect::of(&self.origin, &self.text)
     }
 
+    /// Reads and checks its rules, and notes an encoding that was guessed.
+    pub fn load(&self) -> (Rules, Vec<Diagnostic>) {
+        let (rules, mut diagnostics) = self.dialect().load(&self.text);
+        if let Encoding::Latin1 { first } = self.encoding {
+            let letter = self.text.get(first as usize..).unwrap_or_default().chars();
+            let length = letter.take(1).map(char::len_utf8).sum::<usize>();
+            let place = Span::new(first as usize, first as usize + length);
+            let message = "the file is not UTF-8 from here on; it is read as Latin-1";
+            let help = "save it as UTF-8, so that every program reads the same names";
+            diagnostics.push(Diagnostic::note("not-utf8", place, message).with_help(help));
+        }
+        (rules, diagnostics)
+    }
+
     fn read(path: &Path, shown: &str) -> anyhow::Result<Self> {
         let bytes = read_limited(path, MAX_BYTES)?;
-        let text = String::from_utf8(bytes).unwrap_or_else(|error| {
-            tracing::warn!(
-                file = shown,
-                byte = error.utf8_error().valid_up_to(),
-                "not UTF-8 from here on; unreadable characters are replaced"
-            );
-            String::from_utf8_lossy(error.as_bytes()).into_owned()
-        });
+        let (text, encoding) = text::decode(&bytes);
         let name = path.file_stem().unwrap_or(path.as_os_str());
         Ok(Self {
             name: name.to_string_lossy().into_owned(),
             origin: shown.to_string(),
-            text,
+            text: text.into_owned(),
+            encoding,
             file: Some(path.to_path_buf()),
         })
     }
@@ -125,7 +136,7 @@ impl Game {
     /// # Errors
     /// The rules cannot be played; the message has line and column of the first error.
     pub fn from_sheet(sheet: Rulesheet) -> anyhow::Result<Self> {
-        let (rules, diagnostics) = sheet.dialect().load(&sheet.text);
+        let (rules, diagnostics) = sheet.load();
         let Some(first) = panza_gdl::main_error(&diagnostics) else {
             return Ok(Self { sheet, rules });
         };
@@ -140,7 +151,7 @@ impl Game {
     /// Reads the rules that a player would play: rulesheets with errors are playable without the
     /// faulty statements.
     pub fn as_played(sheet: Rulesheet) -> anyhow::Result<Self> {
-        let (rules, diagnostics) = sheet.dialect().load(&sheet.text);
+        let (rules, diagnostics) = sheet.load();
         match panza_gdl::is_playable(&rules, &diagnostics) {
             true => Ok(Self { sheet, rules }),
             false => Self::from_sheet(sheet),
@@ -275,6 +286,7 @@ mod tests {
             name: "broken".into(),
             origin: "broken.gdl".into(),
             text: "(role a)\n  (init (x".into(),
+            encoding: Encoding::Utf8,
             file: None,
         };
         let message = Game::from_sheet(sheet).unwrap_err().to_string();

@@ -25,7 +25,9 @@ pub fn check(rules: &Rules, doubtful: &HashSet<Symbol>) -> Vec<Diagnostic> {
         rules,
         diagnostics: Vec::new(),
     };
+    checker.roles();
     checker.arities(doubtful);
+    checker.function_arities(doubtful);
     checker.keywords();
     checker.variables();
     checker.single_variables();
@@ -33,7 +35,13 @@ pub fn check(rules: &Rules, doubtful: &HashSet<Symbol>) -> Vec<Diagnostic> {
     let graph = Graph::new(rules);
     checker.dependencies(&graph);
     checker.recursion(&graph);
-    checker.diagnostics.extend(usage::check(rules, doubtful));
+    let of_names = usage::check(rules, doubtful);
+    // One misprint gives one diagnostic.
+    let unproduced = of_names.iter().filter(|it| it.code == "unproduced-fact");
+    let unproduced: HashSet<Span> = unproduced.map(|fault| fault.span).collect();
+    let found = &mut checker.diagnostics;
+    found.retain(|it| it.code != "function-arity" || !unproduced.contains(&it.span));
+    checker.diagnostics.extend(of_names);
     let mut seen = HashSet::new();
     checker.diagnostics.retain(|diagnostic| {
         seen.insert((diagnostic.code, diagnostic.span, diagnostic.message.clone()))
@@ -107,9 +115,48 @@ impl Checker<'_> {
                 "`{}` has {arity} arguments here and {most} elsewhere",
                 brief(self.name(name))
             );
-            let help =
-                "relations of one name and different arity are different relations; a misprint?";
+            let help = "relations of one name and different arity are different relations, and ggp-base refuses them; a misprint?";
             self.warn("arity-clash", span, message, help);
+        }
+    }
+
+    /// Functions with several numbers of arguments: the rarer number is noted where it stands
+    /// first.
+    fn function_arities(&mut self, doubtful: &HashSet<Symbol>) {
+        let mut places: HashMap<Signature, (usize, Span)> = HashMap::new();
+        for atom in self.rules.atoms() {
+            for argument in &atom.arguments {
+                argument.for_each_function(&mut |name, arity| {
+                    places.entry((name, arity)).or_insert((0, atom.span)).0 += 1;
+                });
+            }
+        }
+        let mut most_of: HashMap<Symbol, (usize, usize)> = HashMap::new();
+        for (&(name, arity), &(count, _)) in &places {
+            let most = most_of.entry(name).or_default();
+            *most = (*most).max((count, arity));
+        }
+        for (&(name, arity), &(_, span)) in &places {
+            let most = most_of[&name].1;
+            if arity == most || doubtful.contains(&name) {
+                continue;
+            }
+            let shown = brief(self.name(name));
+            let message =
+                format!("the function `{shown}` has {arity} arguments here and {most} elsewhere");
+            let help = "terms of one name and different arity are different terms; ggp-base refuses such rules";
+            let note = Diagnostic::note("function-arity", span, message).with_help(help);
+            self.diagnostics.push(note);
+        }
+    }
+
+    /// Rules for `role`.
+    fn roles(&mut self) {
+        for rule in self.rules.rules.iter().filter(|rule| rule.defines_role()) {
+            let message = "a rule defines `role`, which only facts may do";
+            let help = "write one fact per role, such as `(role white)`";
+            let fault = Diagnostic::error("role-by-rule", rule.span, message).with_help(help);
+            self.diagnostics.push(fault);
         }
     }
 
@@ -457,7 +504,15 @@ mod tests {
             &[("unsafe-variable", "(distinct ?x a)")],
         );
         check("(q 1) (q 1 2)", &[("arity-clash", "(q 1 2)")]);
+        check(
+            "(<= (q (f 1)) (r (f 2))) (r (f 1 2))",
+            &[("function-arity", "(r (f 1 2))")],
+        );
         check("(goal a)", &[("keyword-arity", "(goal a)")]);
+        check(
+            "(<= (role ?r) (r ?r)) (r b)",
+            &[("role-by-rule", "(<= (role ?r) (r ?r))")],
+        );
         check(
             "(<= (true q) (true p))",
             &[("given-relation-defined", "(true q)")],

@@ -27,6 +27,7 @@ pub mod sexpr;
 pub mod span;
 pub mod symbols;
 pub mod term;
+pub mod text;
 pub mod token;
 mod usage;
 
@@ -43,6 +44,7 @@ pub use sexpr::Sexpr;
 pub use span::Span;
 pub use symbols::{CHANCE_ROLE, Symbols, keyword};
 pub use term::TermTable;
+pub use text::Encoding;
 
 /// Rules with more roles are refused. Published games have at most some dozens; every node of a
 /// search stores values for each role.
@@ -74,6 +76,11 @@ fn not_gdl(text: &str, statements: &[Sexpr]) -> Option<Diagnostic> {
     let lists = statements.iter().filter(|it| matches!(it, Sexpr::List(..)));
     let n_lists = lists.count();
     if statements.len() - n_lists <= n_lists || statements.is_empty() {
+        return None;
+    }
+    let mut symbols = statements.iter().filter_map(Sexpr::symbol);
+    if n_lists > 0 && symbols.any(|symbol| symbol.starts_with("#|")) {
+        // The names may be those of what is meant as a comment.
         return None;
     }
     let first = statements

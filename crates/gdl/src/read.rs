@@ -44,7 +44,13 @@ pub fn read_rules(statements: &[Sexpr]) -> (Rules, Vec<Diagnostic>) {
         helper_prefix: helper_prefix(statements),
         copies: Copies { left: MAX_COPIES },
     };
+    let mut is_in_block = false;
     for statement in statements {
+        if let Sexpr::Symbol(text, span) = statement
+            && reader.skips(text, *span, &mut is_in_block)
+        {
+            continue;
+        }
         let n_rules = reader.rules.rules.len();
         if let Err(Reported) = reader.statement(statement) {
             reader.rules.rules.truncate(n_rules);
@@ -103,6 +109,21 @@ impl Reader {
         self.diagnostics
             .push(Diagnostic::error(code, span, message).with_help(help));
         Err(Reported)
+    }
+
+    /// Whether a symbol between statements belongs to a `#| ... |#`, which is a comment in Lisp and
+    /// none in KIF. Statements in it count, so it is reported; lone words in it do not.
+    fn skips(&mut self, text: &str, span: Span, is_in_block: &mut bool) -> bool {
+        let opens = text.starts_with("#|") && !*is_in_block;
+        if opens {
+            let message = "`#|` begins no comment in KIF, the statements up to `|#` count";
+            let help = "write `;` in front of each line of a comment";
+            let fault = Diagnostic::warning("block-comment", span, message).with_help(help);
+            self.diagnostics.push(fault);
+        }
+        let is_skipped = opens || *is_in_block;
+        *is_in_block = is_skipped && !text.ends_with("|#");
+        is_skipped
     }
 
     fn statement(&mut self, statement: &Sexpr) -> Result<(), Reported> {
@@ -585,6 +606,19 @@ mod tests {
             ["(role a)", "(role b)", "terminal"]
         );
         assert_eq!(read("(terminal)").0, ["terminal"]);
+    }
+
+    #[test]
+    fn block_marks_are_no_comments_and_told_once() {
+        for text in [
+            "(role a) #| (role b) |# terminal",
+            "(role a) #|old: (role b) out|# terminal",
+            "((role a) #|(role b)|# terminal)",
+        ] {
+            let (rules, codes) = read(text);
+            assert_eq!(rules, ["(role a)", "(role b)", "terminal"], "{text}");
+            assert_eq!(codes, ["block-comment"], "{text}");
+        }
     }
 
     #[test]

@@ -10,6 +10,7 @@
 use super::diagnostic::{Diagnostic, Edit};
 use super::sexpr::{Builder, MAX_DEPTH, Sexpr, unclosed};
 use super::span::Span;
+use super::text::MARK;
 use super::token::{Token, TokenKind, tokens};
 
 /// Words that start a condition and never a statement.
@@ -75,7 +76,9 @@ struct Placed<'a> {
 }
 
 fn placed<'a>(text: &'a str, tokens: &[Token]) -> Vec<Placed<'a>> {
-    let (mut line, mut line_start, mut end_of_last) = (1, 0, 0);
+    // A byte-order mark in front has no width.
+    let mark = text.len() - text.trim_start_matches(MARK).len();
+    let (mut line, mut line_start, mut end_of_last) = (1, mark, mark);
     tokens
         .iter()
         .enumerate()

@@ -7,7 +7,7 @@
 use std::collections::HashSet;
 
 use super::span::Span;
-use super::symbols::Symbols;
+use super::symbols::{Symbols, keyword};
 use crate::ids::Symbol;
 
 /// A relation or fact: name and number of arguments.
@@ -33,6 +33,15 @@ impl Term {
             Term::Function(_, arguments) => arguments
                 .iter()
                 .for_each(|argument| argument.for_each_variable(visit)),
+        }
+    }
+
+    /// Calls `visit` with name and number of arguments of each function in it.
+    pub fn for_each_function(&self, visit: &mut impl FnMut(Symbol, usize)) {
+        if let Term::Function(name, arguments) = self {
+            visit(*name, arguments.len());
+            let arguments = arguments.iter();
+            arguments.for_each(|argument| argument.for_each_function(visit));
         }
     }
 
@@ -162,6 +171,11 @@ pub struct Rule {
 }
 
 impl Rule {
+    /// Whether it derives roles from conditions, though roles are facts.
+    pub fn defines_role(&self) -> bool {
+        self.head.signature() == (keyword::ROLE, 1) && !self.body.is_empty()
+    }
+
     /// Which variables some positive literal of the body binds.
     pub fn bound_variables(&self) -> Vec<bool> {
         let mut bound = vec![false; self.variables.len()];

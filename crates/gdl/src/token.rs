@@ -1,6 +1,6 @@
 //! The lexer: parentheses, symbols, comments.
 //!
-//! White space and parentheses separate symbols; `;` starts a comment up to the end of the line;
+//! White space, byte-order marks and parentheses separate symbols; `;` starts a comment up to the end of the line;
 //! any other run of characters is one symbol, whatever it is made of. There are no strings, so no
 //! input can fail here.
 
@@ -12,6 +12,7 @@ use nom::sequence::preceded;
 use nom::{IResult, Parser};
 
 use super::span::Span;
+use super::text::is_space;
 
 /// What a token is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -36,11 +37,11 @@ pub struct Token {
 }
 
 fn ends_symbol(character: char) -> bool {
-    character.is_whitespace() || matches!(character, '(' | ')' | ';')
+    is_space(character) || matches!(character, '(' | ')' | ';')
 }
 
 fn white_space(input: &str) -> IResult<&str, &str> {
-    take_while(char::is_whitespace).parse(input)
+    take_while(is_space).parse(input)
 }
 
 fn token(input: &str) -> IResult<&str, TokenKind> {
@@ -100,6 +101,15 @@ mod tests {
                 (Symbol, "b"),
                 (Comment, ";"),
             ]
+        );
+    }
+
+    #[test]
+    fn byte_order_marks_are_white_space() {
+        use TokenKind::*;
+        assert_eq!(
+            kinds("\u{feff}(a\u{feff}b)\u{feff}"),
+            vec![(Open, "("), (Symbol, "a"), (Symbol, "b"), (Close, ")")]
         );
     }
 

@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::diagnostic::{Diagnostic, brief};
 use super::keyword::{ARITIES, BASE, DOES, GOAL, INIT, INPUT, LEGAL, NEXT, ROLE, TERMINAL, TRUE};
-use super::rules::{Atom, Literal, Rules, Signature, Term};
+use super::rules::{Atom, Literal, Rule, Rules, Signature, Term};
 use super::span::Span;
 use crate::ids::Symbol;
 
@@ -16,6 +16,8 @@ use crate::ids::Symbol;
 const MAX_PROPOSALS: usize = 32;
 /// Longer names, in bytes, are compared with none.
 const MAX_NAME: usize = 64;
+/// The relation of GDL-II for what a role perceives.
+const SEES: &str = "sees";
 /// At most this many roles are listed.
 const MAX_ROLES: usize = 6;
 
@@ -26,7 +28,10 @@ pub(super) fn check(rules: &Rules, doubtful: &HashSet<Symbol>) -> Vec<Diagnostic
     usage.required();
     usage.orphans();
     usage.facts();
-    usage.roles();
+    // Which roles there are is not known otherwise.
+    if !usage.has_role_rules() {
+        usage.roles();
+    }
     usage.diagnostics
 }
 
@@ -142,11 +147,26 @@ impl<'a> Usage<'a> {
             .map(|(_, candidate)| candidate)
     }
 
+    /// The candidate whose name is the same in other letter case.
+    fn in_other_case(
+        &self,
+        name: Symbol,
+        mut candidates: impl Iterator<Item = Symbol>,
+    ) -> Option<Symbol> {
+        let name = self.name(name);
+        let is_same = |other: &str| name != other && name.eq_ignore_ascii_case(other);
+        candidates.find(|&candidate| is_same(self.name(candidate)))
+    }
+
+    fn has_role_rules(&self) -> bool {
+        self.rules.rules.iter().any(Rule::defines_role)
+    }
+
     /// `did you mean ...?` with the name that is meant, or a text for when no candidate is near.
     fn proposal(
         &self,
         name: Symbol,
-        candidates: impl Iterator<Item = Symbol>,
+        candidates: impl Iterator<Item = Symbol> + Clone,
         otherwise: &str,
     ) -> (String, Option<Symbol>) {
         let n_before = self.n_proposals.replace(self.n_proposals.get() + 1);
@@ -155,6 +175,10 @@ impl<'a> Usage<'a> {
         } else {
             0
         });
+        if let Some(symbol) = self.in_other_case(name, candidates.clone()) {
+            let help = format!("{} upper and lower case differ", self.question(symbol));
+            return (help, Some(symbol));
+        }
         match self.nearest(name, candidates) {
             Some(symbol) => (self.question(symbol), Some(symbol)),
             None => (otherwise.into(), None),
@@ -192,7 +216,7 @@ impl<'a> Usage<'a> {
         ] {
             let (is_defined, message) = match word {
                 ROLE => (
-                    !self.rules.roles().is_empty(),
+                    !self.rules.roles().is_empty() || self.has_role_rules(),
                     "no role is named".to_string(),
                 ),
                 _ => {
@@ -234,6 +258,11 @@ impl<'a> Usage<'a> {
                     Some(&word) => {
                         let fault = Diagnostic::error("misspelt-keyword", atom.span, message);
                         self.report(fault, self.question(word), name, Some(word));
+                    }
+                    None if arity == 2 && self.name(name).eq_ignore_ascii_case(SEES) => {
+                        let message = "`sees` of GDL-II says what each role learns, but Panza plays as if every role saw everything";
+                        let note = Diagnostic::note("hidden-information", atom.span, message);
+                        self.diagnostics.push(note);
                     }
                     None => {
                         let help = "remove it, or use it in a condition".to_string();
@@ -496,6 +525,44 @@ mod tests {
                 "(path ?x)",
                 "remove it, or use it in a condition",
             )],
+        );
+    }
+
+    #[test]
+    fn names_that_differ_in_letter_case_are_told() {
+        let help = |name: &str| format!("did you mean `{name}`? upper and lower case differ");
+        check(
+            "does a go",
+            "DOES A go) (TRUE (CELL 1 x)",
+            "",
+            &[
+                ("unknown-role", "(DOES A go)", &help("a")),
+                ("unproduced-fact", "(TRUE (CELL 1 x))", &help("cell")),
+            ],
+        );
+        let adjacent =
+            "(<= (next p) (Adjacent 1 2)) (adjacent 1 2) (<= q (adjacent 1 2)) (<= (next p) q)";
+        let found = ("undefined-relation", "(Adjacent 1 2)", &*help("adjacent"));
+        check("", "", adjacent, &[found]);
+    }
+
+    #[test]
+    fn hidden_information_is_a_note() {
+        let sees = "(<= (sees a ?m) (does a ?m))";
+        check("", "", sees, &[("hidden-information", "(sees a ?m)", "")]);
+        let used = "(<= (sees a ?m) (does a ?m)) (<= (next p) (sees a go))";
+        check("", "", used, &[]);
+    }
+
+    #[test]
+    fn roles_by_rules_are_the_only_fault_of_roles() {
+        let help = "write one fact per role, such as `(role white)`";
+        let rule = "(<= (role ?r) (player ?r))";
+        check(
+            "(role a) (role b)",
+            rule,
+            "(player a) (player b)",
+            &[("role-by-rule", rule, help)],
         );
     }
 

@@ -16,6 +16,7 @@
 
 mod components;
 mod evaluate;
+mod findings;
 mod index;
 mod pattern;
 mod plan;
@@ -34,6 +35,7 @@ use panza_sync::Budget;
 use prepare::PreparedRules;
 
 pub use components::components;
+pub use findings::examine;
 pub use panza_gdl::strongly_connected;
 pub use program::{AtomKind, GroundProgram};
 

@@ -1,5 +1,6 @@
 //! The two ways to write rules: KIF, with prefix operators and parentheses, and [`hrf`].
 
+use panza_gdl::text::is_space;
 use panza_gdl::{Diagnostic, Rules, format};
 
 /// A way to write rules.
@@ -8,7 +9,8 @@ pub enum Dialect {
     /// The standard's: `(<= (legal ?r noop) (role ?r))`.
     #[default]
     Kif,
-    /// That of Gamemaster: `legal(noop) :- control(R)`.
+    /// Infix form. That of Gamemaster: `legal(noop) :- control(R)`; or
+    /// [textbook GDL](crate::textbook): `legal(R,noop) :- role(R)`.
     Hrf,
 }
 
@@ -28,8 +30,7 @@ impl Dialect {
     /// HRF if the text begins, after comments, with a name and one of `(`, `:-` and `::`, or if it
     /// has nothing but a comment that begins with `%`.
     fn of_text(text: &str) -> Self {
-        let lines = text.trim_start_matches('\u{feff}').lines();
-        let lines = lines.map(str::trim_start);
+        let lines = text.lines().map(|line| line.trim_start_matches(is_space));
         let mut lines = lines.skip_while(|line| line.is_empty() || line.starts_with([';', '%']));
         let is_hrf = match lines.next() {
             Some(line) => {
@@ -39,7 +40,7 @@ impl Dialect {
                 let goes_on = after.starts_with(":-") || after.starts_with("::");
                 !name.is_empty() && (rest.starts_with('(') || goes_on)
             }
-            None => text.trim_start().starts_with('%'),
+            None => text.trim_start_matches(is_space).starts_with('%'),
         };
         if is_hrf { Dialect::Hrf } else { Dialect::Kif }
     }

@@ -33,6 +33,7 @@ pub mod syntax;
 mod tables;
 #[cfg(test)]
 mod tests;
+pub mod textbook;
 pub mod token;
 mod write;
 
@@ -46,13 +47,19 @@ pub use write::{Control, Turns, write};
 
 use panza_gdl::{Diagnostic, Rules};
 
-/// Reads and checks a whole rulesheet: the rules, and what is wrong with them, in the order of the
+/// Reads and checks a whole rulesheet, in HRF or in [textbook GDL](textbook): the rules, and what is wrong with them, in the order of the
 /// text.
 ///
 /// Faulty sentences are left out and reported. [`panza_gdl::is_playable`] says whether what is left
 /// is a game.
 pub fn load(text: &str) -> (Rules, Vec<Diagnostic>) {
-    let (sentences, mut diagnostics) = syntax::parse(text);
+    let (sentences, mut diagnostics) = syntax::parse_with_spans(text);
+    let decision = textbook::decide(&sentences);
+    diagnostics.extend(decision.doubt);
+    if decision.is_textbook {
+        return textbook::load(&sentences, diagnostics);
+    }
+    let sentences: Vec<syntax::Tree> = sentences.into_iter().map(|(tree, _)| tree).collect();
     let mut sheet = sheet::read(&sentences);
     diagnostics.append(&mut sheet.diagnostics);
     diagnostics.extend(check::check(&sheet));

@@ -1,13 +1,15 @@
 //! From tokens to sentences: trees of names, variables and operators.
 //!
-//! Operators from the tightest: `!`, `#`, `~`, `&`, `|`, `==>`, `:=`, `:-`, `::`. A sentence ends
-//! where no operator goes on, so none needs a full stop. Reading descends into brackets by
+//! Operators from the tightest: `!`, `#`, `~`, `&`, `|`, `==>`, `:=`, `:-`, `::`. Between conditions
+//! `,` and `;` of Prolog are `&` and `|`; `\+` and `not` are `~`, and `\=` is `distinct`. A sentence
+//! ends where no operator goes on, so none needs a full stop. Reading descends into brackets by
 //! recursion, which [`MAX_DEPTH`] bounds. A faulty sentence is reported and left out; reading goes
 //! on at the next line that starts in the first column.
 
 use super::token::{Token, TokenKind, tokens};
 use panza_gdl::diagnostic::brief;
 use panza_gdl::sexpr::MAX_DEPTH;
+use panza_gdl::text::MARK;
 use panza_gdl::{Diagnostic, Span};
 
 /// Tokens of a rulesheet, at most.
@@ -107,6 +109,7 @@ pub fn parse_with_spans(text: &str) -> (Vec<(Tree, Span)>, Vec<Diagnostic>) {
         tokens: &tokens,
         at: 0,
         depth: 0,
+        is_in_items: false,
         diagnostics: Vec::new(),
     };
     let mut sentences = Vec::new();
@@ -129,6 +132,8 @@ struct Parser<'a> {
     at: usize,
     /// How many calls for nested expressions are open.
     depth: usize,
+    /// Whether a `,` ends an item, and is no operator.
+    is_in_items: bool,
     diagnostics: Vec<Diagnostic>,
 }
 
@@ -197,10 +202,11 @@ impl Parser<'_> {
     fn skip_sentence(&mut self, start: usize) {
         self.at = self.at.max(start + 1).min(self.tokens.len());
         self.depth = 0;
+        self.is_in_items = false;
         let starts_line = |token: &Token| {
             let before = &self.text[..token.span.start as usize];
             let is_name = matches!(token.kind, TokenKind::Name | TokenKind::Variable);
-            is_name && (before.is_empty() || before.ends_with(['\n', '\r']))
+            is_name && (before.trim_end_matches(MARK).is_empty() || before.ends_with(['\n', '\r']))
         };
         // The token of the fault may be the start of the next sentence.
         let from = (self.at - 1).max(start + 1).min(self.tokens.len());
@@ -235,7 +241,7 @@ impl Parser<'_> {
         let start = self.here();
         let first = self.expression(level + 1)?;
         let mut operands = vec![first];
-        while (is_flat || operands.len() == 1) && self.take_mark(mark) {
+        while (is_flat || operands.len() == 1) && self.take_between(mark, operator) {
             operands.push(self.expression(level + 1)?);
         }
         Ok(match operands.len() {
@@ -244,10 +250,34 @@ impl Parser<'_> {
         })
     }
 
+    /// Takes the mark of an operator between two operands, or the one of Prolog.
+    fn take_between(&mut self, mark: &str, operator: Operator) -> bool {
+        self.take_mark(mark)
+            || match operator {
+                Operator::And => !self.is_in_items && self.take_mark(","),
+                Operator::Or => self.take_mark(";"),
+                _ => false,
+            }
+    }
+
+    /// Takes `not` where a name follows, which no operator would connect it with.
+    fn take_not(&mut self) -> bool {
+        let is_name = |token: &Token| token.kind == TokenKind::Name;
+        let is_not = match self.tokens.get(self.at..self.at + 2) {
+            Some([not, next]) => {
+                is_name(not) && is_name(next) && &self.text[not.span.range()] == "not"
+            }
+            _ => false,
+        };
+        self.at += usize::from(is_not);
+        is_not
+    }
+
     fn prefixed(&mut self) -> Result<Tree, Reported> {
         let start = self.here();
         let operator = match () {
             _ if self.take_mark("~") || self.take_mark("-") => Operator::Not,
+            _ if self.take_mark("\\+") || self.take_not() => Operator::Not,
             _ if self.take_mark("+") => Operator::Insert,
             _ if self.take_mark("*") => Operator::Enqueue,
             _ => return self.list(),
@@ -264,6 +294,11 @@ impl Parser<'_> {
     fn list(&mut self) -> Result<Tree, Reported> {
         let start = self.here();
         let first = self.primary()?;
+        if self.take_mark("\\==") || self.take_mark("\\=") {
+            let other = self.deeper(Self::list)?;
+            let span = self.span_from(start);
+            return Ok(Tree::Apply("distinct".into(), vec![first, other], span));
+        }
         let operator = match () {
             _ if self.take_mark("!") => Operator::Cons,
             _ if self.take_mark("#") => Operator::Hash,
@@ -294,7 +329,9 @@ impl Parser<'_> {
             }
             TokenKind::Name => {
                 self.at += 1;
-                if !self.take_mark("(") {
+                // Behind a full stop a parenthesis begins the next sentence.
+                let is_stopped = self.text[start.end as usize..].starts_with('.');
+                if is_stopped || !self.take_mark("(") {
                     return Ok(Tree::Name(shown.into(), start));
                 }
                 let arguments = self.deeper(|parser| parser.items(")"))?;
@@ -302,7 +339,9 @@ impl Parser<'_> {
             }
             TokenKind::Mark("(") => {
                 self.at += 1;
+                let is_in_items = std::mem::replace(&mut self.is_in_items, false);
                 let inner = self.deeper(|parser| parser.expression(0))?;
+                self.is_in_items = is_in_items;
                 match self.take_mark(")") {
                     true => Ok(inner),
                     false => self.fail("`)`"),
@@ -324,6 +363,13 @@ impl Parser<'_> {
 
     /// Terms up to a closing mark, whose opening one was read.
     fn items(&mut self, close: &str) -> Result<Vec<Tree>, Reported> {
+        let is_in_items = std::mem::replace(&mut self.is_in_items, true);
+        let items = self.items_up_to(close)?;
+        self.is_in_items = is_in_items;
+        Ok(items)
+    }
+
+    fn items_up_to(&mut self, close: &str) -> Result<Vec<Tree>, Reported> {
         let mut items = Vec::new();
         if self.take_mark(close) {
             return Ok(items);
@@ -389,6 +435,18 @@ mod tests {
             read("p([a,b]) q(X!nil) r()"),
             ["p[(Cons a (Cons b nil))]", "q[(Cons X nil)]", "r[]",]
         );
+    }
+
+    #[test]
+    fn marks_of_prolog_are_read() {
+        assert_eq!(
+            read("p(X) :- q(X, _Y), \\+ (r ; s), not t(a, b), X \\= b. u."),
+            [
+                "(Rule p[X] (And q[X _Y] (Not (Or r s)) (Not t[a b]) distinct[X b]))",
+                "u"
+            ]
+        );
+        assert_eq!(read("p. (q). r(s. , t.)."), ["p", "q", "r[s t]"]);
     }
 
     #[test]

@@ -2,9 +2,12 @@
 //!
 //! White space separates; `%` starts a comment up to the end of the line. A name is made of
 //! letters, digits and `_ . / * + -`, so `a-b` is one name; where a name starts, `* + - _` stand
-//! for themselves. A lone `.` between sentences has no meaning and is left out.
+//! for themselves. A `.` in front of a name or behind one is a full stop, which has no meaning and
+//! is left out, as are white space and byte-order marks. Some marks are those of Prolog: `\+`,
+//! `\=`, `;`, and a `_` in front of a variable.
 
 use panza_gdl::Span;
+use panza_gdl::text::is_space;
 
 /// What a token is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -33,8 +36,9 @@ pub struct Token {
 }
 
 /// Longer marks first.
-const MARKS: [&str; 17] = [
-    "==>", ":=", ":-", "::", "(", ")", "[", "]", ",", "!", "#", "~", "&", "|", "*", "+", "-",
+const MARKS: [&str; 21] = [
+    "==>", "\\==", "\\=", "\\+", ":=", ":-", "::", "(", ")", "[", "]", ",", ";", "!", "#", "~",
+    "&", "|", "*", "+", "-",
 ];
 
 /// Whether a name may have this character.
@@ -55,7 +59,7 @@ pub fn tokens(text: &str) -> impl Iterator<Item = Token> + '_ {
         loop {
             let rest = &text[at..];
             let first = rest.chars().next()?;
-            let (kind, length) = match first.is_whitespace() {
+            let (kind, length) = match is_space(first) {
                 true => (None, first.len_utf8()),
                 false => token(rest, first),
             };
@@ -85,7 +89,10 @@ fn token(text: &str, first: char) -> (Option<TokenKind>, usize) {
             None => (Some(TokenKind::Unknown), line + 1),
         };
     }
-    if first == '_' {
+    if first == '.' {
+        return (None, 1);
+    }
+    if first == '_' && !text[1..].starts_with(char::is_uppercase) {
         return (Some(TokenKind::Variable), 1);
     }
     let is_number = first == '-' && text[1..].starts_with(|next: char| next.is_ascii_digit());
@@ -95,10 +102,10 @@ fn token(text: &str, first: char) -> (Option<TokenKind>, usize) {
     if !is_name_character(first) {
         return (Some(TokenKind::Unknown), first.len_utf8());
     }
-    let length = name_length();
-    match &text[..length] {
-        "." => (None, length),
-        name if is_variable(name) => (Some(TokenKind::Variable), length),
+    let name = text[..name_length()].trim_end_matches('.');
+    let length = name.len();
+    match name {
+        _ if is_variable(name) => (Some(TokenKind::Variable), length),
         _ => (Some(TokenKind::Name), length),
     }
 }
@@ -117,20 +124,32 @@ mod tests {
     fn names_hold_more_than_letters() {
         use TokenKind::*;
         assert_eq!(
-            kinds("a-b X-1 x. . -3 -p _foo 1/2 % ~\n\"a b\""),
+            kinds("a-b X-1 x. . 3.5. -3 -p _foo _Foo 1/2 % ~\n\"a b\""),
             vec![
                 (Name, "a-b"),
                 (Variable, "X-1"),
-                (Name, "x."),
+                (Name, "x"),
+                (Name, "3.5"),
                 (Name, "-3"),
                 (Mark("-"), "-"),
                 (Name, "p"),
                 (Variable, "_"),
                 (Name, "foo"),
+                (Variable, "_Foo"),
                 (Name, "1/2"),
                 (Comment, "% ~"),
                 (Text, "\"a b\""),
             ]
+        );
+    }
+
+    #[test]
+    fn full_stops_and_byte_order_marks_are_left_out() {
+        let texts = |text| kinds(text).into_iter().map(|(_, shown)| shown);
+        let found: Vec<&str> = texts("\u{feff}p(a.b).q(1).r.\u{feff}s..t").collect();
+        assert_eq!(
+            found,
+            ["p", "(", "a.b", ")", "q", "(", "1", ")", "r", "s..t"]
         );
     }
 

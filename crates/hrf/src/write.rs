@@ -115,6 +115,9 @@ fn plain(name: &str) -> String {
     }
     let character = |it: char| if is_name_character(it) { it } else { '_' };
     let mut plain: String = name.chars().map(character).collect();
+    // A `.` at the end would be a full stop.
+    let n_kept = plain.trim_end_matches('.').len();
+    plain.replace_range(n_kept.., &"_".repeat(plain.len() - n_kept));
     let is_start = |first: char| first.is_alphanumeric() && !is_variable(&first.to_string());
     if !plain.starts_with(is_start) {
         let mut characters = plain.chars();

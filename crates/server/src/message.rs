@@ -9,7 +9,7 @@
 use std::borrow::Cow;
 use std::time::{Duration, Instant};
 
-use panza_gdl::{Severity, Sexpr, sexpr};
+use panza_gdl::{Severity, Sexpr, sexpr, text};
 use panza_player::{Manager, Message, PlayRequest, SentMoves, StartRequest, StartRules};
 
 /// Longer clocks are cut to this.
@@ -155,12 +155,9 @@ pub fn parse(text: &str, received: Instant) -> Result<Message, String> {
     }
 }
 
-/// The text of a body: UTF-8, or Latin-1 when it is not.
+/// The text of a body, decoded as every text from outside is.
 pub fn decoded(bytes: &[u8]) -> Cow<'_, str> {
-    match std::str::from_utf8(bytes) {
-        Ok(text) => Cow::Borrowed(text),
-        Err(_) => Cow::Owned(bytes.iter().map(|&byte| char::from(byte)).collect()),
-    }
+    text::decode(bytes).0
 }
 
 fn match_id(item: Option<Sexpr>, form: &str) -> Result<String, String> {

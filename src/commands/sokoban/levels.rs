@@ -8,6 +8,7 @@ use anyhow::{Context, bail};
 use clap::Args;
 
 use panza_cli::output::counted;
+use panza_gdl::text;
 use panza_sokoban::text::MAX_BYTES;
 use panza_sokoban::{Board, Collection, Entry, Level, Metrics, Solution};
 
@@ -115,13 +116,7 @@ pub(super) fn read(file: &str) -> anyhow::Result<Collection> {
             .read_to_end(&mut bytes)
             .with_context(cannot_read)?;
     }
-    Collection::read(&decoded(bytes)).with_context(|| format!("`{file}`"))
-}
-
-/// Text in UTF-8, or else in Latin-1, which older collections have.
-fn decoded(bytes: Vec<u8>) -> String {
-    String::from_utf8(bytes)
-        .unwrap_or_else(|error| error.as_bytes().iter().copied().map(char::from).collect())
+    Collection::read(&text::decode(&bytes).0).with_context(|| format!("`{file}`"))
 }
 
 /// The moves and pushes of a solution in words.
@@ -151,11 +146,5 @@ mod tests {
         for text in ["0", "", "-", "4-3", "1-", "x", "1-2-3"] {
             assert!(parse_range(text).is_err(), "{text}");
         }
-    }
-
-    #[test]
-    fn text_that_is_not_utf8_is_latin1() {
-        assert_eq!(decoded(b"Jos\xe9".to_vec()), "José");
-        assert_eq!(decoded("José".into()), "José");
     }
 }

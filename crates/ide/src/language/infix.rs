@@ -15,7 +15,7 @@ use super::outline::{Kind, Outline, Reader, Slot, Statement};
 use super::words::word;
 use panza_gdl::{Lines, Span};
 use panza_hrf::syntax::{Operator, Tree};
-use panza_hrf::{Dialect, is_built_in};
+use panza_hrf::{Dialect, is_built_in, textbook};
 
 /// The fact that says whose move it is; the only word that is a fact of the state.
 pub(super) const CONTROL: &str = "control";
@@ -38,6 +38,20 @@ pub(super) fn outline(text: &str, lines: &Lines, sentences: &[(Tree, Span)]) -> 
         after = span.end;
     }
     infix.finish()
+}
+
+/// As [`outline`], of sentences of textbook GDL: they are those of KIF in another notation.
+pub(super) fn textbook_outline(text: &str, lines: &Lines, sentences: &[(Tree, Span)]) -> Outline {
+    let (statements, _) = textbook::statements(sentences);
+    let mut outline = Outline::of(Dialect::Hrf, text, lines, &statements);
+    let plain = |name: &str| name.trim_start_matches('?').into();
+    for name in &mut outline.names {
+        name.text = plain(&name.text);
+        for argument in &mut name.arguments {
+            *argument = plain(argument);
+        }
+    }
+    outline
 }
 
 /// What the argument of a relation at a place, counted from 0, stands for.

@@ -19,7 +19,7 @@ pub use completion::Completion;
 pub use outline::{Kind, Name, Occurrence, Outline, Statement};
 
 use panza_gdl::{Diagnostic, Edit, Remedy};
-use panza_hrf::Dialect;
+use panza_hrf::{Dialect, textbook};
 
 use panza_gdl::read::unwrapped;
 use panza_gdl::token::{TokenKind, tokens};
@@ -43,6 +43,8 @@ pub struct Sheet {
     pub outline: Outline,
     /// Whether every sentence is in the outline. In KIF those with faults are, too.
     is_whole: bool,
+    /// Whether its infix form is that of textbook GDL, whose words are those of KIF.
+    is_textbook: bool,
 }
 
 /// A change that mends a fault.
@@ -72,17 +74,22 @@ impl Sheet {
     pub fn read(dialect: Dialect, text: impl Into<Box<str>>) -> Self {
         let text = text.into();
         let lines = Lines::of(&text);
-        let (rules, diagnostics, outline, is_whole) = match dialect {
+        let (rules, diagnostics, outline, is_whole, is_textbook) = match dialect {
             Dialect::Kif => {
                 let (statements, rules, diagnostics) = panza_gdl::load_with_statements(&text);
-                let outline = Outline::of(&text, &lines, unwrapped(&statements));
-                (rules, diagnostics, outline, true)
+                let outline = Outline::of(dialect, &text, &lines, unwrapped(&statements));
+                (rules, diagnostics, outline, true, false)
             }
             Dialect::Hrf => {
                 let (rules, diagnostics) = panza_hrf::load(&text);
                 let (sentences, faults) = panza_hrf::syntax::parse_with_spans(&text);
-                let outline = infix::outline(&text, &lines, &sentences);
-                (rules, diagnostics, outline, faults.is_empty())
+                let is_textbook = textbook::decide(&sentences).is_textbook;
+                let outline = match is_textbook {
+                    true => infix::textbook_outline(&text, &lines, &sentences),
+                    false => infix::outline(&text, &lines, &sentences),
+                };
+                let is_whole = faults.is_empty();
+                (rules, diagnostics, outline, is_whole, is_textbook)
             }
         };
         Self {
@@ -93,6 +100,7 @@ impl Sheet {
             diagnostics,
             outline,
             is_whole,
+            is_textbook,
         }
     }
 
@@ -150,8 +158,11 @@ impl Sheet {
     pub fn explain(&self, offset: u32) -> Option<Explanation> {
         let place = self.outline.at(offset)?;
         let name = &self.outline.names[place.name];
-        let known = word(self.dialect, &name.text);
+        let known = word(self.dialect_of_words(), &name.text);
         let (form, meaning) = match known {
+            Some(word) if name.kind == Kind::Keyword && self.is_textbook => {
+                (textbook::in_infix(word.form), word.meaning.to_string())
+            }
             Some(word) if name.kind == Kind::Keyword => {
                 (word.form.to_string(), word.meaning.to_string())
             }
@@ -163,6 +174,14 @@ impl Sheet {
             kind: self.kind_of(place.name),
             meaning,
         })
+    }
+
+    /// The dialect that gives words their meaning.
+    fn dialect_of_words(&self) -> Dialect {
+        match self.is_textbook {
+            true => Dialect::Kif,
+            false => self.dialect,
+        }
     }
 
     /// What a name is, and where it is defined and used.
@@ -179,7 +198,7 @@ impl Sheet {
             1 => "1 argument".to_string(),
             _ => format!("{arity} arguments"),
         };
-        let (word, of_move) = match self.dialect {
+        let (word, of_move) = match self.dialect_of_words() {
             Dialect::Kif => ("a word of GDL", "move"),
             Dialect::Hrf => ("a word of HRF", "action"),
         };
@@ -293,7 +312,10 @@ impl Sheet {
         let is_word = match self.dialect {
             Dialect::Kif => word(Dialect::Kif, to).is_some(),
             // `_` is another variable at each place.
-            Dialect::Hrf => has_meaning(to) || to == "_",
+            Dialect::Hrf => {
+                let is_word = word(self.dialect_of_words(), to).is_some();
+                is_word || has_meaning(to) || to == "_"
+            }
         };
         if is_word {
             return Err(self.own_word(to));

@@ -109,10 +109,10 @@ pub struct Outline {
 }
 
 impl Outline {
-    /// The outline of statements that were read from `text`.
-    pub fn of(text: &str, lines: &Lines, statements: &[Sexpr]) -> Self {
+    /// The outline of statements of KIF that were read from `text`, which is in a dialect.
+    pub fn of(dialect: Dialect, text: &str, lines: &Lines, statements: &[Sexpr]) -> Self {
         let mut reader = Reader::default();
-        let comments = Comments::of(Dialect::Kif, text, lines);
+        let comments = Comments::of(dialect, text, lines);
         let mut after = 0;
         for statement in statements {
             let span = statement.span();

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use crate::language::Sheet;
 use panza_hrf::Dialect;
+use panza_sync::Budget;
 
 /// Limits on the bytes of a document, on those of all, and on their number. A message of the game
 /// protocol has at most as many bytes as a document, unless the settings say otherwise.
@@ -18,6 +19,9 @@ const MAX_DOCUMENTS: usize = 1000;
 const MAX_ADDRESS: usize = 8192;
 /// A document is analysed when it was not changed for this time.
 const PAUSE: Duration = Duration::from_millis(120);
+/// Limits on grounding a document for diagnostics. What it would show is left out beyond them.
+const GROUNDING_TIME: Duration = Duration::from_millis(100);
+const GROUNDING_BYTES: usize = 64 << 20;
 
 /// What is known about a document.
 #[derive(Debug)]
@@ -63,7 +67,10 @@ impl Document {
             let text = std::mem::take(text);
             let found = || Dialect::of(&self.address, &text);
             let dialect = self.dialect.unwrap_or_else(found);
-            self.content = Content::Known(Box::new(Sheet::read(dialect, text)));
+            let mut sheet = Box::new(Sheet::read(dialect, text));
+            let budget = Budget::within(GROUNDING_TIME, GROUNDING_BYTES);
+            panza_ground::examine(&sheet.rules, &mut sheet.diagnostics, budget);
+            self.content = Content::Known(sheet);
         }
         match &self.content {
             Content::Known(sheet) => Ok(sheet),

@@ -8,14 +8,14 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::{Context, anyhow, bail};
+use anyhow::{anyhow, bail};
 use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor, value::MapAccessDeserializer};
 use toml::Spanned;
 
 use super::plan::{Contestant, Entry, Event, PORT, Schedule};
 use crate::players::PlayerSpec;
-use panza_cli::arguments::read_limited;
+use panza_cli::arguments::read_text;
 use panza_cli::output::counted;
 use panza_cli::{Game, SettingsChoice};
 use panza_gdl::CHANCE_ROLE;
@@ -31,8 +31,7 @@ const READY_SECONDS: f64 = 30.0;
 impl Schedule {
     pub(super) fn load(file: &Path) -> anyhow::Result<Self> {
         let shown = file.display().to_string();
-        let text = String::from_utf8(read_limited(file, MAX_BYTES)?)
-            .with_context(|| format!("`{shown}` is not UTF-8"))?;
+        let text = read_text(file, MAX_BYTES)?;
         Self::parse(&text, &shown)
     }
 
