@@ -118,10 +118,22 @@ pub(super) fn read(file: &str) -> anyhow::Result<Collection> {
     Collection::read(&decoded(bytes)).with_context(|| format!("`{file}`"))
 }
 
-/// Text in UTF-8, or else in Latin-1, which older collections have.
+/// Text in UTF-16 with a byte-order mark, in UTF-8, or else in Latin-1, which older collections
+/// have.
 fn decoded(bytes: Vec<u8>) -> String {
-    String::from_utf8(bytes)
-        .unwrap_or_else(|error| error.as_bytes().iter().copied().map(char::from).collect())
+    let units = |unit: fn([u8; 2]) -> u16| -> Vec<u16> {
+        let pairs = bytes[2..].chunks_exact(2);
+        pairs.map(|pair| unit([pair[0], pair[1]])).collect()
+    };
+    match bytes.as_slice() {
+        [0xff, 0xfe, ..] => String::from_utf16_lossy(&units(u16::from_le_bytes)),
+        [0xfe, 0xff, ..] => String::from_utf16_lossy(&units(u16::from_be_bytes)),
+        _ => String::from_utf8(bytes).unwrap_or_else(|error| {
+            let bytes = error.as_bytes();
+            let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+            bytes.iter().copied().map(char::from).collect()
+        }),
+    }
 }
 
 /// The moves and pushes of a solution in words.
@@ -157,5 +169,12 @@ mod tests {
     fn text_that_is_not_utf8_is_latin1() {
         assert_eq!(decoded(b"Jos\xe9".to_vec()), "José");
         assert_eq!(decoded("José".into()), "José");
+        assert_eq!(decoded(b"\xef\xbb\xbfJos\xe9".to_vec()), "José");
+    }
+
+    #[test]
+    fn utf16_is_known_by_its_mark() {
+        assert_eq!(decoded(b"\xff\xfe#\0@\0".to_vec()), "#@");
+        assert_eq!(decoded(b"\xfe\xff\0#\0@\0".to_vec()), "#@");
     }
 }
