@@ -39,10 +39,10 @@ fn check_replays_solutions_and_names_faults() {
 
     let folder = tempfile::tempdir().unwrap();
     let text =
-        "#####\n#@$.#\n#####\n\nSolution\nRR\n\n; 2\n####\n#@x#\n####\n\n; 3\n####\n#@$.\n####\n";
+        "#####\n#@$.#\n#####\n\nSolution\nlR\n\n; 2\n####\n#@x#\n####\n\n; 3\n####\n#@$.\n####\n";
     let faulty = objects(&["check", &file(folder.path(), "faulty.sok", text)], 1);
     let error = faulty[0]["solutions"][0]["error"].as_str().unwrap();
-    assert!(error.starts_with("move 2"), "{error}");
+    assert!(error.starts_with("move 1"), "{error}");
     let fault = |index: usize| faulty[index]["faults"][0].as_str().unwrap();
     assert!(
         fault(1).starts_with("line 10, column 3: expected one of"),
@@ -50,6 +50,37 @@ fn check_replays_solutions_and_names_faults() {
         fault(1)
     );
     assert!(fault(2).contains("walls must enclose it"), "{}", fault(2));
+}
+
+#[test]
+fn check_reads_files_of_other_programs() {
+    let folder = tempfile::tempdir().unwrap();
+    let check = |name: &str, text: &str, status| {
+        objects(&["check", &file(folder.path(), name, text)], status)
+    };
+    let small = check(
+        "small.sok",
+        "\u{feff}#####\r#pbo#\r#####\r\rSolution\rr\r",
+        0,
+    );
+    assert_eq!(
+        (&small[0]["solved"], &small[0]["boxes"]),
+        (&true.into(), &1.into())
+    );
+    let other = check("hexoban.sok", "#####\n#@$.#\n#####\nVariant: Hexoban\n", 1);
+    let fault = other[0]["faults"][0].as_str().unwrap();
+    assert!(fault.contains("found `Hexoban`"), "{fault}");
+    let lost = check("lost.xsb", "########\n#@$.#$.#\n########\n", 1);
+    let fault = lost[0]["faults"][0].as_str().unwrap();
+    assert!(fault.starts_with("row 2, column 6"), "{fault}");
+    let not = complaint(&[
+        "check",
+        &file(folder.path(), "page.xml", "<?xml version='1.0'?><a/>"),
+    ]);
+    assert!(
+        not.contains("expected the element `SokobanLevels`"),
+        "{not}"
+    );
 }
 
 #[test]

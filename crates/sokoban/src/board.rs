@@ -1,7 +1,7 @@
 //! A level made ready for search: numbered squares, neighbours, positions and pushes.
 //!
 //! Squares are the cells that the player reaches if boxes do not block the way, numbered in rows
-//! from the upper left. Boxes and goals elsewhere take no part: nothing can move them.
+//! from the upper left. Boxes on goals elsewhere take no part: nothing can move them.
 //!
 //! Invariants: square numbers are below [`Board::len`]; there are as many boxes as goals; the boxes
 //! of a [`Position`] are sorted and differ from each other and from the player's square.
@@ -72,6 +72,13 @@ pub enum BoardError {
         /// The column of the gap, from 0.
         column: usize,
     },
+    /// A box is on no goal, and walls keep the player away from it.
+    Unreachable {
+        /// The row of the box, from 0.
+        row: usize,
+        /// The column of the box, from 0.
+        column: usize,
+    },
     /// Boxes and goals in reach of the player differ in number.
     Unequal {
         /// Boxes in reach.
@@ -89,6 +96,12 @@ impl fmt::Display for BoardError {
             Self::Open { row, column } => write!(
                 f,
                 "row {}, column {}: the player can leave the level; walls must enclose it",
+                row + 1,
+                column + 1
+            ),
+            Self::Unreachable { row, column } => write!(
+                f,
+                "row {}, column {}: the player can never reach this box, which is on no goal",
                 row + 1,
                 column + 1
             ),
@@ -170,6 +183,12 @@ impl Board {
         let goals: Vec<Square> = (0..cells.len() as Square)
             .filter(|&square| is_goal[square as usize])
             .collect();
+        let is_lost = |&&(row, column): &&Cell| {
+            square_at[row][column] == NO_SQUARE && level.ground((row, column)) != Ground::Goal
+        };
+        if let Some(&(row, column)) = level.boxes().iter().find(is_lost) {
+            return Err(BoardError::Unreachable { row, column });
+        }
         let mut boxes: Vec<Square> = (level.boxes().iter())
             .map(|&(row, column)| square_at[row][column])
             .filter(|&square| square != NO_SQUARE)

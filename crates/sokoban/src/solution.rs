@@ -1,7 +1,9 @@
 //! Solutions: every step of the player, verified on the board, and what a solution measures.
 //!
-//! LURD notation has a letter a move, `l u r d`; a push has the capital. Between two pushes the
-//! player takes a shortest way when a solution is made from pushes alone.
+//! LURD notation has a letter a move, `l u r d`; a push has the capital when it is written and may
+//! have a small letter when it is read. Between two pushes the player takes a shortest way when a
+//! solution is made from pushes alone. The level ends with the push that brings the last box to a
+//! goal, so that later moves are left out.
 //!
 //! Invariants: a [`Solution`] of a board ends with every box on a goal; its metrics are those of
 //! its moves.
@@ -56,11 +58,6 @@ pub enum SolutionError {
         /// What cannot move: the player or a box.
         is_push: bool,
     },
-    /// A small letter, but a box is in the way.
-    PushInSmallLetter {
-        /// The number of the move.
-        number: usize,
-    },
     /// A capital letter, but no box to push.
     NothingToPush {
         /// The number of the move.
@@ -105,12 +102,6 @@ impl fmt::Display for SolutionError {
                 "move {number}, `{}`: a wall or another box is behind the box",
                 direction.letter().to_ascii_uppercase()
             ),
-            Self::PushInSmallLetter { number } => {
-                write!(
-                    f,
-                    "move {number}: a box is pushed; expected a capital letter"
-                )
-            }
             Self::NothingToPush { number } => {
                 write!(
                     f,
@@ -134,7 +125,9 @@ impl fmt::Display for SolutionError {
 impl std::error::Error for SolutionError {}
 
 impl Solution {
-    /// Replays letters of LURD without run lengths; white space is skipped.
+    /// Replays letters of LURD without run lengths; white space is skipped. A small letter pushes
+    /// the box that is in the way; a capital has to push one. Moves after the level has ended are
+    /// left out.
     ///
     /// # Errors
     ///
@@ -145,6 +138,9 @@ impl Solution {
             let number = replay.moves.len() + 1;
             let direction = direction_of(found).ok_or(SolutionError::NotAMove { number, found })?;
             replay.step(direction, found.is_ascii_uppercase())?;
+            if replay.has_ended {
+                break;
+            }
         }
         replay.solution()
     }
@@ -171,6 +167,9 @@ impl Solution {
                 replay.step(direction, false)?;
             }
             replay.step(push.direction, true)?;
+            if replay.has_ended {
+                break;
+            }
         }
         replay.solution()
     }
@@ -220,6 +219,8 @@ struct Replay<'a> {
     /// Where the box of the last push stands.
     last_box: Option<Square>,
     last_is_push: bool,
+    /// Whether the last push has brought the last box to a goal.
+    has_ended: bool,
 }
 
 impl<'a> Replay<'a> {
@@ -233,26 +234,26 @@ impl<'a> Replay<'a> {
             metrics: Metrics::default(),
             last_box: None,
             last_is_push: false,
+            has_ended: false,
         }
     }
 
-    /// Makes one move, which pushes a box or not as `is_push` says.
-    fn step(&mut self, direction: Direction, is_push: bool) -> Result<(), SolutionError> {
+    /// Makes one move, which pushes the box in its way; with `must_push` there has to be one.
+    fn step(&mut self, direction: Direction, must_push: bool) -> Result<(), SolutionError> {
         let number = self.moves.len() + 1;
+        let to = self.board.next(self.position.player, direction);
+        let has_box = |square: &Square| self.position.boxes.binary_search(square).is_ok();
+        let is_push = to != NO_SQUARE && has_box(&to);
         let blocked = SolutionError::Blocked {
             number,
             direction,
-            is_push,
+            is_push: is_push || must_push,
         };
-        let to = self.board.next(self.position.player, direction);
         if to == NO_SQUARE {
             return Err(blocked);
         }
-        let has_box = |square: &Square| self.position.boxes.binary_search(square).is_ok();
-        match (has_box(&to), is_push) {
-            (true, false) => return Err(SolutionError::PushInSmallLetter { number }),
-            (false, true) => return Err(SolutionError::NothingToPush { number }),
-            _ => {}
+        if must_push && !is_push {
+            return Err(SolutionError::NothingToPush { number });
         }
         if is_push {
             let ahead = self.board.next(to, direction);
@@ -272,6 +273,7 @@ impl<'a> Replay<'a> {
             self.last_box = Some(ahead);
             self.pushed_at.push(self.moves.len());
             self.pushes.push(push);
+            self.has_ended = self.board.is_solved(&self.position.boxes);
         } else {
             self.position.player = to;
         }

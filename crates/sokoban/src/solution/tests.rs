@@ -18,10 +18,7 @@ fn metrics_are_those_of_the_moves() {
     let board = pair();
     let solution = Solution::from_text(&board, "dddlllUUdrdlluurUlDdrUU").unwrap_err();
     assert!(
-        matches!(
-            solution,
-            SolutionError::NothingToPush { .. } | SolutionError::PushInSmallLetter { .. }
-        ),
+        matches!(solution, SolutionError::Blocked { .. }),
         "{solution}"
     );
     let solution = Solution::from_text(&board, "dddllUUddlUU").unwrap();
@@ -81,7 +78,7 @@ fn errors_say_which_move_and_why() {
     );
     assert_eq!(
         error("ddl l"),
-        "move 4: a box is pushed; expected a capital letter"
+        "move 4, `L`: a wall or another box is behind the box"
     );
     assert_eq!(
         error("ddlL"),
@@ -105,4 +102,24 @@ fn impossible_pushes_are_refused() {
         push(first, Direction::Left),
         SolutionError::Unreachable { .. }
     ));
+}
+
+#[test]
+fn small_letters_push_what_is_in_the_way() {
+    let board = pair();
+    let small = Solution::from_text(&board, "dddlluuddluu").unwrap();
+    assert_eq!(small.to_string(), "dddllUUddlUU");
+    assert_eq!(small.metrics().pushes, 4);
+}
+
+#[test]
+fn a_solution_ends_when_all_boxes_are_on_goals() {
+    let board = board(&["######", "#@ $.#", "######"]);
+    for text in ["rR", "rRR", "rRlr", "rrl"] {
+        let solution = Solution::from_text(&board, text).unwrap();
+        assert_eq!(solution.to_string(), "rR", "{text}");
+    }
+    // A level that begins solved does not end before a push.
+    let solved = super::tests::board(&["######", "#@ * #", "######"]);
+    assert_eq!(Solution::from_text(&solved, "r").unwrap().moves().len(), 1);
 }

@@ -16,6 +16,8 @@ pub(super) enum Line {
     Blank,
     /// The rows of one line; several where `|` divides it.
     Rows(Vec<String>),
+    /// As many rows of nothing but floor, if another row follows; otherwise text.
+    Floor(usize),
     Moves,
     /// A header with moves on the same line.
     Solution,
@@ -36,7 +38,10 @@ pub(super) fn classify(line: &str, follows_row: bool) -> Line {
     if line.trim().is_empty() {
         Line::Blank
     } else if let Some(rows) = rows(line, follows_row) {
-        Line::Rows(rows)
+        match rows.iter().all(String::is_empty) {
+            true => Line::Floor(rows.len()),
+            false => Line::Rows(rows),
+        }
     } else if is_moves(line) {
         Line::Moves
     } else if solution_header(line).is_some_and(|header| !header.moves.is_empty()) {
@@ -46,29 +51,73 @@ pub(super) fn classify(line: &str, follows_row: bool) -> Line {
     }
 }
 
-fn is_cell(c: char) -> bool {
-    matches!(c, '#' | '@' | '+' | '$' | '*' | '.' | '-' | '_' | ' ')
+/// Whether a character is a cell of XSB, or a letter for one.
+pub(super) fn is_cell(c: char) -> bool {
+    is_letter_of_cell(c) || matches!(c, '#' | '@' | '+' | '$' | '*' | '.') || is_floor(c)
 }
 
-/// The rows of a line, if it has any. A row has a wall; right below another row a box, a goal or
-/// the player is enough, and so are walls at both ends with other characters between them, which
-/// are told as faults later.
+fn is_floor(c: char) -> bool {
+    matches!(c, '-' | '_' | ' ')
+}
+
+/// The letters for `@ + $ * .`, which stand in rows between walls only: others are words.
+fn is_letter_of_cell(c: char) -> bool {
+    matches!(c, 'p' | 'P' | 'b' | 'B' | 'o')
+}
+
+/// The rows of a line, if it has any; those of nothing but floor are empty. A row has a wall; right
+/// below another row a box, a goal or the player is enough, and so are walls at both ends with
+/// other characters between them, which are told as faults later. A line of nothing but floor right
+/// below a row may be a row too.
 fn rows(line: &str, follows_row: bool) -> Option<Vec<String>> {
-    let has_wall = line.contains('#');
-    if line.chars().all(is_cell) {
-        let has_piece = line.contains(['@', '+', '$', '*', '.']);
-        return (has_wall || follows_row && has_piece).then(|| vec![floor_as_spaces(line)]);
-    }
-    if has_wall
-        && line
-            .chars()
-            .all(|c| is_cell(c) || c.is_ascii_digit() || c == '|')
-    {
-        return run_lengths(line.trim());
+    if is_decoration(line) {
+        return None;
     }
     let trimmed = line.trim();
     let is_walled = trimmed.len() > 2 && trimmed.starts_with('#') && trimmed.ends_with('#');
+    let has_wall = line.contains('#');
+    if line.chars().all(is_cell) {
+        let has_letter = line.contains(is_letter_of_cell);
+        let is_row = match has_letter {
+            true => is_walled,
+            false => has_wall || follows_row,
+        };
+        return is_row.then(|| vec![canonical(line)]);
+    }
+    let is_part_of_run = |c: char| is_cell(c) || c.is_ascii_digit() || c == '|';
+    if (has_wall || follows_row) && line.chars().all(is_part_of_run) {
+        return run_lengths(trimmed, follows_row);
+    }
     (follows_row && is_walled).then(|| vec![floor_as_spaces(line)])
+}
+
+/// Whether a line is a row by itself, or right below a row.
+pub(super) fn is_row(line: &str, follows_row: bool) -> bool {
+    rows(line, follows_row).is_some_and(|rows| rows.len() == 1 && !rows[0].is_empty())
+}
+
+/// Whether a line is a row of cells with a wall, without run lengths.
+pub(super) fn is_plain_row(line: &str) -> bool {
+    line.contains('#') && line.chars().all(is_cell)
+}
+
+/// Whether a line is a row of stars between levels.
+pub(super) fn is_decoration(line: &str) -> bool {
+    let line = line.trim();
+    line.len() >= 3 && line.chars().all(|c| c == '*')
+}
+
+/// A row in XSB characters with spaces for floor.
+pub(super) fn canonical(row: &str) -> String {
+    let cell = |found| match found {
+        'p' => '@',
+        'P' => '+',
+        'b' => '$',
+        'B' => '*',
+        'o' => '.',
+        other => other,
+    };
+    floor_as_spaces(&row.chars().map(cell).collect::<String>())
 }
 
 fn floor_as_spaces(row: &str) -> String {
@@ -77,9 +126,10 @@ fn floor_as_spaces(row: &str) -> String {
 
 /// Rows with run lengths, such as `4#|#2-#`; none where a number has no character after it or a row
 /// has a space, and none with rows that would not be read as rows on lines of their own: a first
-/// one without a wall, or one with nothing but floor above the last.
-fn run_lengths(line: &str) -> Option<Vec<String>> {
+/// one without a wall unless it `follows_row`, letters beside no wall, or stars.
+fn run_lengths(line: &str, follows_row: bool) -> Option<Vec<String>> {
     let mut rows = Vec::new();
+    let line = line.strip_suffix('|').unwrap_or(line);
     for part in line.split('|') {
         if rows.len() == MAX_ROWS {
             return None;
@@ -97,16 +147,15 @@ fn run_lengths(line: &str) -> Option<Vec<String>> {
                 row.extend(std::iter::repeat_n(c, more));
             }
         }
-        if count.is_some() {
+        let is_walled = row.starts_with('#') && row.ends_with('#');
+        let has_words = row.contains(is_letter_of_cell) && !is_walled;
+        if count.is_some() || has_words || is_decoration(&row) {
             return None;
         }
-        rows.push(floor_as_spaces(&row));
-    }
-    while rows.last().is_some_and(String::is_empty) {
-        rows.pop();
+        rows.push(canonical(&row));
     }
     let has_wall = rows.first().is_some_and(|row| row.contains('#'));
-    (has_wall && !rows.iter().any(String::is_empty)).then_some(rows)
+    (follows_row || has_wall).then_some(rows)
 }
 
 /// Whether this is a letter of LURD.
@@ -114,27 +163,50 @@ pub(super) fn is_move(c: char) -> bool {
     matches!(c, 'l' | 'u' | 'r' | 'd' | 'L' | 'U' | 'R' | 'D')
 }
 
+/// How moves stand on a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum MovesOnLine {
+    /// Something else stands there too.
+    None,
+    /// All run lengths have their letter.
+    Whole,
+    /// The run length at the end goes on, or has its letter, on the next line.
+    Open,
+}
+
 /// Whether a line has letters of LURD, each perhaps with a run length before it, and nothing else.
-pub(super) fn is_moves(line: &str) -> bool {
-    let mut last = ' ';
+/// With `is_open`, a run length has begun on the line before.
+pub(super) fn moves_on_line(line: &str, is_open: bool) -> MovesOnLine {
+    let mut last = if is_open { '1' } else { ' ' };
+    let mut is_blank = true;
     for c in line.chars().filter(|c| !c.is_whitespace()) {
         let is_run = c.is_ascii_digit() && (c != '0' || last.is_ascii_digit());
         if !is_move(c) && !is_run {
-            return false;
+            return MovesOnLine::None;
         }
+        is_blank = false;
         last = c;
     }
-    is_move(last)
+    match is_move(last) {
+        _ if is_blank => MovesOnLine::None,
+        true => MovesOnLine::Whole,
+        false => MovesOnLine::Open,
+    }
+}
+
+/// Whether a line by itself has moves and nothing else.
+pub(super) fn is_moves(line: &str) -> bool {
+    moves_on_line(line, false) == MovesOnLine::Whole
 }
 
 /// Appends the moves of a line to `moves`, run lengths expanded; false if there would be more than
-/// [`MAX_MOVES`].
-pub(super) fn expand_moves(line: &str, moves: &mut String) -> bool {
-    let mut count: Option<usize> = None;
+/// [`MAX_MOVES`]. `count` is a run length that the line before left open, and is set to one that
+/// this line leaves open.
+pub(super) fn expand_moves(line: &str, count: &mut Option<usize>, moves: &mut String) -> bool {
     for c in line.chars() {
         if let Some(digit) = c.to_digit(10) {
             let number = count.unwrap_or(0) * 10 + digit as usize;
-            count = Some(number.min(MAX_MOVES + 1));
+            *count = Some(number.min(MAX_MOVES + 1));
         } else if is_move(c) {
             let more = count.take().unwrap_or(1);
             if moves.len() + more > MAX_MOVES {

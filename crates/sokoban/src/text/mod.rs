@@ -10,10 +10,19 @@
 //! | text | meaning |
 //! |---|---|
 //! | `; 12 Title`, or one line of text before the rows | the title of the level |
+//! | `Title: A` above the rows, after an empty line; `Maze: 7` | the title of the level |
+//! | `#pbo#`, `#PB#` | letters for `@ $ .` and for `+ *`, between walls |
+//! | `-` or `_` alone between rows | an empty row |
 //! | `4#\|#2-#` | rows with run lengths; `\|` ends a row |
+//! | `XXX`, `X@*.X` | rows with walls of `X`; `*` is a box and `&` one on a goal if there is no `$` |
+//! | `> #####` | rows quoted as in mail |
+//! | `***` | a row of stars between levels, which is text |
+//! | `Variant: Hexoban` | another game: a fault of the level, or of all levels if it is above all |
 //! | `Author: A. Person` | a key and its value |
 //! | `Comment:` to `Comment-End:` | text that is read as nothing else |
 //! | `Solution` and lines of moves such as `3r2U` | a solution, in LURD with run lengths |
+//!
+//! XML in the format SLC is read too; its levels become the same collection.
 //!
 //! Formats: sokobano.de, "Level format", and the `.sok` files of Sokoban YASC.
 //!
@@ -22,6 +31,8 @@
 
 mod lines;
 mod read;
+mod slc;
+mod source;
 
 #[cfg(test)]
 mod tests;
@@ -89,7 +100,7 @@ impl Collection {
     ///
     /// # Errors
     ///
-    /// The text is longer than [`MAX_BYTES`].
+    /// The text is longer than [`MAX_BYTES`], or begins as XML and is not the XML of levels.
     pub fn read(text: &str) -> Result<Self, Fault> {
         if text.len() > MAX_BYTES {
             return Err(Fault {
@@ -101,7 +112,11 @@ impl Collection {
                 ),
             });
         }
-        Ok(read::collection(text))
+        let text = text.trim_start_matches('\u{feff}');
+        match slc::is_xml(text) {
+            true => slc::collection(text),
+            false => Ok(read::collection(text)),
+        }
     }
 
     /// Lines before the first level that belong to no level.
@@ -248,7 +263,9 @@ impl fmt::Display for Numbered<'_> {
             Some(title) => writeln!(f, "; {number} {title}")?,
             None => writeln!(f, "; {number}")?,
         }
-        for row in &entry.rows {
+        for row in entry.rows.iter().skip_while(|row| row.is_empty()) {
+            // An empty line would end the level.
+            let row = if row.is_empty() { "-" } else { row };
             writeln!(f, "{row}")?;
         }
         if !entry.notes.is_empty() {

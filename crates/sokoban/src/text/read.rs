@@ -2,30 +2,53 @@
 //!
 //! Rows without other lines between them are a block. The text between two blocks is divided in
 //! two: a paragraph that stands right above a block belongs to it, as does a title of one line
-//! above an empty line; the rest belongs to the block before.
+//! above an empty line, and a paragraph with the key `Title` that follows an empty line; the rest
+//! belongs to the block before.
 
-use super::lines::{self, Line};
+use super::lines::{self, Line, MovesOnLine};
+use super::source::{self, SourceLine};
 use super::{Collection, Entry, Fault, NamedMoves};
-use crate::level::{Level, LevelError};
+use crate::level::{Level, LevelError, MAX_SIDE};
 use std::ops::Range;
 
 /// The most moves that are read of a collection, all solutions together.
 const MAX_ALL_MOVES: usize = 1 << 26;
 
+/// Values of the key `Variant` for the game that is played here.
+const PLAIN_VARIANTS: [&str; 6] = [
+    "sokoban", "plain", "standard", "classic", "normal", "original",
+];
+
 /// The rows of one level.
-struct Block {
-    rows: Vec<String>,
+pub(super) struct Block {
+    pub rows: Vec<String>,
     /// The line of each row.
-    row_lines: Vec<usize>,
+    pub row_lines: Vec<usize>,
     /// The lines of the text.
-    lines: Range<usize>,
+    pub lines: Range<usize>,
+}
+
+impl Block {
+    /// Leaves out rows of nothing but floor at the end.
+    pub fn trim(&mut self) {
+        while self.rows.last().is_some_and(String::is_empty) {
+            self.rows.pop();
+            self.row_lines.pop();
+        }
+    }
 }
 
 /// A reader of one text.
 struct Reader<'a> {
     texts: Vec<&'a str>,
+    /// The characters left out at the front of each line.
+    skipped: Vec<usize>,
     kinds: Vec<Line>,
+    /// Whether each line is part of a comment.
+    comments: Vec<bool>,
     moves_left: usize,
+    /// The line before the first level that names the variant of all.
+    variant: Option<usize>,
 }
 
 /// A note, or a solution with its name and the lines of its moves.
@@ -36,14 +59,17 @@ struct Piece<'a> {
 
 /// Reads a whole text.
 pub(super) fn collection(text: &str) -> Collection {
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let texts: Vec<&str> = text.lines().map(str::trim_end).collect();
-    let mut kinds = kinds(&texts);
+    let lines: Vec<SourceLine> = source::lines(text);
+    let texts: Vec<&str> = lines.iter().map(|line| &*line.text).collect();
+    let (mut kinds, comments) = kinds(&texts);
     let mut blocks = blocks(&mut kinds);
     let mut reader = Reader {
         texts,
+        skipped: lines.iter().map(|line| line.skipped).collect(),
         kinds,
+        comments,
         moves_left: MAX_ALL_MOVES,
+        variant: None,
     };
     let mut collection = Collection::default();
     let mut start = 0;
@@ -60,7 +86,10 @@ pub(super) fn collection(text: &str) -> Collection {
                 let entry = reader.entry(&mut blocks[last], number, &above, start..split);
                 collection.entries.push(entry);
             }
-            None => collection.notes = trimmed(reader.texts[start..split].to_vec()),
+            None => {
+                reader.variant = reader.variant_among(start..split);
+                collection.notes = trimmed(reader.texts[start..split].to_vec());
+            }
         }
         above = (split..end).collect();
         start = next.map_or(end, |next| next.end);
@@ -68,9 +97,10 @@ pub(super) fn collection(text: &str) -> Collection {
     collection
 }
 
-/// What each line is. Lines of comments are text.
-fn kinds(texts: &[&str]) -> Vec<Line> {
+/// What each line is, and whether it is part of a comment. Lines of comments are text.
+fn kinds(texts: &[&str]) -> (Vec<Line>, Vec<bool>) {
     let mut kinds = Vec::with_capacity(texts.len());
+    let mut comments = Vec::with_capacity(texts.len());
     let mut comment_end = 0;
     // The end of a comment that begins above each line.
     let mut ends = vec![None; texts.len() + 1];
@@ -87,28 +117,50 @@ fn kinds(texts: &[&str]) -> Vec<Line> {
         if lines::is_comment_mark(text, "Comment") && index >= comment_end {
             comment_end = ends[index + 1].unwrap_or(comment_end);
         }
+        comments.push(index < comment_end);
         kinds.push(if index < comment_end {
             Line::Text
         } else {
-            lines::classify(text, matches!(kinds.last(), Some(Line::Rows(_))))
+            let follows_row = matches!(kinds.last(), Some(Line::Rows(_) | Line::Floor(_)));
+            lines::classify(text, follows_row)
         });
     }
-    kinds
+    (kinds, comments)
 }
 
 /// The blocks of rows, which are taken out of the lines. A second player begins a new level where
-/// run lengths put a level on one line.
+/// run lengths put a level on one line, and after rows of nothing but floor.
 fn blocks(kinds: &mut [Line]) -> Vec<Block> {
-    let has_player = |rows: &[String]| rows.iter().any(|row| row.contains(['@', '+']));
     let mut blocks: Vec<Block> = Vec::new();
-    let mut last_is_whole = false;
-    for (index, kind) in kinds.iter_mut().enumerate() {
-        let Line::Rows(rows) = kind else { continue };
+    let (mut last_is_whole, mut last_has_player) = (false, false);
+    for index in 0..kinds.len() {
+        let Line::Rows(rows) = &mut kinds[index] else {
+            continue;
+        };
         let rows = std::mem::take(rows);
-        let is_whole = rows.len() > 1 && has_player(&rows);
+        let is_player_here = has_player(&rows);
+        let is_whole = rows.len() > 1 && is_player_here;
+        let floor = floor_above(kinds, index);
+        let is_new = blocks.last().is_none_or(|block| {
+            let has_wall = rows.first().is_some_and(|row| row.contains('#'));
+            let has_second = !floor.is_empty()
+                && last_has_player
+                && (is_player_here || has_player_below(kinds, index));
+            block.lines.end != floor.start || has_wall && (is_whole && last_is_whole || has_second)
+        });
+        last_is_whole = is_whole;
+        last_has_player = is_player_here || last_has_player && !is_new;
         let row_lines = std::iter::repeat_n(index, rows.len());
         match blocks.last_mut() {
-            Some(block) if block.lines.end == index && !(is_whole && last_is_whole) => {
+            Some(block) if !is_new => {
+                for line in floor {
+                    let Line::Floor(count) = kinds[line] else {
+                        continue;
+                    };
+                    block.rows.extend(vec![String::new(); count]);
+                    block.row_lines.extend(vec![line; count]);
+                    kinds[line] = Line::Rows(Vec::new());
+                }
                 block.row_lines.extend(row_lines);
                 block.rows.extend(rows);
                 block.lines.end = index + 1;
@@ -119,9 +171,34 @@ fn blocks(kinds: &mut [Line]) -> Vec<Block> {
                 lines: index..index + 1,
             }),
         }
-        last_is_whole = is_whole;
     }
+    for kind in kinds {
+        if matches!(kind, Line::Floor(_)) {
+            *kind = Line::Text;
+        }
+    }
+    blocks.iter_mut().for_each(Block::trim);
     blocks
+}
+
+/// The lines of nothing but floor right above a line.
+fn floor_above(kinds: &[Line], index: usize) -> Range<usize> {
+    let is_other = |kind: &Line| !matches!(kind, Line::Floor(_));
+    let above = kinds[..index].iter().rposition(is_other);
+    above.map_or(0, |above| above + 1)..index
+}
+
+/// Whether a row has a player before the next line of another kind.
+fn has_player_below(kinds: &[Line], index: usize) -> bool {
+    let rows = kinds[index + 1..].iter().map_while(|kind| match kind {
+        Line::Rows(rows) => Some(rows),
+        _ => None,
+    });
+    rows.take(MAX_SIDE).any(|rows| has_player(rows))
+}
+
+fn has_player(rows: &[String]) -> bool {
+    rows.iter().any(|row| row.contains(['@', '+']))
 }
 
 /// Lines without blank ones at both ends, and with one blank line instead of several.
@@ -151,7 +228,8 @@ fn without_false_solutions(mut notes: Vec<String>) -> Vec<String> {
     for note in notes.iter_mut().filter(|note| !note.is_empty()) {
         let header = lines::solution_header(note);
         let has_moves = header.is_some_and(|header| !header.moves.is_empty());
-        let is_false = has_moves || below_header && lines::is_moves(note);
+        let has_only_moves = lines::moves_on_line(note, false) != MovesOnLine::None;
+        let is_false = has_moves || below_header && has_only_moves;
         below_header = header.is_some() || is_false;
         if is_false {
             note.insert_str(0, ":: ");
@@ -163,6 +241,9 @@ fn without_false_solutions(mut notes: Vec<String>) -> Vec<String> {
 impl<'a> Reader<'a> {
     /// The line from which the text in `range`, above a block, belongs to that block.
     fn split(&self, range: Range<usize>, has_previous: bool) -> usize {
+        if let Some(first) = self.titled_paragraph(&range, has_previous) {
+            return first;
+        }
         let is_blank = |index: usize| self.kinds[index] == Line::Blank;
         let Some(last) = range.clone().rev().find(|&index| !is_blank(index)) else {
             return range.end;
@@ -188,6 +269,72 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// The first line of the last paragraph that has a title as a key and stands above a block with
+    /// nothing but keys between them. `Title` names the block before where the paragraph follows
+    /// that block at once; `Maze` always names the next one.
+    fn titled_paragraph(&self, range: &Range<usize>, has_previous: bool) -> Option<usize> {
+        let is_blank = |index: usize| self.kinds[index] == Line::Blank;
+        let has_key = |index: usize, name| self.key(index).is_some_and(|(key, _)| key == name);
+        let mut end = range.end;
+        loop {
+            while end > range.start && is_blank(end - 1) {
+                end -= 1;
+            }
+            let mut first = end;
+            while first > range.start && (self.comments[first - 1] || self.is_plain(first - 1)) {
+                first -= 1;
+            }
+            if let Some(maze) = (first..end).rev().find(|&index| has_key(index, "maze")) {
+                let above = maze.checked_sub(1).filter(|&above| above >= first);
+                let is_decorated = |&above: &usize| lines::is_decoration(self.texts[above]);
+                return Some(above.filter(is_decorated).unwrap_or(maze));
+            }
+            let follows_gap = match first > range.start {
+                true => is_blank(first - 1),
+                false => !has_previous,
+            };
+            if first == end || !follows_gap {
+                return None;
+            }
+            if (first..end).any(|index| has_key(index, "title")) {
+                return Some(first);
+            }
+            let is_key = |index| self.comments[index] || self.key(index).is_some();
+            if !(first..end).all(is_key) {
+                return None;
+            }
+            end = first;
+        }
+    }
+
+    /// The name, in small letters, and the value of a line `name: value` outside comments.
+    fn key(&self, index: usize) -> Option<(String, &'a str)> {
+        let is_text = self.kinds[index] == Line::Text && !self.comments[index];
+        let (name, value) = lines::key_value(self.texts[index]).filter(|_| is_text)?;
+        (!value.is_empty()).then(|| (name.to_ascii_lowercase(), value))
+    }
+
+    /// The first line that names a variant of the game.
+    fn variant_among(&self, mut range: impl Iterator<Item = usize>) -> Option<usize> {
+        range.find(|&index| self.key(index).is_some_and(|(key, _)| key == "variant"))
+    }
+
+    /// That a line names another game.
+    fn variant_fault(&self, index: usize) -> Option<Fault> {
+        let (_, value) = self.key(index)?;
+        let is_plain = |plain: &&str| plain.eq_ignore_ascii_case(value);
+        if PLAIN_VARIANTS.iter().any(|plain| is_plain(&plain)) {
+            return None;
+        }
+        let before = self.texts[index].rfind(value).unwrap_or(0);
+        let before = self.texts[index][..before].chars().count();
+        Some(Fault {
+            line: index + 1,
+            column: self.skipped[index] + before + 1,
+            message: format!("expected the variant `Sokoban`, found `{value}`, another game"),
+        })
+    }
+
     /// Whether a line is text that announces nothing below it.
     fn is_plain(&self, index: usize) -> bool {
         let text = self.texts[index];
@@ -198,11 +345,12 @@ impl<'a> Reader<'a> {
             && !lines::is_comment_mark(text, "Comment-End")
     }
 
-    /// Whether a plain line can be a title.
+    /// Whether a plain line can be a title. A line of nothing but dashes or stars divides levels.
     fn is_title(&self, index: usize) -> bool {
         let text = self.texts[index].trim();
-        let is_comment = text.starts_with("::");
-        !is_comment && lines::key_value(text.trim_start_matches(';').trim()).is_none()
+        let is_divider = !text.starts_with(';') && !text.contains(char::is_alphanumeric);
+        let is_key = lines::key_value(text.trim_start_matches(';').trim()).is_some();
+        !text.starts_with("::") && !is_divider && !is_key
     }
 
     /// A level with the lines `above` its rows and the lines in `below`.
@@ -213,19 +361,24 @@ impl<'a> Reader<'a> {
         above: &[usize],
         below: Range<usize>,
     ) -> Entry {
-        let rows = std::mem::take(&mut block.rows);
-        let mut faults = Vec::new();
-        let level = match Level::from_rows(&rows) {
-            Ok(level) => Some(level),
-            Err(error) => {
-                faults.push(level_fault(&error, block));
-                None
-            }
+        let variant = self.variant_among(above.iter().copied().chain(below.clone()));
+        let variant = variant.or(self.variant);
+        let level = match variant.and_then(|index| self.variant_fault(index)) {
+            Some(fault) => Err(fault),
+            None => level(block, &|line| self.skipped[line]),
+        };
+        let (level, mut faults) = match level {
+            Ok(level) => (Some(level), Vec::new()),
+            Err(fault) => (None, vec![fault]),
         };
         let mut notes = Vec::new();
         let mut title = None;
+        let maze = self.maze(above);
         for &index in above.iter().rev() {
             let text = self.texts[index];
+            if maze.as_ref().is_some_and(|&(line, _)| line == index) {
+                continue;
+            }
             match title_of(text, number) {
                 Some(found) if title.is_none() && self.is_title(index) => title = Some(found),
                 // The number of the level alone is written anyway.
@@ -238,13 +391,29 @@ impl<'a> Reader<'a> {
         notes.push("");
         self.below(below, &mut notes, &mut solutions, &mut faults);
         Entry {
-            title: title.map(str::to_string),
-            rows,
+            title: title.map(str::to_string).or(maze.map(|(_, title)| title)),
+            rows: std::mem::take(&mut block.rows),
             level,
             notes: without_false_solutions(trimmed(notes)),
             solutions,
             faults,
         }
+    }
+
+    /// The line above a level that numbers it as a maze, and the title that it gives, unless there
+    /// is another title.
+    fn maze(&self, above: &[usize]) -> Option<(usize, String)> {
+        let has_title = |&index: &usize| {
+            self.is_plain(index) && self.is_title(index) && !self.texts[index].is_empty()
+                || self.key(index).is_some_and(|(key, _)| key == "title")
+        };
+        if above.iter().any(has_title) {
+            return None;
+        }
+        above.iter().find_map(|&index| {
+            let (key, value) = self.key(index)?;
+            (key == "maze").then(|| (index, format!("Maze {value}")))
+        })
     }
 
     /// Divides the lines below a level into notes and solutions.
@@ -282,12 +451,7 @@ impl<'a> Reader<'a> {
             end: lines.end,
             moves: Some((name, lines)),
         };
-        let end_of_moves = |mut from: usize| {
-            while from < end && self.kinds[from] == Line::Moves {
-                from += 1;
-            }
-            from
-        };
+        let end_of_moves = |from: usize| self.end_of_moves(from..end);
         match self.kinds[index] {
             Line::Moves => {
                 let lines = index..end_of_moves(index);
@@ -302,24 +466,46 @@ impl<'a> Reader<'a> {
             ),
             Line::Text => {
                 let next = (index + 1..end).find(|&next| self.kinds[next] != Line::Blank);
-                let moves = next.filter(|&next| self.kinds[next] == Line::Moves);
                 let header = lines::solution_header(text);
-                match (header, moves) {
-                    (Some(header), Some(moves)) => {
-                        return solution(header.name, moves..end_of_moves(moves));
+                if header.is_some() || lines::is_snapshot_header(text) {
+                    let moves = next.filter(|&next| end_of_moves(next) > next);
+                    match (header, moves) {
+                        (Some(header), Some(moves)) => {
+                            return solution(header.name, moves..end_of_moves(moves));
+                        }
+                        (Some(_), None) => {
+                            faults.extend(next.and_then(|next| self.faulty_moves(next)));
+                        }
+                        (None, Some(moves)) => return note(end_of_moves(moves)),
+                        (None, None) => {}
                     }
-                    (Some(_), None) => {
-                        faults.extend(next.and_then(|next| self.faulty_moves(next)));
-                    }
-                    (None, Some(moves)) if lines::is_snapshot_header(text) => {
-                        return note(end_of_moves(moves));
-                    }
-                    _ => {}
                 }
                 note(index + 1)
             }
             _ => note(index + 1),
         }
+    }
+
+    /// The end of the lines at the beginning of a range that are moves. A run length may go on in
+    /// the next line.
+    fn end_of_moves(&self, range: Range<usize>) -> usize {
+        let mut end = range.start;
+        let mut is_open = false;
+        for index in range {
+            let is_other = !matches!(self.kinds[index], Line::Moves | Line::Text);
+            if is_other || self.comments[index] {
+                break;
+            }
+            match lines::moves_on_line(self.texts[index], is_open) {
+                MovesOnLine::None => break,
+                MovesOnLine::Open => is_open = true,
+                MovesOnLine::Whole => {
+                    end = index + 1;
+                    is_open = false;
+                }
+            }
+        }
+        end
     }
 
     /// A solution without a header is told from words such as 'Lull' by its end: the last move of a
@@ -332,13 +518,14 @@ impl<'a> Reader<'a> {
     /// The moves of lines, the first of which may be a header.
     fn moves(&mut self, range: Range<usize>) -> Result<String, Fault> {
         let mut moves = String::new();
-        for index in range.clone() {
+        let mut count = None;
+        for index in range {
             let text = self.texts[index];
             let line = match lines::solution_header(text) {
                 Some(header) => header.moves,
                 None => text,
             };
-            if !lines::expand_moves(line, &mut moves) || moves.len() > self.moves_left {
+            if !lines::expand_moves(line, &mut count, &mut moves) || moves.len() > self.moves_left {
                 let most = self.moves_left.min(lines::MAX_MOVES);
                 return Err(Fault {
                     line: index + 1,
@@ -359,7 +546,7 @@ impl<'a> Reader<'a> {
         let found = text.chars().nth(column)?;
         (column >= 4).then(|| Fault {
             line: index + 1,
-            column: column + 1,
+            column: self.skipped[index] + column + 1,
             message: format!("expected a move (l u r d, L U R D for a push), found `{found}`"),
         })
     }
@@ -380,10 +567,15 @@ fn title_of(text: &str, number: usize) -> Option<&str> {
     (!title.is_empty()).then_some(title)
 }
 
-/// Where in the text rows are no level.
-fn level_fault(error: &LevelError, block: &Block) -> Fault {
-    let first = block.lines.start + 1;
-    let line_of = |row: usize| block.row_lines.get(row).map_or(first, |line| line + 1);
+/// The level of a block, or where in the text its rows are no level. `skipped` gives the characters
+/// left out at the front of a line.
+pub(super) fn level(block: &Block, skipped: &dyn Fn(usize) -> usize) -> Result<Level, Fault> {
+    Level::from_rows(&block.rows).map_err(|error| level_fault(&error, block, skipped))
+}
+
+fn level_fault(error: &LevelError, block: &Block, skipped: &dyn Fn(usize) -> usize) -> Fault {
+    let first = block.lines.start;
+    let line_of = |row: usize| block.row_lines.get(row).copied().unwrap_or(first);
     let (line, column, message) = match error {
         LevelError::Character {
             line,
@@ -391,24 +583,24 @@ fn level_fault(error: &LevelError, block: &Block) -> Fault {
             found,
         } => (
             line_of(*line),
-            column + 1,
+            *column,
             format!("expected one of # @ + $ * . - _ or a space, found `{found}`"),
         ),
         LevelError::SecondPlayer { line, column } => (
             line_of(*line),
-            column + 1,
+            *column,
             "expected one player in the level, found a second one".to_string(),
         ),
         LevelError::NoPlayer => (
             first,
-            1,
+            0,
             "expected a player (`@` or `+`) in the level that begins here".to_string(),
         ),
-        LevelError::TooLarge { .. } => (first, 1, error.to_string()),
+        LevelError::TooLarge { .. } => (first, 0, error.to_string()),
     };
     Fault {
-        line,
-        column,
+        line: line + 1,
+        column: skipped(line) + column + 1,
         message,
     }
 }

@@ -172,12 +172,7 @@ fn faults_name_line_and_column() {
 
 #[test]
 fn run_lengths_of_rows_that_no_line_could_have_are_text() {
-    for line in [
-        "|5#|#@$.#|5#",
-        "5#||#@$.#|5#",
-        "5#|5-|#@$.#|5#",
-        "5+|#@$.#|5#",
-    ] {
+    for line in ["|5#|#@$.#|5#", "5#|4*|#@$.#|5#", "5+|#@$.#|5#"] {
         let collection = read(&format!("{TWO}\n{line}\n"));
         assert_eq!(collection.entries().len(), 2, "{line}");
         assert_eq!(collection.entries()[1].notes(), [line]);
@@ -234,6 +229,17 @@ fn long_texts_are_read_in_linear_time() {
         "#|",
         "Comment:\n",
         "a\n\n",
+        "#\n-\n",
+        "-\n",
+        "-|",
+        "12\n",
+        "r1\n",
+        "***\n",
+        "Maze: 1\n",
+        "Title: a\n\n",
+        "A: b\n\n",
+        "X\n",
+        "> #\n",
     ] {
         let text = format!("{level}{0}\n{0}{level}", part.repeat(100_000));
         let collection = read(&text);
@@ -251,6 +257,298 @@ fn an_added_solution_is_written() {
     let again = read(&collection.to_string());
     assert_eq!(again, collection);
     assert_eq!(names(&again.entries()[2]), ["Solution", "Solution/Moves"]);
+}
+
+/// The rows of the only level.
+fn rows(text: &str) -> Vec<String> {
+    let collection = read(text);
+    assert_eq!(read(&collection.to_string()), collection, "{text}");
+    let [entry] = collection.entries() else {
+        panic!("{collection:?}")
+    };
+    entry.rows().to_vec()
+}
+
+const HATCH: [&str; 3] = ["#####", "#@$.#", "#####"];
+
+#[test]
+fn floor_alone_is_an_empty_row_between_rows() {
+    for floor in ["-", "_", "---", "-_ -", "2-", "-|", "|"] {
+        let text = format!("  # #\n{floor}\n{floor}\n#####\n#@$.#\n#####\n");
+        assert_eq!(rows(&text)[..3], ["  # #", "", ""], "{floor}");
+        assert_eq!(rows(&text)[3..], HATCH);
+    }
+    // Below the last row it is text, and between two levels too.
+    assert_eq!(rows("#####\n#@$.#\n#####\n---\n"), HATCH);
+    let two = read("#####\n#@$.#\n#####\n-----\n#####\n#.$@#\n#####\n");
+    assert_eq!(two.entries().len(), 2);
+    assert_eq!(two.entries()[0].notes(), ["-----"]);
+    // Rows around a level have no player.
+    assert_eq!(rows("#####\n#@$.#\n#####\n-\n# #\n").len(), 5);
+}
+
+#[test]
+fn rows_with_run_lengths_end_in_bars() {
+    for text in [
+        "2-#|\n2-|\n-|\n5#|\n#@$.#|\n5#|\n",
+        "2-#|2-|-|5#|#@$.#|5#|\n",
+        "2-#|2-|\n-|5#|\n#@$.#|5#|-|\n",
+        "2-#|||5#|#@$.#|5#\n",
+        "--#|\n|\n|\n5#|#@$.#\n5#|\n",
+    ] {
+        assert_eq!(rows(text)[..3], ["  #", "", ""], "{text}");
+        assert_eq!(rows(text)[3..], HATCH, "{text}");
+    }
+    assert_eq!(rows("3#|\n#*|\n@$.#|\n5#|\n")[1..3], ["#*", "@$.#"]);
+}
+
+#[test]
+fn run_lengths_of_moves_go_on_in_the_next_line() {
+    let level = "##############\n#@         $.#\n##############\n";
+    for text in [
+        "Best Solution 10/1\n1\n0rR",
+        "Solution\n4r\n5r1\nR",
+        "Solution\n9\nr\nR",
+    ] {
+        let collection = read(&format!("{level}\n{text}\n"));
+        let entry = &collection.entries()[0];
+        assert_eq!(entry.solutions().len(), 1, "{text}");
+        let board = crate::Board::new(entry.level().unwrap()).unwrap();
+        let solution = crate::Solution::from_text(&board, entry.solutions()[0].moves()).unwrap();
+        let metrics = solution.metrics();
+        assert_eq!((metrics.moves, metrics.pushes), (10, 1), "{text}");
+        assert_eq!(read(&collection.to_string()), collection);
+    }
+    // A number that no moves follow is text.
+    let collection = read("#####\n#@$.#\n#####\n\nSolution\nR\n12\n\n4\n\n####\n#@ #\n####\n");
+    assert_eq!(collection.entries()[0].notes(), ["12"]);
+    assert_eq!(collection.entries()[1].title(), Some("4"));
+    let collection = read("#####\n#@$.#\n#####\n\nSolution\n9\nComment:\n0rR\nComment-End:\n");
+    assert!(collection.entries()[0].solutions().is_empty());
+}
+
+#[test]
+fn letters_and_walls_of_x_are_cells() {
+    assert_eq!(rows("#####\n#pbo#\n#####\n"), HATCH);
+    assert_eq!(rows("7#|#PbB-#|7#")[1], "#+$* #");
+    // A word below a level is no row.
+    let collection = read(&format!("{TWO}Bob\n"));
+    assert_eq!(collection.entries()[1].notes(), ["Bob"]);
+
+    assert_eq!(rows("XXXXX\nX@*.X\nXXXXX\n"), HATCH);
+    assert_eq!(
+        rows("  XXXX\n  X..X\nXXX$ X\nX@*& X\nXXXXXX\n")[3],
+        "#@** #"
+    );
+    assert_eq!(rows("XXXXXX\nX@*&.X\nXXXXXX\n")[1], "#@$*.#");
+    let titled = read("XX\n\n#####\n#@$.#\n#####\n");
+    assert_eq!(titled.entries()[0].title(), Some("XX"));
+}
+
+#[test]
+fn rows_of_stars_are_no_rows() {
+    let text = "\
+*****************
+Maze: 1
+File offset: 148C
+Size X: 5
+
+#####
+#@$.#
+#####
+*****************
+Maze: 2
+
+######
+#@ $.#
+######
+*****************
+";
+    let collection = read(text);
+    let titles: Vec<_> = collection.entries().iter().map(Entry::title).collect();
+    assert_eq!(titles, [Some("Maze 1"), Some("Maze 2")]);
+    let boxes = |entry: &Entry| entry.level().unwrap().boxes().len();
+    assert!(collection.entries().iter().all(|entry| boxes(entry) == 1));
+    assert_eq!(collection.entries()[0].key("Size X"), Some("5"));
+    assert_eq!(read(&collection.to_string()), collection);
+    let above = read("***\n#####\n#@$.#\n#####\n****\n\nNext\n\n####\n#@ #\n####\n");
+    let titles: Vec<_> = above.entries().iter().map(Entry::title).collect();
+    assert_eq!(titles, [None, Some("Next")]);
+}
+
+#[test]
+fn all_line_ends_and_marks_are_read() {
+    let lines = ["; 1 Door", "#####", "#@$.#", "#####", "", "Solution", "R"];
+    let expected = read(&lines.join("\n"));
+    for end in ["\r", "\r\n", "\n"] {
+        assert_eq!(read(&lines.join(end)), expected, "{end:?}");
+        assert_eq!(read(&format!("\u{feff}{}{end}", lines.join(end))), expected);
+    }
+    let mixed = "; 1 Door\r#####\r\n#@$.#\n#####\n\rSolution\r\nR\r";
+    assert_eq!(read(mixed), expected);
+    let fault = read("; 1\r#####\r#@@.#\r#####").entries()[0].faults()[0].clone();
+    assert_eq!((fault.line, fault.column), (3, 3));
+}
+
+#[test]
+fn quoted_rows_are_read_and_columns_count_the_marks() {
+    let text = "> Door\n>\n> #####\n> #@$.#\n> #####\n>\n> Solution\n> R\n";
+    assert_eq!(rows(text), HATCH);
+    assert_eq!(read(text).entries()[0].title(), Some("Door"));
+    assert_eq!(moves(&read(text).entries()[0]), ["R"]);
+    assert_eq!(rows(">>#####\n>>#@$.#\n> > #####\n"), HATCH);
+    let fault = read("> #####\n> #@@.#\n> #####").entries()[0].faults()[0].clone();
+    assert_eq!((fault.line, fault.column), (2, 5));
+    let kept = read("> a remark\n\n#####\n#@$.#\n#####\n");
+    assert_eq!(kept.entries()[0].title(), Some("> a remark"));
+}
+
+#[test]
+fn other_games_are_refused_by_name() {
+    let level = "#####\n#@$.#\n#####\n";
+    for (line, is_plain) in [
+        ("Variant: Sokoban", true),
+        ("variant: standard", true),
+        ("Variant:", true),
+        ("Variant: Multiban", false),
+        ("VARIANT: Hexoban", false),
+    ] {
+        let collection = read(&format!("{level}{line}\n\n{level}"));
+        let [first, second] = collection.entries() else {
+            panic!("{collection:?}")
+        };
+        assert_eq!(first.faults().is_empty(), is_plain, "{line}");
+        assert_eq!(first.level().is_some(), is_plain, "{line}");
+        assert!(second.faults().is_empty());
+        assert_eq!(
+            without_lines(read(&collection.to_string())),
+            without_lines(collection)
+        );
+    }
+    let collection = read(&format!("{level}Variant: Trioban\n"));
+    let fault = &collection.entries()[0].faults()[0];
+    assert_eq!((fault.line, fault.column), (4, 10));
+    assert!(fault.message.contains("`Trioban`"), "{fault}");
+    let all = read(&format!("Variant: Hexoban\n\nOne\n\n{level}\n{level}"));
+    assert!(all.entries().iter().all(|entry| entry.level().is_none()));
+    let comment = read(&format!(
+        "{level}Comment:\nVariant: Hexoban\nComment-End:\n"
+    ));
+    assert!(comment.entries()[0].faults().is_empty());
+}
+
+#[test]
+fn keys_with_a_title_stand_above_their_level() {
+    let level = "#####\n#@$.#\n#####\n";
+    let above = format!("Title: A\nAuthor: B\n\n{level}\nTitle: C\nAuthor: D\n\n{level}");
+    let below = format!("{level}Title: A\nAuthor: B\n\n{level}Title: C\nAuthor: D\n");
+    let apart = format!("Title: A\n\nAuthor: B\n\n{level}\n\nTitle: C\n\nAuthor: D\n{level}");
+    for text in [above, below, apart] {
+        let collection = read(&text);
+        let shown = |entry: &Entry| {
+            let title = entry.title().map(str::to_string);
+            (title, entry.key("Author").map(str::to_string))
+        };
+        let shown: Vec<_> = collection.entries().iter().map(shown).collect();
+        let pair = |title: &str, author: &str| (Some(title.into()), Some(author.into()));
+        assert_eq!(shown, [pair("A", "B"), pair("C", "D")], "{text}");
+        assert_eq!(read(&collection.to_string()), collection);
+    }
+    // A level has its own title, so that the first one is of the collection.
+    let collection = read(&format!("Title: Doors\n\n; 1 The hatch\n{level}"));
+    assert_eq!(collection.notes(), ["Title: Doors"]);
+    let last = read(&format!("{level}\nTitle: A\n"));
+    assert_eq!(last.entries()[0].title(), Some("A"));
+}
+
+#[test]
+fn xml_of_levels_is_read() {
+    let text = "\
+<?xml version=\"1.0\" encoding=\"UTF-8\"?>
+<SokobanLevels>
+  <Title>Doors &amp; gates</Title>
+  <LevelCollection Copyright=\"A. Person\" MaxWidth=\"5\" MaxHeight=\"3\">
+    <Level Id=\"One\" Width=\"5\" Height=\"3\" Copyright=\"B. Person\">
+      <L>#####</L><L>#@$.#</L><L>#####</L>
+    </Level>
+    <Level Id=\"2\"><L>  #</L><L/><L>#####</L><L>#pb@#</L><L>#####</L></Level>
+  </LevelCollection>
+</SokobanLevels>
+";
+    let collection = read(text);
+    assert_eq!(collection.notes(), ["Title: Doors & gates"]);
+    let [first, second] = collection.entries() else {
+        panic!("{collection:?}")
+    };
+    assert_eq!(first.rows(), HATCH);
+    assert_eq!(
+        (first.title(), first.key("Author")),
+        (Some("One"), Some("B. Person"))
+    );
+    assert_eq!(second.rows()[1], "");
+    assert_eq!(second.faults()[0].line, 8, "{second:?}");
+    let written = collection.to_string();
+    assert_eq!(without_lines(read(&written)), without_lines(collection));
+
+    let error = |text: &str| Collection::read(text).unwrap_err().to_string();
+    assert!(error("<?xml version=\"1.0\"?>\n<a><b></a>").starts_with("line 2"));
+    let page = error("<?xml version=\"1.0\"?><html/>");
+    assert!(
+        page.contains("expected the element `SokobanLevels`, found `html`"),
+        "{page}"
+    );
+    let row = error("<SokobanLevels><Level><L>door</L></Level></SokobanLevels>");
+    assert!(
+        row.starts_with("line 1, column 23: expected a row of"),
+        "{row}"
+    );
+    // Entities that grow are refused.
+    assert!(
+        Collection::read("<?xml version=\"1.0\"?><!DOCTYPE a [<!ENTITY b \"c\">]><a>&b;</a>")
+            .is_err()
+    );
+}
+
+/// The levels that others wrote, each as `check` sees it.
+#[test]
+fn files_of_others_are_read() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/field/sok");
+    if !folder.is_dir() {
+        return;
+    }
+    let expected: [(&str, &[(usize, usize)]); 11] = [
+        ("cr_only.xsb", &[(1, 0)]),
+        ("interior_empty.sok", &[(1, 0)]),
+        ("letters.sok", &[(1, 0)]),
+        ("mailquote.txt", &[(1, 0)]),
+        ("rle_rows_bar.sok", &[(1, 0)]),
+        ("rle_split_number.sok", &[(1, 1)]),
+        ("slc.xml", &[(1, 0)]),
+        ("sol_lower.sok", &[(1, 1)]),
+        ("stars.txt", &[(1, 0), (1, 0)]),
+        ("title_before.sok", &[(1, 0), (1, 0)]),
+        ("x_walls.txt", &[(1, 0)]),
+    ];
+    for (name, levels) in expected {
+        let collection = read(&std::fs::read_to_string(folder.join(name)).unwrap());
+        let found = collection.entries().iter().map(|entry| {
+            let board = crate::Board::new(entry.level().unwrap()).unwrap();
+            for named in entry.solutions() {
+                crate::Solution::from_text(&board, named.moves()).unwrap();
+            }
+            (board.goals().len(), entry.solutions().len())
+        });
+        assert_eq!(found.collect::<Vec<_>>(), levels, "{name}");
+    }
+    let variant = read(&std::fs::read_to_string(folder.join("variant.sok")).unwrap());
+    assert!(
+        variant.entries()[0].faults()[0]
+            .message
+            .contains("`Multiban`")
+    );
+    let lost = read(&std::fs::read_to_string(folder.join("unreachable_box.xsb")).unwrap());
+    let error = crate::Board::new(lost.entries()[0].level().unwrap()).unwrap_err();
+    assert!(error.to_string().starts_with("row 2, column 6"), "{error}");
 }
 
 /// Lines of all kinds.
@@ -271,6 +569,13 @@ fn line() -> impl Strategy<Value = String> {
         1 => Just("Snapshot".to_string()),
         1 => Just("Comment:".to_string()),
         1 => Just("Comment-End:".to_string()),
+        1 => "[-_2|]{1,3}",
+        1 => "[*]{2,4}",
+        1 => "X[X@*.$& ]{0,3}X",
+        1 => "#[pPbBo #]{1,4}#?",
+        1 => "[0-9]{1,2}",
+        1 => "(> ?)+[#@ ]{0,4}",
+        1 => "(Title|Maze|Variant): [A-D]?",
     ]
 }
 
