@@ -164,6 +164,39 @@ fn check_shows_places_and_its_status_says_whether_there_are_errors() {
     assert_eq!(run(&["check", "ticTacToe"]).status.code(), Some(0));
 }
 
+/// One role counts to 3 by one or two, and has no move at 4.
+const COUNT: &str = "(role a) (init (at 0)) (succ 0 1) (succ 1 2) (succ 2 3) (succ 3 4)
+(<= (legal a one) (true (at ?n)) (succ ?n ?m))
+(<= (legal a two) (true (at ?n)) (succ ?n ?m) (succ ?m ?k))
+(<= (next (at ?m)) (true (at ?n)) (does a one) (succ ?n ?m))
+(<= (next (at ?k)) (true (at ?n)) (does a two) (succ ?n ?m) (succ ?m ?k))
+(<= terminal (true (at 3)))
+(goal a 50)\n";
+
+#[test]
+fn check_plays_and_shows_a_position_that_search_reads() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = file(folder.path(), "count.gdl", COUNT);
+    let path = path.to_str().unwrap();
+    let checked = objects(&["check", path], 1);
+    assert_eq!(checked[0]["errors"], 1);
+    let fault = &checked[0]["diagnostics"][0];
+    assert_eq!(fault["code"], "no-legal-move", "{fault}");
+    assert_eq!(fault["moves"], serde_json::json!([["two"], ["two"]]));
+    let position = fault["state"].as_str().unwrap();
+    let state = file(folder.path(), "state", position);
+    let state = state.to_str().unwrap();
+    let searched = objects(&["search", path, "--state", state, "--iterations", "10"], 0);
+    assert_eq!(searched[0]["moves"], serde_json::json!([]));
+    let shown = text(&run(&["check", path]).stdout);
+    assert!(
+        shown.contains("state: ((at 4))\n  moves: (two) (two)"),
+        "{shown}"
+    );
+    let checked = objects(&["check", path, "--no-play"], 0);
+    assert_eq!(checked[0]["errors"], 0);
+}
+
 /// A game in HRF.
 const HRF: &str = "% Marks.\nrole(x) role(o)\ninit(cell(1,b)) init(cell(2,b))\ninit(control(x))
 legal(mark(N)):-cell(N,b)
@@ -179,7 +212,7 @@ fn files_in_hrf_are_checked_laid_out_and_played() {
     let folder = tempfile::tempdir().unwrap();
     let path = file(folder.path(), "marks.hrf", HRF);
     let path = path.to_str().unwrap();
-    let shown = text(&run(&["check", path]).stdout);
+    let shown = text(&run(&["check", path, "--no-play"]).stdout);
     assert_eq!(shown, format!("{path}: no errors, no warnings\n"));
     let laid_out = text(&run(&["format", path]).stdout);
     assert!(

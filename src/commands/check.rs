@@ -1,17 +1,29 @@
-//! `panza check`: what there is to say about rulesheets.
+//! `panza check`: what there is to say about rulesheets, by their text and by playing them.
+
+use std::time::Duration;
 
 use clap::Args;
 use serde::Serialize;
 
 use panza_cli::{Outcome, Output, Rulesheet, output};
+use panza_game::trial::{self, Evidence, Finding};
 use panza_gdl::span::line_and_column;
 use panza_gdl::{Diagnostic, Severity};
+use panza_sync::Budget;
+
+/// Time for building and playing a game.
+const PLAY_TIME: Duration = Duration::from_millis(800);
+/// Memory for building it.
+const PLAY_BYTES: usize = 1 << 30;
 
 #[derive(Args, Debug)]
 pub struct CheckArguments {
     /// Paths to rulesheets, or names of games.
     #[arg(required = true, value_name = "GAME")]
     games: Vec<String>,
+    /// Look at the text alone and play no random games.
+    #[arg(long)]
+    no_play: bool,
 }
 
 #[derive(Serialize)]
@@ -34,44 +46,92 @@ pub(super) struct ShownDiagnostic<'a> {
     end_column: usize,
     message: &'a str,
     help: &'a str,
+    /// A position that shows it, as one list of facts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    state: Option<String>,
+    /// The joint moves that lead there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    moves: Option<&'a [Vec<String>]>,
 }
 
-/// Runs the command. Errors in any of the rulesheets make it [`Outcome::DoesNotHold`]; warnings do
-/// not.
+/// Runs the command. Errors in any of the rulesheets make it [`Outcome::DoesNotHold`]; warnings and
+/// notes do not.
 pub fn run(arguments: &CheckArguments, output: Output) -> anyhow::Result<Outcome> {
     let mut outcome = Outcome::Holds;
     // All are looked up first, so that a wrong name is told before long output.
     let sheets = arguments.games.iter().map(|game| Rulesheet::find(game));
     let sheets: Vec<Rulesheet> = sheets.collect::<anyhow::Result<_>>()?;
     for sheet in &sheets {
-        let (_, mut diagnostics) = sheet.dialect().load(&sheet.text);
-        // What is wrong with the parentheses may cause the rest.
-        diagnostics.sort_by_key(|diagnostic| !diagnostic.code.ends_with("-parenthesis"));
-        let all = diagnostics.iter();
-        let count = |severity| all.clone().filter(|d| d.severity == severity).count();
-        let (errors, warnings) = (count(Severity::Error), count(Severity::Warning));
+        let findings = findings(sheet, !arguments.no_play);
+        let of = |severity| {
+            let all = findings.iter();
+            all.filter(|it| it.diagnostic.severity == severity).count()
+        };
+        let (errors, warnings) = (of(Severity::Error), of(Severity::Warning));
         if errors > 0 {
             outcome = Outcome::DoesNotHold;
         }
         if output.is_json() {
+            let diagnostics = findings.iter().map(|it| shown_finding(it, &sheet.text));
             output.object(&Report {
                 game: &sheet.name,
                 file: &sheet.origin,
                 errors,
                 warnings,
-                diagnostics: diagnostics.iter().map(|d| shown(d, &sheet.text)).collect(),
+                diagnostics: diagnostics.collect(),
             })?;
             continue;
         }
-        for diagnostic in &diagnostics {
+        for finding in &findings {
             let colour = output.has_colour();
+            let diagnostic = &finding.diagnostic;
             output.line(diagnostic.render(&sheet.origin, &sheet.text, colour))?;
+            if let Some(evidence) = &finding.evidence {
+                output.line(format_args!("  state: {}", evidence.state_line()))?;
+                if !evidence.moves.is_empty() {
+                    output.line(format_args!("  moves: {}", evidence.moves_line()))?;
+                }
+            }
             output.line("")?;
         }
-        let counts = [counted(errors, "error"), counted(warnings, "warning")];
+        let mut counts = vec![counted(errors, "error"), counted(warnings, "warning")];
+        if of(Severity::Note) > 0 {
+            counts.push(counted(of(Severity::Note), "note"));
+        }
         output.line(format_args!("{}: {}", sheet.origin, counts.join(", ")))?;
     }
     Ok(outcome)
+}
+
+/// What is found in the text and, where it has no errors, by playing.
+fn findings(sheet: &Rulesheet, plays: bool) -> Vec<Finding> {
+    let (rules, mut diagnostics) = sheet.dialect().load(&sheet.text);
+    // What is wrong with the parentheses may cause the rest.
+    diagnostics.sort_by_key(|diagnostic| !diagnostic.code.ends_with("-parenthesis"));
+    let is_playable = diagnostics.iter().all(|it| it.severity != Severity::Error);
+    let of_text = diagnostics.into_iter().map(|diagnostic| Finding {
+        diagnostic,
+        evidence: None,
+    });
+    let mut findings: Vec<Finding> = of_text.collect();
+    if plays && is_playable {
+        let budget = Budget::within(PLAY_TIME, PLAY_BYTES);
+        match trial::try_out(&rules, budget) {
+            Ok(trial) => findings.extend(trial.findings),
+            Err(why) => tracing::warn!(game = sheet.name, "no random games: {why}"),
+        }
+    }
+    findings
+}
+
+/// What scripts are told of a finding in this text.
+fn shown_finding<'a>(finding: &'a Finding, text: &str) -> ShownDiagnostic<'a> {
+    let evidence = finding.evidence.as_ref();
+    ShownDiagnostic {
+        state: evidence.map(Evidence::state_line),
+        moves: evidence.map(|it| &it.moves[..]),
+        ..shown(&finding.diagnostic, text)
+    }
 }
 
 /// What scripts are told of a diagnostic in this text.
@@ -87,6 +147,8 @@ pub(super) fn shown<'a>(diagnostic: &'a Diagnostic, text: &str) -> ShownDiagnost
         end_column,
         message: &diagnostic.message,
         help: &diagnostic.help,
+        state: None,
+        moves: None,
     }
 }
 

@@ -94,7 +94,11 @@ enum Command {
     Games(games::GamesArguments),
     /// Check rulesheets and show errors and warnings with their lines.
     #[command(
-        after_help = "Status 1: a rulesheet has errors.\n\nExample:\n  panza check my-game.gdl"
+        after_help = "Rules without errors are played for up to a second in random games. Found are states without a\n\
+            legal move, ends without a goal or with two, games that do not end, goals that no game reached,\n\
+            roles without a choice, and what `input` and `base` leave out. Each has a position that shows\n\
+            it, as panza search --state reads it, and the joint moves that lead there.\n\
+            Status 1: a rulesheet has errors.\n\nExample:\n  panza check my-game.gdl"
     )]
     Check(check::CheckArguments),
     /// Print a rulesheet in one canonical layout, with its comments.

@@ -13,14 +13,17 @@ pub enum Severity {
     Error,
     /// The rules break the standard and are played nevertheless.
     Warning,
+    /// Nothing is wrong, but the author may want to know.
+    Note,
 }
 
 impl Severity {
-    /// `error` or `warning`.
+    /// `error`, `warning` or `note`.
     pub fn as_str(self) -> &'static str {
         match self {
             Severity::Error => "error",
             Severity::Warning => "warning",
+            Severity::Note => "note",
         }
     }
 }
@@ -78,7 +81,7 @@ pub enum Remedy {
 /// One finding.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Diagnostic {
-    /// Error or warning.
+    /// How serious it is.
     pub severity: Severity,
     /// A stable name in kebab case, such as `unsafe-variable`.
     pub code: &'static str,
@@ -109,6 +112,14 @@ impl Diagnostic {
     pub fn warning(code: &'static str, span: Span, message: impl Into<String>) -> Self {
         Self {
             severity: Severity::Warning,
+            ..Self::error(code, span, message)
+        }
+    }
+
+    /// A note without help text.
+    pub fn note(code: &'static str, span: Span, message: impl Into<String>) -> Self {
+        Self {
+            severity: Severity::Note,
             ..Self::error(code, span, message)
         }
     }
@@ -150,6 +161,7 @@ impl Diagnostic {
         let level = match self.severity {
             Severity::Error => Level::ERROR,
             Severity::Warning => Level::WARNING,
+            Severity::Note => Level::NOTE,
         };
         let start = (self.span.start as usize).min(text.len());
         let end = (self.span.end as usize).clamp(start, text.len());

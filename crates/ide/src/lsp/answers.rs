@@ -63,6 +63,7 @@ fn diagnostic(sheet: &Sheet, fault: &Fault) -> Diagnostic {
         severity: Some(match fault.severity {
             Severity::Error => DiagnosticSeverity::ERROR,
             Severity::Warning => DiagnosticSeverity::WARNING,
+            Severity::Note => DiagnosticSeverity::INFORMATION,
         }),
         code: Some(NumberOrString::String(fault.code.to_string())),
         source: Some("panza".to_string()),
