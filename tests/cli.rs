@@ -53,6 +53,7 @@ fn help_has_an_example_of_each_command() {
         "study",
         "games",
         "check",
+        "equal",
         "format",
         "lsp",
         "verify",
@@ -195,6 +196,38 @@ fn check_plays_and_shows_a_position_that_search_reads() {
     );
     let checked = objects(&["check", path, "--no-play"], 0);
     assert_eq!(checked[0]["errors"], 0);
+}
+
+#[test]
+fn equal_shows_the_first_state_that_differs() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| {
+        let path = file(folder.path(), name, text);
+        path.to_str().unwrap().to_string()
+    };
+    let count = write("count.gdl", COUNT);
+    let renamed = write(
+        "renamed.gdl",
+        &COUNT.replace("one", "uno").replace("succ", "after"),
+    );
+    let changed = write("changed.gdl", &COUNT.replace("(at 3))", "(at 2))"));
+    let equal = objects(&["equal", &count, &renamed], 0);
+    assert_eq!(equal[0]["equal"], true);
+    assert_eq!(equal[0]["difference"], Value::Null);
+    objects(&["equal", &count, &renamed, "--names", "same"], 1);
+    let found = objects(&["equal", &count, &changed, "--seconds", "20"], 1);
+    assert_keys(&found[0], &["equal", "moves", "difference", "exhaustive"]);
+    assert_eq!(found[0]["moves"], serde_json::json!([["two"]]));
+    let difference = &found[0]["difference"];
+    assert_eq!(difference["what"], "terminal", "{difference}");
+    assert_eq!(difference["state"], "((at 2))");
+    assert_eq!(difference["statements"][1]["line"], 6);
+    let shown = text(&run(&["equal", &count, &changed]).stdout);
+    assert!(
+        shown.starts_with("different: terminal after 1 joint move\n"),
+        "{shown}"
+    );
+    fails(&["equal", &count, "noSuchGame"], 2);
 }
 
 /// A game in HRF.

@@ -59,6 +59,7 @@ mod measure;
 mod parts;
 mod prover_machine;
 mod quick;
+pub mod equality;
 pub mod trial;
 pub mod turns;
 

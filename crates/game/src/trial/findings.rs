@@ -11,8 +11,8 @@ use panza_gdl::{CHANCE_ROLE, Diagnostic, Id, RoleId, Rules, Span, Symbol, Term, 
 use panza_machine::GameInfo;
 use panza_prover::{Limits, Prover, State};
 
+use super::finding::{Evidence, Finding};
 use super::games::{Outside, Reached, STEPS, Seen};
-use super::{Evidence, Finding};
 
 /// Names that a message lists.
 const LISTED: usize = 3;

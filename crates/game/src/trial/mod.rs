@@ -13,14 +13,16 @@
 //!
 //! Never uses: search trees, files.
 
+mod finding;
 mod findings;
 mod games;
 
-use panza_gdl::{Diagnostic, Rules};
+use panza_gdl::Rules;
 use panza_sync::Budget;
 
 use super::error::BuildError;
 use super::quick;
+pub use finding::{Evidence, Finding};
 
 /// What is seen in a game that was played.
 #[derive(Clone, Debug, Default)]
@@ -31,40 +33,6 @@ pub struct Trial {
     pub ended: u32,
     /// The findings, errors first.
     pub findings: Vec<Finding>,
-}
-
-/// One finding, with a position that shows it.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Finding {
-    /// What was found, and the place in the rules.
-    pub diagnostic: Diagnostic,
-    /// The position. `None` for what is said of all games together.
-    pub evidence: Option<Evidence>,
-}
-
-/// A position and how it is reached.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Evidence {
-    /// The facts that hold, sorted.
-    pub facts: Vec<String>,
-    /// The joint moves from the initial state, each with a move for every role in role order.
-    pub moves: Vec<Vec<String>>,
-}
-
-impl Evidence {
-    /// The position as one list of facts, in the form that `panza search --state` reads.
-    pub fn state_line(&self) -> String {
-        format!("({})", self.facts.join(" "))
-    }
-
-    /// The joint moves on one line, each in parentheses.
-    pub fn moves_line(&self) -> String {
-        let joint_moves = self
-            .moves
-            .iter()
-            .map(|moves| format!("({})", moves.join(" ")));
-        joint_moves.collect::<Vec<_>>().join(" ")
-    }
 }
 
 /// Plays random games of some rules and says what is seen. The steps of the budget are joint moves.
