@@ -196,6 +196,8 @@ fn check_plays_and_shows_a_position_that_search_reads() {
     );
     let checked = objects(&["check", path, "--no-play"], 0);
     assert_eq!(checked[0]["errors"], 0);
+    let strict = objects(&["check", path, "--no-play", "--strict"], 1);
+    assert_eq!(strict[0]["errors"], 2, "there is no `base` and no `input`: {strict:?}");
 }
 
 #[test]

@@ -5,10 +5,12 @@ use std::time::Duration;
 use clap::Args;
 use serde::Serialize;
 
+use panza_analysis::strict;
 use panza_cli::{Outcome, Output, Rulesheet, output};
 use panza_game::trial::{self, Evidence, Finding};
 use panza_gdl::span::line_and_column;
-use panza_gdl::{Diagnostic, Severity};
+use panza_gdl::{Diagnostic, Rules, Severity, Span};
+use panza_hrf::Dialect;
 use panza_sync::Budget;
 
 /// Time for building and playing a game.
@@ -24,6 +26,9 @@ pub struct CheckArguments {
     /// Look at the text alone and play no random games.
     #[arg(long)]
     no_play: bool,
+    /// Name as errors what the validator of ggp-base, the reference server, refuses.
+    #[arg(long)]
+    strict: bool,
 }
 
 #[derive(Serialize)]
@@ -62,7 +67,7 @@ pub fn run(arguments: &CheckArguments, output: Output) -> anyhow::Result<Outcome
     let sheets = arguments.games.iter().map(|game| Rulesheet::find(game));
     let sheets: Vec<Rulesheet> = sheets.collect::<anyhow::Result<_>>()?;
     for sheet in &sheets {
-        let findings = findings(sheet, !arguments.no_play);
+        let findings = findings(sheet, arguments);
         let of = |severity| {
             let all = findings.iter();
             all.filter(|it| it.diagnostic.severity == severity).count()
@@ -104,7 +109,7 @@ pub fn run(arguments: &CheckArguments, output: Output) -> anyhow::Result<Outcome
 }
 
 /// What is found in the text and, where it has no errors, by playing.
-fn findings(sheet: &Rulesheet, plays: bool) -> Vec<Finding> {
+fn findings(sheet: &Rulesheet, arguments: &CheckArguments) -> Vec<Finding> {
     let (rules, mut diagnostics) = sheet.dialect().load(&sheet.text);
     // What is wrong with the parentheses may cause the rest.
     diagnostics.sort_by_key(|diagnostic| !diagnostic.code.ends_with("-parenthesis"));
@@ -114,14 +119,40 @@ fn findings(sheet: &Rulesheet, plays: bool) -> Vec<Finding> {
         evidence: None,
     });
     let mut findings: Vec<Finding> = of_text.collect();
-    if plays && is_playable {
+    if arguments.strict {
+        let of_validator = refusals(sheet, &rules).into_iter();
+        findings.extend(of_validator.map(|diagnostic| Finding {
+            diagnostic,
+            evidence: None,
+        }));
+    }
+    if !arguments.no_play && is_playable {
         let budget = Budget::within(PLAY_TIME, PLAY_BYTES);
         match trial::try_out(&rules, budget) {
-            Ok(trial) => findings.extend(trial.findings),
+            Ok(trial) => findings.extend(trial.findings.into_iter().map(|mut finding| {
+                // The validator plays too, and refuses what is not listed.
+                if arguments.strict && finding.diagnostic.code.starts_with("outside-") {
+                    finding.diagnostic.severity = Severity::Error;
+                }
+                finding
+            })),
             Err(why) => tracing::warn!(game = sheet.name, "no random games: {why}"),
         }
     }
     findings
+}
+
+/// What the validator of ggp-base refuses. It reads KIF: of rules in HRF the translation.
+fn refusals(sheet: &Rulesheet, rules: &Rules) -> Vec<Diagnostic> {
+    match sheet.dialect() {
+        Dialect::Kif => strict::refusals(&panza_gdl::sexpr::parse(&sheet.text).0),
+        Dialect::Hrf => {
+            let text = panza_gdl::format::rulesheet(rules);
+            let mut found = strict::refusals(&panza_gdl::sexpr::parse(&text).0);
+            found.iter_mut().for_each(|fault| fault.span = Span::default());
+            found
+        }
+    }
 }
 
 /// What scripts are told of a finding in this text.

@@ -57,9 +57,15 @@ pub fn machine(
     match compile_whole(rules, budget.until(half)) {
         Ok(machine) => Ok(Arc::new(machine)),
         Err(BuildError::Stopped) => Err(BuildError::Stopped),
-        Err(_) => Ok(Arc::new(ProverMachine::stopped_by(
-            rules,
-            Arc::clone(stop),
-        )?)),
+        Err(_) => prover(rules, stop),
     }
+}
+
+/// The prover as a machine, which `stop` ends.
+///
+/// # Errors
+/// The prover cannot evaluate the rules.
+pub fn prover(rules: &Rules, stop: &Arc<AtomicBool>) -> Result<Arc<dyn Machine>, BuildError> {
+    let machine = ProverMachine::stopped_by(rules, Arc::clone(stop))?;
+    Ok(Arc::new(machine))
 }

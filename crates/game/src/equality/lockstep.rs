@@ -162,9 +162,12 @@ impl Lockstep {
         let mut result = Comparison::default();
         let initial = [0, 1].map(|side: usize| self.machines[side].initial_state());
         self.check_names(&initial)?;
-        let third = budget.until.map(|until| after(left_until(until) / 3));
+        // Slow machines see more in random games.
+        let is_slow = self.machines.iter().any(|it| it.kind() == "prover");
+        let share = if is_slow { 6 } else { 3 };
+        let until = budget.until.map(|until| after(left_until(until) / share));
         let (difference, is_exhaustive) =
-            self.breadth_first(initial.clone(), budget.until(third), stop);
+            self.breadth_first(initial.clone(), budget.until(until), stop);
         result.is_exhaustive = is_exhaustive;
         result.difference = difference;
         let mut random = Random::new(SEED);
@@ -405,7 +408,7 @@ impl Lockstep {
             }
             match seen {
                 Seen::End => {}
-                Seen::GoesOn => self.add_successors(at, &mut frontier),
+                Seen::GoesOn => self.add_successors(at, &mut frontier, budget),
                 Seen::Differs(difference) => {
                     let path = frontier.path_to(at);
                     return (Some(self.shown(*difference, &states[0], &path)), false);
@@ -417,14 +420,14 @@ impl Lockstep {
     }
 
     /// Adds the states after every joint move of the current state, which is this node.
-    fn add_successors(&mut self, at: usize, frontier: &mut Frontier) {
+    fn add_successors(&mut self, at: usize, frontier: &mut Frontier, budget: Budget<'_>) {
         if self.legal.iter().any(Vec::is_empty) {
             return;
         }
         let mut chosen = vec![0; self.roles.len()];
         let mut next = [Vec::new(), Vec::new()];
-        for _ in 0..MAX_JOINT_MOVES {
-            if !frontier.has_room() {
+        for made in 1..=MAX_JOINT_MOVES {
+            if !frontier.has_room() || made % 32 == 0 && budget.is_over() {
                 break;
             }
             self.next(&chosen, &mut next);
