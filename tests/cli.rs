@@ -53,6 +53,7 @@ fn help_has_an_example_of_each_command() {
         "study",
         "games",
         "check",
+        "equal",
         "format",
         "lsp",
         "verify",
@@ -164,6 +165,73 @@ fn check_shows_places_and_its_status_says_whether_there_are_errors() {
     assert_eq!(run(&["check", "ticTacToe"]).status.code(), Some(0));
 }
 
+/// One role counts to 3 by one or two, and has no move at 4.
+const COUNT: &str = "(role a) (init (at 0)) (succ 0 1) (succ 1 2) (succ 2 3) (succ 3 4)
+(<= (legal a one) (true (at ?n)) (succ ?n ?m))
+(<= (legal a two) (true (at ?n)) (succ ?n ?m) (succ ?m ?k))
+(<= (next (at ?m)) (true (at ?n)) (does a one) (succ ?n ?m))
+(<= (next (at ?k)) (true (at ?n)) (does a two) (succ ?n ?m) (succ ?m ?k))
+(<= terminal (true (at 3)))
+(goal a 50)\n";
+
+#[test]
+fn check_plays_and_shows_a_position_that_search_reads() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = file(folder.path(), "count.gdl", COUNT);
+    let path = path.to_str().unwrap();
+    let checked = objects(&["check", path], 1);
+    assert_eq!(checked[0]["errors"], 1);
+    let fault = &checked[0]["diagnostics"][0];
+    assert_eq!(fault["code"], "no-legal-move", "{fault}");
+    assert_eq!(fault["moves"], serde_json::json!([["two"], ["two"]]));
+    let position = fault["state"].as_str().unwrap();
+    let state = file(folder.path(), "state", position);
+    let state = state.to_str().unwrap();
+    let searched = objects(&["search", path, "--state", state, "--iterations", "10"], 0);
+    assert_eq!(searched[0]["moves"], serde_json::json!([]));
+    let shown = text(&run(&["check", path]).stdout);
+    assert!(
+        shown.contains("state: ((at 4))\n  moves: (two) (two)"),
+        "{shown}"
+    );
+    let checked = objects(&["check", path, "--no-play"], 0);
+    assert_eq!(checked[0]["errors"], 0);
+    let strict = objects(&["check", path, "--no-play", "--strict"], 1);
+    assert_eq!(strict[0]["errors"], 2, "there is no `base` and no `input`: {strict:?}");
+}
+
+#[test]
+fn equal_shows_the_first_state_that_differs() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| {
+        let path = file(folder.path(), name, text);
+        path.to_str().unwrap().to_string()
+    };
+    let count = write("count.gdl", COUNT);
+    let renamed = write(
+        "renamed.gdl",
+        &COUNT.replace("one", "uno").replace("succ", "after"),
+    );
+    let changed = write("changed.gdl", &COUNT.replace("(at 3))", "(at 2))"));
+    let equal = objects(&["equal", &count, &renamed], 0);
+    assert_eq!(equal[0]["equal"], true);
+    assert_eq!(equal[0]["difference"], Value::Null);
+    objects(&["equal", &count, &renamed, "--names", "same"], 1);
+    let found = objects(&["equal", &count, &changed, "--seconds", "20"], 1);
+    assert_keys(&found[0], &["equal", "moves", "difference", "exhaustive"]);
+    assert_eq!(found[0]["moves"], serde_json::json!([["two"]]));
+    let difference = &found[0]["difference"];
+    assert_eq!(difference["what"], "terminal", "{difference}");
+    assert_eq!(difference["state"], "((at 2))");
+    assert_eq!(difference["statements"][1]["line"], 6);
+    let shown = text(&run(&["equal", &count, &changed]).stdout);
+    assert!(
+        shown.starts_with("different: terminal after 1 joint move\n"),
+        "{shown}"
+    );
+    fails(&["equal", &count, "noSuchGame"], 2);
+}
+
 /// A game in HRF.
 const HRF: &str = "% Marks.\nrole(x) role(o)\ninit(cell(1,b)) init(cell(2,b))\ninit(control(x))
 legal(mark(N)):-cell(N,b)
@@ -179,7 +247,7 @@ fn files_in_hrf_are_checked_laid_out_and_played() {
     let folder = tempfile::tempdir().unwrap();
     let path = file(folder.path(), "marks.hrf", HRF);
     let path = path.to_str().unwrap();
-    let shown = text(&run(&["check", path]).stdout);
+    let shown = text(&run(&["check", path, "--no-play"]).stdout);
     assert_eq!(shown, format!("{path}: no errors, no warnings\n"));
     let laid_out = text(&run(&["format", path]).stdout);
     assert!(

@@ -15,6 +15,7 @@ pub mod fingerprint;
 pub mod gamemaster;
 mod hostile;
 mod messages;
+mod mutations;
 mod nets;
 pub mod oracle;
 mod page;
@@ -56,6 +57,12 @@ enum Command {
             cargo lab corpus ../shared/corpus --game chess --game hex --seconds 120 --json"
     )]
     Corpus(corpus::CorpusArguments),
+    /// Change one condition of published games, and count the changes that `panza equal` finds.
+    #[command(
+        after_help = "Status 1: more than one in twenty was missed, or equal games were told apart.\n\n\
+            Examples:\n  cargo lab mutations ../shared/corpus\n  cargo lab mutations ../shared/corpus --equal"
+    )]
+    Mutations(mutations::MutationsArguments),
     /// Compare the rulesheets of Gamemaster with their recorded playouts, and measure them.
     #[command(after_help = "Status 1: a sheet differs from its playouts.\n\n\
             Example:\n  cargo lab gamemaster ../shared/gamemaster --out docs/gamemaster-games.md")]
@@ -168,6 +175,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<Outcome> {
     interrupt::listen()?;
     match &arguments.command {
         Command::Corpus(arguments) => corpus::run(arguments, output),
+        Command::Mutations(arguments) => mutations::run(arguments, output),
         Command::Gamemaster(arguments) => gamemaster::run(arguments, output),
         Command::Analysis(arguments) => analysis::run(arguments, output),
         Command::Oracle(arguments) => oracle::run(arguments, output),

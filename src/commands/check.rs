@@ -1,15 +1,22 @@
-//! `panza check`: what there is to say about rulesheets.
+//! `panza check`: what there is to say about rulesheets, by their text and by playing them.
 
 use std::time::Duration;
 
 use clap::Args;
 use serde::Serialize;
 
+use panza_analysis::strict;
 use panza_cli::{Outcome, Output, Rulesheet, output};
+use panza_game::trial::{self, Evidence, Finding};
 use panza_gdl::span::line_and_column;
-use panza_gdl::{Diagnostic, Severity};
+use panza_gdl::{Diagnostic, Rules, Severity, Span};
+use panza_hrf::Dialect;
 use panza_sync::Budget;
 
+/// Time for building and playing a game.
+const PLAY_TIME: Duration = Duration::from_millis(800);
+/// Memory for building it.
+const PLAY_BYTES: usize = 1 << 30;
 /// Limits on grounding the rules. What it would show is left out beyond them.
 const GROUNDING_TIME: Duration = Duration::from_secs(10);
 const GROUNDING_BYTES: usize = 1 << 30;
@@ -19,6 +26,12 @@ pub struct CheckArguments {
     /// Paths to rulesheets, or names of games.
     #[arg(required = true, value_name = "GAME")]
     games: Vec<String>,
+    /// Look at the text alone and play no random games.
+    #[arg(long)]
+    no_play: bool,
+    /// Name as errors what the validator of ggp-base, the reference server, refuses.
+    #[arg(long)]
+    strict: bool,
 }
 
 #[derive(Serialize)]
@@ -42,6 +55,12 @@ pub(super) struct ShownDiagnostic<'a> {
     end_column: usize,
     message: &'a str,
     help: &'a str,
+    /// A position that shows it, as one list of facts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    state: Option<String>,
+    /// The joint moves that lead there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    moves: Option<&'a [Vec<String>]>,
 }
 
 /// Runs the command. Errors in any of the rulesheets make it [`Outcome::DoesNotHold`]; warnings and
@@ -52,32 +71,38 @@ pub fn run(arguments: &CheckArguments, output: Output) -> anyhow::Result<Outcome
     let sheets = arguments.games.iter().map(|game| Rulesheet::find(game));
     let sheets: Vec<Rulesheet> = sheets.collect::<anyhow::Result<_>>()?;
     for sheet in &sheets {
-        let (rules, mut diagnostics) = sheet.load();
-        let budget = Budget::within(GROUNDING_TIME, GROUNDING_BYTES);
-        panza_ground::examine(&rules, &mut diagnostics, budget);
-        // What is wrong with the parentheses may cause the rest.
-        diagnostics.sort_by_key(|diagnostic| !diagnostic.code.ends_with("-parenthesis"));
-        let all = diagnostics.iter();
-        let count = |severity| all.clone().filter(|d| d.severity == severity).count();
-        let (errors, warnings) = (count(Severity::Error), count(Severity::Warning));
-        let notes = count(Severity::Note);
+        let findings = findings(sheet, arguments);
+        let of = |severity| {
+            let all = findings.iter();
+            all.filter(|it| it.diagnostic.severity == severity).count()
+        };
+        let (errors, warnings) = (of(Severity::Error), of(Severity::Warning));
+        let notes = of(Severity::Note);
         if errors > 0 {
             outcome = Outcome::DoesNotHold;
         }
         if output.is_json() {
+            let diagnostics = findings.iter().map(|it| shown_finding(it, &sheet.text));
             output.object(&Report {
                 game: &sheet.name,
                 file: &sheet.origin,
                 errors,
                 warnings,
                 notes,
-                diagnostics: diagnostics.iter().map(|d| shown(d, &sheet.text)).collect(),
+                diagnostics: diagnostics.collect(),
             })?;
             continue;
         }
-        for diagnostic in &diagnostics {
+        for finding in &findings {
             let colour = output.has_colour();
+            let diagnostic = &finding.diagnostic;
             output.line(diagnostic.render(&sheet.origin, &sheet.text, colour))?;
+            if let Some(evidence) = &finding.evidence {
+                output.line(format_args!("  state: {}", evidence.state_line()))?;
+                if !evidence.moves.is_empty() {
+                    output.line(format_args!("  moves: {}", evidence.moves_line()))?;
+                }
+            }
             output.line("")?;
         }
         let mut counts = vec![counted(errors, "error"), counted(warnings, "warning")];
@@ -85,6 +110,78 @@ pub fn run(arguments: &CheckArguments, output: Output) -> anyhow::Result<Outcome
         output.line(format_args!("{}: {}", sheet.origin, counts.join(", ")))?;
     }
     Ok(outcome)
+}
+
+/// What is found in the text and, where it has no errors, by playing.
+fn findings(sheet: &Rulesheet, arguments: &CheckArguments) -> Vec<Finding> {
+    let (rules, mut diagnostics) = sheet.load();
+    let budget = Budget::within(GROUNDING_TIME, GROUNDING_BYTES);
+    panza_ground::examine(&rules, &mut diagnostics, budget);
+    // What is wrong with the parentheses may cause the rest.
+    diagnostics.sort_by_key(|diagnostic| !diagnostic.code.ends_with("-parenthesis"));
+    let is_playable = diagnostics.iter().all(|it| it.severity != Severity::Error);
+    let of_text = diagnostics.into_iter().map(|diagnostic| Finding {
+        diagnostic,
+        evidence: None,
+    });
+    let mut findings: Vec<Finding> = of_text.collect();
+    if arguments.strict {
+        let of_validator = refusals(sheet, &rules).into_iter();
+        findings.extend(of_validator.map(|diagnostic| Finding {
+            diagnostic,
+            evidence: None,
+        }));
+    }
+    if !arguments.no_play && is_playable {
+        let budget = Budget::within(PLAY_TIME, PLAY_BYTES);
+        match trial::try_out(&rules, budget) {
+            Ok(trial) => {
+                // A position that shows what a list leaves out says more than the grounder's note.
+                let shown: Vec<Span> = (trial.findings.iter())
+                    .filter(|it| it.diagnostic.code.starts_with("outside-"))
+                    .map(|it| it.diagnostic.span)
+                    .collect();
+                findings.retain(|it| {
+                    let diagnostic = &it.diagnostic;
+                    diagnostic.code != "incomplete-list" || !shown.contains(&diagnostic.span)
+                });
+                findings.extend(trial.findings.into_iter().map(|mut finding| {
+                    // The validator plays too, and refuses what is not listed.
+                    if arguments.strict && finding.diagnostic.code.starts_with("outside-") {
+                        finding.diagnostic.severity = Severity::Error;
+                    }
+                    finding
+                }));
+            }
+            Err(why) => tracing::warn!(game = sheet.name, "no random games: {why}"),
+        }
+    }
+    findings
+}
+
+/// What the validator of ggp-base refuses. It reads KIF: of rules in HRF the translation.
+fn refusals(sheet: &Rulesheet, rules: &Rules) -> Vec<Diagnostic> {
+    match sheet.dialect() {
+        Dialect::Kif => strict::refusals(&panza_gdl::sexpr::parse(&sheet.text).0),
+        Dialect::Hrf => {
+            let text = panza_gdl::format::rulesheet(rules);
+            let mut found = strict::refusals(&panza_gdl::sexpr::parse(&text).0);
+            found
+                .iter_mut()
+                .for_each(|fault| fault.span = Span::default());
+            found
+        }
+    }
+}
+
+/// What scripts are told of a finding in this text.
+fn shown_finding<'a>(finding: &'a Finding, text: &str) -> ShownDiagnostic<'a> {
+    let evidence = finding.evidence.as_ref();
+    ShownDiagnostic {
+        state: evidence.map(Evidence::state_line),
+        moves: evidence.map(|it| &it.moves[..]),
+        ..shown(&finding.diagnostic, text)
+    }
 }
 
 /// What scripts are told of a diagnostic in this text.
@@ -100,6 +197,8 @@ pub(super) fn shown<'a>(diagnostic: &'a Diagnostic, text: &str) -> ShownDiagnost
         end_column,
         message: &diagnostic.message,
         help: &diagnostic.help,
+        state: None,
+        moves: None,
     }
 }
 

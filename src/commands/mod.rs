@@ -8,6 +8,7 @@ mod analyse;
 mod bench;
 mod check;
 mod convert;
+mod equal;
 mod format;
 mod games;
 mod lsp;
@@ -94,9 +95,24 @@ enum Command {
     Games(games::GamesArguments),
     /// Check rulesheets and show errors and warnings with their lines.
     #[command(
-        after_help = "Status 1: a rulesheet has errors.\n\nExample:\n  panza check my-game.gdl"
+        after_help = "Rules without errors are played for up to a second in random games. Found are states without a\n\
+            legal move, ends without a goal or with two, games that do not end, goals that no game reached,\n\
+            roles without a choice, and what `input` and `base` leave out. Each has a position that shows\n\
+            it, as panza search --state reads it, and the joint moves that lead there.\n\
+            Status 1: a rulesheet has errors.\n\nExample:\n  panza check my-game.gdl"
     )]
     Check(check::CheckArguments),
+    /// Say whether two rulesheets describe the same game, and show the first difference.
+    #[command(
+        after_help = "Rules that differ in names and order alone are the same game. Others are played side by side,\n\
+            state by state from the start and then in random games, until legal moves, facts, an end or a\n\
+            goal differ. Facts are compared where both rulesheets have the same kinds of facts. Shown are\n\
+            the position, the joint moves that lead there, and the statements that make the difference\n\
+            where these can be told.\n\
+            Status 0: no difference was seen; 1: they differ; 2: they cannot be compared.\n\n\
+            Examples:\n  panza equal ticTacToe my-game.gdl\n  panza equal a.gdl b.hrf --seconds 30 --json"
+    )]
+    Equal(equal::EqualArguments),
     /// Print a rulesheet in one canonical layout, with its comments.
     #[command(
         after_help = "Status 1: the parentheses do not match, and nothing is written.\n\n\
@@ -237,6 +253,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<Outcome> {
         Command::Games(arguments) => games::run(arguments, output),
         Command::Check(arguments) => check::run(arguments, output),
         Command::Convert(arguments) => convert::run(arguments, output),
+        Command::Equal(arguments) => equal::run(arguments, output),
         Command::Format(arguments) => format::run(arguments, output),
         Command::Lsp(arguments) => lsp::run(arguments),
         Command::Verify(arguments) => verify::run(arguments, output),

@@ -22,6 +22,7 @@ pub mod placements;
 pub mod prospects;
 pub mod score_ranges;
 pub mod signature;
+pub mod strict;
 pub mod symmetry;
 pub mod tuples;
 

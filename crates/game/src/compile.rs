@@ -79,6 +79,20 @@ pub fn compile_with(
     compile_network(grounded, set, limits)
 }
 
+/// The counter machine of the whole game, without phases: it is built sooner than by [`compile`]
+/// and runs slower.
+///
+/// # Errors
+/// As [`compile`].
+pub fn compile_whole(rules: &Rules, limits: Budget<'_>) -> Result<CounterMachine, BuildError> {
+    let network = GroundNetwork::new(rules, limits)?.network;
+    let network = passes::optimise_with(network, &passes::PassSet::default(), limits);
+    match limits.is_stopped() {
+        true => Err(BuildError::Stopped),
+        false => Ok(CounterMachine::new(CounterLayout::compile(&network))),
+    }
+}
+
 /// A network as built from its rules.
 pub(super) struct GroundNetwork {
     pub network: Network,

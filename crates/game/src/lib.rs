@@ -58,6 +58,9 @@ mod compile;
 mod measure;
 mod parts;
 mod prover_machine;
+mod quick;
+pub mod equality;
+pub mod trial;
 pub mod turns;
 
 use std::sync::Arc;
@@ -69,7 +72,7 @@ use panza_machine::{GameInfo, GameParts, Machine};
 use panza_propnet::{MutexGroup, Network, PassSet};
 use panza_sync::Budget;
 
-pub use compile::{Compiled, compile, compile_with};
+pub use compile::{Compiled, compile, compile_whole, compile_with};
 pub use error::BuildError;
 pub use lanes::{LanesSource, compile_lanes, compile_steps};
 pub use measure::{Speed, fastest};

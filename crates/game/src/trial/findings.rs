@@ -1,0 +1,296 @@
+//! From what was seen in random games to findings.
+//!
+//! What is wrong in a state is asked of the prover again. A question that it cannot answer in time
+//! confirms nothing.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use panza_gdl::{CHANCE_ROLE, Diagnostic, Id, RoleId, Rules, Span, Symbol, Term, keyword};
+use panza_machine::GameInfo;
+use panza_prover::{Limits, Prover, State};
+
+use super::finding::{Evidence, Finding};
+use super::games::{Outside, Reached, STEPS, Seen};
+
+/// Names that a message lists.
+const LISTED: usize = 3;
+/// Ended games without which nothing is said of goals that none of them reached.
+const ENOUGH_ENDS: u32 = 50;
+
+/// The findings, errors first.
+pub fn findings(
+    rules: &Rules,
+    info: &dyn GameInfo,
+    seen: &Seen,
+    stop: &Arc<AtomicBool>,
+) -> Vec<Finding> {
+    let limits = Limits {
+        stop: Arc::clone(stop),
+        ..Limits::default()
+    };
+    let mut report = Report {
+        rules,
+        info,
+        seen,
+        findings: Vec::new(),
+    };
+    let has_doubts = !seen.stuck.is_empty() || seen.ended > 0;
+    if let Some(mut prover) = Prover::untuned(rules, limits).ok().filter(|_| has_doubts) {
+        report.stuck(&mut prover);
+        report.goals_of_ends(&mut prover);
+    }
+    report.endless();
+    report.unreached_goals();
+    report.no_choice();
+    report.outside(&seen.moves_outside, keyword::INPUT, "input", "legal move");
+    report.outside(&seen.facts_outside, keyword::BASE, "base", "fact");
+    report
+        .findings
+        .sort_by_key(|finding| finding.diagnostic.severity);
+    report.findings
+}
+
+struct Report<'a> {
+    rules: &'a Rules,
+    info: &'a dyn GameInfo,
+    seen: &'a Seen,
+    findings: Vec<Finding>,
+}
+
+impl Report<'_> {
+    fn add(&mut self, diagnostic: Diagnostic, reached: Option<&Reached>) {
+        let evidence = reached.map(|reached| self.evidence(reached));
+        self.findings.push(Finding {
+            diagnostic,
+            evidence,
+        });
+    }
+
+    fn evidence(&self, reached: &Reached) -> Evidence {
+        let joint_moves = reached.path.chunks(self.info.n_roles().max(1));
+        let texts = joint_moves.map(|moves| moves.iter().map(|&mv| self.info.move_text(mv)));
+        Evidence {
+            facts: self.info.state_facts(&reached.state),
+            moves: texts.map(Iterator::collect).collect(),
+        }
+    }
+
+    /// Where the rules name the role.
+    fn role_span(&self, role: RoleId) -> Span {
+        let term = self.rules.roles().get(role.index()).cloned();
+        let facts = self.rules.rules.iter().filter(|rule| {
+            rule.head.signature() == (keyword::ROLE, 1)
+                && rule.head.arguments.first() == term.as_ref()
+        });
+        facts.map(|rule| rule.head.span).next().unwrap_or_default()
+    }
+
+    /// The same state in the prover.
+    fn state_of(&self, prover: &mut Prover, reached: &Reached) -> Option<State> {
+        let facts = self.info.state_facts(&reached.state);
+        let terms: Option<Vec<_>> = facts.iter().map(|fact| prover.read_term(fact)).collect();
+        Some(prover.state_from_facts(&terms?))
+    }
+
+    /// States without a legal move for a role.
+    fn stuck(&mut self, prover: &mut Prover) {
+        let seen = self.seen;
+        for (&role, reached) in &seen.stuck {
+            let Some(state) = self.state_of(prover, reached) else {
+                continue;
+            };
+            let goes_on = prover.is_terminal(&state) == Ok(false);
+            let mut has_none = || {
+                prover
+                    .legal_moves(&state, role)
+                    .is_ok_and(|moves| moves.is_empty())
+            };
+            if goes_on && has_none() {
+                let message = format!(
+                    "{} has no legal move {}, where the game is not over",
+                    self.info.role_name(role),
+                    after(reached, self.info),
+                );
+                let fault = Diagnostic::error("no-legal-move", self.role_span(role), message);
+                let help = "every role needs a legal move in every state that is not terminal";
+                self.add(fault.with_help(help), Some(reached));
+            }
+        }
+    }
+
+    /// Ends without a goal, and with several, of each role.
+    fn goals_of_ends(&mut self, prover: &mut Prover) {
+        let roles = (0..self.info.n_roles()).map(RoleId::from_index);
+        for role in roles.filter(|&role| self.info.role_name(role) != CHANCE_ROLE) {
+            let name = self.info.role_name(role).to_string();
+            let goalless = self.seen.goalless.get(&role);
+            let goalless = goalless.filter(|it| {
+                self.goals(prover, it, role)
+                    .is_some_and(|goals| goals.is_empty())
+            });
+            if let Some(reached) = goalless {
+                let message = format!(
+                    "{name} has no goal {}, where the game is over",
+                    after(reached, self.info)
+                );
+                let fault = Diagnostic::error("no-goal", self.role_span(role), message);
+                let help =
+                    "every role needs exactly one goal, from 0 to 100, in every terminal state";
+                self.add(fault.with_help(help), Some(reached));
+            }
+            let several = self.seen.ends.iter().find_map(|reached| {
+                let goals = self.goals(prover, reached, role)?;
+                (goals.len() > 1).then_some((reached, goals))
+            });
+            if let Some((reached, goals)) = several {
+                let goals: Vec<String> = goals.iter().map(u8::to_string).collect();
+                let message = format!(
+                    "{name} has the goals {} {}, where the game is over",
+                    goals.join(" and "),
+                    after(reached, self.info),
+                );
+                let fault = Diagnostic::warning("two-goals", self.role_span(role), message);
+                let help = "the highest counts here; other players may refuse the game";
+                self.add(fault.with_help(help), Some(reached));
+            }
+        }
+    }
+
+    /// The goals from 0 to 100 of a role at an end; nothing where they are not found.
+    fn goals(&self, prover: &mut Prover, reached: &Reached, role: RoleId) -> Option<BTreeSet<u8>> {
+        let state = self.state_of(prover, reached)?;
+        if prover.is_terminal(&state) != Ok(true) {
+            return None;
+        }
+        let values = prover.goal_values(&state, role).ok()?;
+        let values = values
+            .iter()
+            .filter_map(|&value| prover.show(value).parse().ok());
+        Some(values.filter(|&goal: &u8| goal <= 100).collect())
+    }
+
+    /// Games that were cut off.
+    fn endless(&mut self) {
+        let Seen { games, endless, .. } = *self.seen;
+        if endless > 0 {
+            let message =
+                format!("{endless} of {games} random games did not end within {STEPS} joint moves");
+            let rules = self.rules.rules.iter();
+            let terminal = rules
+                .map(|rule| &rule.head)
+                .find(|head| head.relation == keyword::TERMINAL);
+            let span = terminal.map_or_else(Span::default, |head| head.span);
+            let fault = Diagnostic::warning("endless-game", span, message);
+            let help = "a step counter in the state is the usual way to make every game end";
+            self.add(fault.with_help(help), None);
+        }
+    }
+
+    /// Goals that the rules name and no end had: a note for each role, or one for all of them.
+    fn unreached_goals(&mut self) {
+        if self.seen.ended < ENOUGH_ENDS {
+            return;
+        }
+        let roles = self.rules.roles();
+        let mut unreached: BTreeMap<Option<usize>, (Span, BTreeSet<u8>)> = BTreeMap::new();
+        for rule in &self.rules.rules {
+            let [role, Term::Constant(goal)] = &rule.head.arguments[..] else {
+                continue;
+            };
+            let Some(goal) = self.number(rule.head.relation, *goal) else {
+                continue;
+            };
+            let of_role = roles.iter().position(|own| own == role);
+            if of_role.is_none() && !matches!(role, Term::Variable(_)) {
+                continue;
+            }
+            let mut goals = self.seen.goals.iter().enumerate();
+            let is_reached = goals.any(|(index, goals)| {
+                of_role.is_none_or(|own| own == index) && goals.contains(&goal)
+            });
+            if !is_reached {
+                let first = (rule.head.span, BTreeSet::new());
+                unreached.entry(of_role).or_insert(first).1.insert(goal);
+            }
+        }
+        for (role, (span, goals)) in unreached {
+            let role = role.map(RoleId::from_index);
+            let whose = role.map_or("any role", |role| self.info.role_name(role));
+            let goals: Vec<String> = goals.iter().map(u8::to_string).collect();
+            let plural = if goals.len() == 1 { "" } else { "s" };
+            let message = format!(
+                "none of {} random games ended with goal{plural} {} for {whose}",
+                self.seen.ended,
+                goals.join(", ")
+            );
+            self.add(Diagnostic::note("unreached-goal", span, message), None);
+        }
+    }
+
+    /// A goal from 0 to 100 in the head of a rule for `goal`.
+    fn number(&self, relation: Symbol, goal: Symbol) -> Option<u8> {
+        let goal = self.rules.symbols.name(goal).parse().ok();
+        goal.filter(|&goal: &u8| relation == keyword::GOAL && goal <= 100)
+    }
+
+    /// Roles that had one legal move in every state.
+    fn no_choice(&mut self) {
+        for role in (0..self.info.n_roles()).map(RoleId::from_index) {
+            let name = self.info.role_name(role);
+            let has_choice = self.seen.has_choice.get(role.index()) == Some(&true);
+            if has_choice || self.seen.n_states == 0 || name == CHANCE_ROLE {
+                continue;
+            }
+            let message = format!(
+                "{name} had one legal move in every state of {} random games",
+                self.seen.games
+            );
+            self.add(
+                Diagnostic::note("no-choice", self.role_span(role), message),
+                None,
+            );
+        }
+    }
+
+    /// What a relation should list and does not.
+    fn outside(&mut self, outside: &Outside, relation: Symbol, name: &str, what: &str) {
+        let Some(first) = &outside.first else {
+            return;
+        };
+        let heads = self.rules.rules.iter().map(|rule| &rule.head);
+        let mut own = heads.filter(|head| head.relation == relation);
+        let span = own.next().map_or_else(Span::default, |head| head.span);
+        let names: Vec<&str> = outside
+            .names
+            .iter()
+            .take(LISTED)
+            .map(String::as_str)
+            .collect();
+        let n = outside.names.len();
+        let (plural, more) = match n {
+            1 => ("", ""),
+            _ => ("s", if n > LISTED { ", ..." } else { "" }),
+        };
+        let verb = if n == 1 { "is" } else { "are" };
+        let message = format!(
+            "{n} {what}{plural} {verb} not in `{name}`: {}{more}",
+            names.join(", ")
+        );
+        let code = match relation {
+            keyword::INPUT => "outside-input",
+            _ => "outside-base",
+        };
+        self.add(Diagnostic::note(code, span, message), Some(first));
+    }
+}
+
+/// How a state was reached, in words.
+fn after(reached: &Reached, info: &dyn GameInfo) -> String {
+    match reached.path.len() / info.n_roles().max(1) {
+        0 => "in the initial state".to_string(),
+        1 => "after 1 joint move".to_string(),
+        n => format!("after {n} joint moves"),
+    }
+}

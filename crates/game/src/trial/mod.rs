@@ -1,0 +1,57 @@
+//! Faults of rules that are seen when the game is played: some hundred random games.
+//!
+//! The text of rules cannot show whether every state has a legal move or every end a goal. Random
+//! games can show that one has not. What they do not show may still be there.
+//!
+//! 1. A machine is built, the counters or else the prover.
+//! 2. Random games are played on it (`games`). For each kind of fault the shortest game that shows
+//!    it is kept.
+//! 3. What was seen becomes [`Finding`]s (`findings`). The prover confirms each error and warning
+//!    about a state, since it evaluates the rules themselves.
+//!
+//! Invariants: the work ends soon after its budget; an error was confirmed by the prover.
+//!
+//! Never uses: search trees, files.
+
+mod finding;
+mod findings;
+mod games;
+
+use panza_gdl::Rules;
+use panza_sync::Budget;
+
+use super::error::BuildError;
+use super::quick;
+pub use finding::{Evidence, Finding};
+
+/// What is seen in a game that was played.
+#[derive(Clone, Debug, Default)]
+pub struct Trial {
+    /// Random games that were begun.
+    pub games: u32,
+    /// Those that came to an end.
+    pub ended: u32,
+    /// The findings, errors first.
+    pub findings: Vec<Finding>,
+}
+
+/// Plays random games of some rules and says what is seen. The steps of the budget are joint moves.
+/// The same steps give the same findings, unless the time ends first.
+///
+/// # Errors
+/// The game cannot be played at all.
+pub fn try_out(rules: &Rules, budget: Budget<'_>) -> Result<Trial, BuildError> {
+    quick::watched(budget, |stop| {
+        let machine = quick::machine(rules, budget, stop)?;
+        let seen = games::play(rules, &machine, budget, stop);
+        let findings = findings::findings(rules, machine.info(), &seen, stop);
+        Ok(Trial {
+            games: seen.games,
+            ended: seen.ended,
+            findings,
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests;
