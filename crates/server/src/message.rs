@@ -14,6 +14,8 @@ use panza_player::{Manager, Message, PlayRequest, SentMoves, StartRequest, Start
 
 /// Longer clocks are cut to this.
 const LONGEST_CLOCK: Duration = Duration::from_secs(7 * 24 * 3600);
+/// Some editors write it before a text in UTF-8.
+const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 /// Limit on a match id, in bytes.
 const LONGEST_ID: usize = 1000;
 
@@ -155,8 +157,9 @@ pub fn parse(text: &str, received: Instant) -> Result<Message, String> {
     }
 }
 
-/// The text of a body: UTF-8, or Latin-1 when it is not.
+/// The text of a body: UTF-8, or Latin-1 when it is not. A byte-order mark before it is left out.
 pub fn decoded(bytes: &[u8]) -> Cow<'_, str> {
+    let bytes = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes);
     match std::str::from_utf8(bytes) {
         Ok(text) => Cow::Borrowed(text),
         Err(_) => Cow::Owned(bytes.iter().map(|&byte| char::from(byte)).collect()),
@@ -257,6 +260,8 @@ mod tests {
             Some((Word::Abort, id("\u{e4}")))
         );
         assert_eq!(head(b"(ABORT \xe4 )"), Some((Word::Abort, id("\u{e4}"))));
+        let marked = "\u{feff}( PLAY m.1".as_bytes();
+        assert_eq!(head(marked), Some((Word::Play, id("m.1"))));
         for none in [
             b"".as_slice(),
             b"(",
@@ -359,5 +364,7 @@ mod tests {
     fn bytes_that_are_no_utf8_are_latin1() {
         assert_eq!(decoded(b"(a \xe4)"), "(a \u{e4})");
         assert_eq!(decoded("(a \u{e4})".as_bytes()), "(a \u{e4})");
+        assert_eq!(decoded("\u{feff}(a \u{e4})".as_bytes()), "(a \u{e4})");
+        assert_eq!(decoded(b"\xef\xbb\xbf(a \xe4)"), "(a \u{e4})");
     }
 }
