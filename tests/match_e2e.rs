@@ -106,6 +106,8 @@ fn assert_is_by_the_rules(game: &Game, record: &MatchRecord) {
 /// What a scripted player does with a request.
 enum Act {
     Say(String),
+    /// Answers with the status of a server that failed.
+    Fail(String),
     /// Reads and never answers.
     Silence,
     /// Answers with something that is not HTTP.
@@ -149,15 +151,13 @@ impl Scripted {
                     barrier.wait().await;
                 }
                 match script(number, &body) {
-                    Act::Say(text) => {
-                        let length = text.len();
-                        let answer = format!(
-                            "HTTP/1.0 200 OK\r\nContent-type: text/acl\r\nContent-length: {length}\r\n\r\n{text}"
-                        );
-                        stream.write_all(answer.as_bytes()).await.unwrap();
-                    }
+                    Act::Say(text) => answer(&mut stream, "200 OK", &text).await,
+                    Act::Fail(text) => answer(&mut stream, "500 No", &text).await,
                     Act::Silence => held.push(stream),
-                    Act::Garbage => stream.write_all(b"%$\x00 who are you\r\n\r\n").await.unwrap(),
+                    Act::Garbage => stream
+                        .write_all(b"%$\x00 who are you\r\n\r\n")
+                        .await
+                        .unwrap(),
                     Act::Close => drop(stream),
                 }
             }
@@ -175,6 +175,14 @@ impl Scripted {
     fn heard(&self) -> Vec<String> {
         self.heard.lock().unwrap().clone()
     }
+}
+
+async fn answer(stream: &mut tokio::net::TcpStream, status: &str, text: &str) {
+    let length = text.len();
+    let answer = format!(
+        "HTTP/1.0 {status}\r\nContent-type: text/acl\r\nContent-length: {length}\r\n\r\n{text}"
+    );
+    stream.write_all(answer.as_bytes()).await.unwrap();
 }
 
 async fn read_body(stream: &mut tokio::net::TcpStream) -> String {
@@ -338,7 +346,7 @@ fn a_closed_connection_is_a_broken_connection() {
 
 #[test]
 fn an_illegal_move_is_replaced() {
-    for answer in ["", "(mark 1", "(mark 9 9)", "(MARK 1 1)", "((x))", "?x"] {
+    for answer in ["", "(mark 1", "(mark 9 9)", "(MARK 9 1)", "((x))", "?x"] {
         let runtime = runtime();
         let game = game("ticTacToe");
         let random = start(PlayerSpec::Random, 3, &runtime);
@@ -352,6 +360,49 @@ fn an_illegal_move_is_replaced() {
         assert_eq!(record.faults.len(), record.moves.len(), "{answer}");
         assert_kinds(&record, FaultKind::Illegal);
     }
+}
+
+#[test]
+fn answers_in_capitals_are_the_moves_that_they_mean() {
+    let runtime = runtime();
+    let game = game_of(
+        "(role a) (role b) (init (n 0)) (succ 0 1) (succ 1 2) (succ 2 3)
+         (<= (legal a (go left)) (true (n ?n))) (<= (legal a (go right)) (true (n ?n)))
+         (<= (legal b noop) (true (n ?n))) (<= (next (n ?m)) (true (n ?n)) (succ ?n ?m))
+         (<= terminal (true (n 3))) (goal a 100) (goal b 0)",
+    );
+    let capital = |text: &'static str| Scripted::start(&runtime, move |_, _| Act::Say(text.into()));
+    let (first, second) = (capital("( GO RIGHT )"), capital("NOOP"));
+    let record = play(&game, vec![first.seat, second.seat], &runtime);
+    assert_is_by_the_rules(&game, &record);
+    assert_eq!(record.faults, []);
+    assert_eq!(record.moves, vec![vec!["(go right)", "noop"]; 3]);
+}
+
+#[test]
+fn a_player_that_says_that_it_failed_is_told_apart() {
+    let record = with_misbehaving_player(|| Act::Fail("play failed: no".into()));
+    assert_kinds(&record, FaultKind::Failed);
+    assert_eq!(record.faults[0].detail, "`play failed: no`");
+    let runtime = runtime();
+    let game = game("ticTacToe");
+    let random = start(PlayerSpec::Random, 3, &runtime);
+    // A legal move counts whatever its status is.
+    let odd = Scripted::start(&runtime, |number, body| match number {
+        0 => Act::Fail("the rules do not load".into()),
+        _ if body.starts_with("( STOP") => Act::Fail("done".into()),
+        _ => Act::Fail("noop".into()),
+    });
+    let seats = vec![random.seat().clone(), odd.seat.clone()];
+    let record = play(&game, seats, &runtime);
+    let fault = &record.faults[0];
+    let expected = (Request::Start, FaultKind::Failed);
+    assert_eq!((fault.request, fault.kind), expected);
+    assert_eq!(fault.detail, "`the rules do not load`");
+    assert_eq!(
+        record.faults.iter().filter(|fault| fault.step == 0).count(),
+        1
+    );
 }
 
 #[test]

@@ -47,6 +47,17 @@ fn a_match_from_start_to_stop() {
     server.assert_available();
 }
 
+#[test]
+fn moves_in_another_letter_case_are_followed() {
+    let server = Running::new(settings(&[]), sound(4));
+    assert_eq!(server.ask(&start("m", "first", 4, 0.6, 0.5)), "ready");
+    assert_eq!(server.ask("( PLAY m NIL )"), "(take 1)");
+    assert_eq!(server.ask("( PLAY m ( ( TAKE 1 ) NOOP ) )"), "noop");
+    assert_eq!(server.ask("( PLAY m ( Noop ( Take 2 ) ) )"), "(take 1)");
+    assert_eq!(server.ask("( STOP m ( ( TAKE 1 ) NOOP ) )"), "done");
+    server.assert_available();
+}
+
 /// A clock whose answers leave after two seconds: the margin takes half of it, which is the most
 /// that it takes, whatever delays the player has seen. That leaves two seconds to a busy machine.
 const HALVED: f64 = 4.0;

@@ -365,6 +365,102 @@ fn a_body_of_another_length_than_announced_is_refused() {
 }
 
 #[test]
+fn a_length_in_characters_is_no_end_of_a_message() {
+    let server = four();
+    // Six characters of two bytes each: the last six bytes of the message are not announced.
+    let id = "m\u{e4}\u{f6}\u{fc}\u{c4}\u{d6}\u{dc}";
+    let request = |message: &str| {
+        let length = message.chars().count();
+        assert_eq!(message.len(), length + 6);
+        format!("POST / HTTP/1.0\r\nContent-Length: {length}\r\n\r\n{message}")
+    };
+    let begin = request(&start(id, "first", 0.2, 0.2));
+    assert_eq!(server.raw(begin.as_bytes()).body, "ready");
+    let play = request(&format!("( PLAY {id} NIL )"));
+    assert_eq!(server.raw(play.as_bytes()).body, "(take 1)");
+    // The same where the client closes its side.
+    let mut stream = server.connect();
+    let abort = request(&format!("( ABORT {id}   )"));
+    stream.write_all(abort.as_bytes()).unwrap();
+    stream.shutdown(Shutdown::Write).unwrap();
+    assert_eq!(read_to_end(stream).body, "aborted");
+    server.assert_available();
+}
+
+#[test]
+fn what_follows_an_open_message_is_bounded_and_no_other_request() {
+    let server = Running::new(settings(&["server.max_message_bytes=65536"]), sound(4));
+    let mut long = b"POST / HTTP/1.0\r\nContent-Length: 8\r\n\r\n( INFO  ".to_vec();
+    long.resize(long.len() + 70_000, b' ');
+    assert_eq!(server.raw(&long).code(), "413");
+    // On a connection that is kept, the next request follows.
+    let request = |message: &str| {
+        let length = message.len();
+        format!(
+            "POST / HTTP/1.1\r\nHost: x\r\nConnection: keep-alive\r\n\
+             Content-Length: {length}\r\n\r\n{message}"
+        )
+    };
+    let mut stream = server.connect();
+    let two = request("( PLAY m (a") + &request("( INFO )");
+    stream.write_all(two.as_bytes()).unwrap();
+    assert!(read_one(&mut stream).body.contains("never closed"));
+    assert_eq!(read_one(&mut stream).body, AVAILABLE);
+}
+
+#[test]
+fn a_post_without_a_length_ends_with_its_message_or_its_connection() {
+    let server = Running::new(settings(&["server.max_message_bytes=200000"]), sound(4));
+    let head = "POST / HTTP/1.0\r\nHost: x\r\n\r\n";
+    let send = |pieces: &[&str], closes: bool| {
+        let mut stream = server.connect();
+        for piece in pieces {
+            stream.write_all(piece.as_bytes()).unwrap();
+        }
+        if closes {
+            stream.shutdown(Shutdown::Write).unwrap();
+        }
+        read_to_end(stream)
+    };
+    for closes in [false, true] {
+        assert_eq!(send(&[head, "( INFO )"], closes).body, AVAILABLE);
+        assert_eq!(send(&[head, "( IN", "FO )"], closes).body, AVAILABLE);
+        let id = if closes { "m1" } else { "m2" };
+        let wide = format!("( START{}", " ".repeat(90_000));
+        let long = start(id, "first", 0.2, 0.2).replace("( START", &wide);
+        assert_eq!(send(&[head, &long], closes).body, "ready");
+        assert_eq!(
+            send(&[head, &format!("( ABORT {id} )")], closes).body,
+            "aborted"
+        );
+    }
+    let cut = send(&[head, "( PLAY m (a"], true);
+    assert_eq!(cut.code(), "400");
+    assert!(cut.body.contains("never closed"), "{}", cut.body);
+    let nothing = send(&[head], true);
+    assert!(
+        nothing.body.starts_with("the body is empty"),
+        "{}",
+        nothing.body
+    );
+    let endless = format!("( INFO {}", " ".repeat(300_000));
+    assert_eq!(
+        server.raw(format!("{head}{endless}").as_bytes()).code(),
+        "413"
+    );
+    server.assert_available();
+}
+
+#[test]
+fn a_byte_order_mark_before_a_message_is_skipped() {
+    let server = four();
+    assert_eq!(server.ask("\u{feff}( INFO )"), AVAILABLE);
+    let start = start("m", "first", 0.2, 0.2);
+    assert_eq!(server.ask(&format!("\u{feff}{start}")), "ready");
+    assert_eq!(server.ask("\u{feff}( ABORT m )"), "aborted");
+}
+
+#[test]
 fn head_is_answered_without_a_body() {
     let server = four();
     for (target, code) in [("/", "200"), ("/nothing", "404"), ("/(%20INFO%20)", "404")] {

@@ -130,13 +130,56 @@ def test_more_connections_than_allowed_are_closed(served):
         pytest.fail("no connection is free again")
 
 
-def test_an_error_of_a_subclass_costs_a_legal_move(served, capsys):
+def failure(server, text):
+    """The status and the reason of a message that is not answered."""
+    with pytest.raises(urllib.error.HTTPError) as raised:
+        server.post(text)
+    return raised.value.code, raised.value.read().decode()
+
+
+def test_errors_of_a_subclass_are_printed_and_told(served, capsys):
     (player, _), (server, _) = served
     g = panza_ggp.load("ticTacToe")
-    player.play = lambda state, legal, deadline: 1 // 0
-    server.post(f"( START m.1 {g.roles[0]} ({g.text}) 10 1 )")
-    assert server.post("( PLAY m.1 NIL )").startswith("(mark")
+    begin = f"( START m.1 {g.roles[0]} ({g.text}) 10 1 )"
+    player.start = lambda *clocks: 1 // 0
+    code, reason = failure(server, begin)
+    assert (code, reason.split(":")[:2]) == (500, ["start failed", " ZeroDivisionError"])
+    error = capsys.readouterr().err
+    assert "Traceback" in error and "1 // 0" in error
+    # The match has begun all the same.
+    assert server.post(begin) == "ready"
+    player.play = lambda state, legal, deadline: {}["nothing"]
+    code, reason = failure(server, "( PLAY m.1 NIL )")
+    assert (code, reason) == (500, "play failed: KeyError: 'nothing'")
+    assert '{}["nothing"]' in capsys.readouterr().err
+    player.play = lambda state, legal, deadline: -7
+    code, reason = failure(server, "( PLAY m.1 NIL )")
+    assert code == 500 and "-7" in reason and len(reason) <= module.MAX_REASON
+    assert "Traceback" in capsys.readouterr().err
+    # The match goes on with what the game manager plays.
+    player.play = lambda state, legal, deadline: legal[0]
+    assert server.post("( PLAY m.1 ((mark 2 2) noop) )") == "noop"
+    player.stop = lambda goals: 1 // 0
+    assert server.post("( ABORT m.1 )") == "aborted"
     assert "ZeroDivisionError" in capsys.readouterr().err
+    assert "available" in server.post("( INFO )")
+
+
+def test_rules_that_do_not_load_are_printed_and_told(served, capsys):
+    _, (server, _) = served
+    code, reason = failure(server, "( START m.1 x ((role x) (<= (legal x ?y) (true ?z))) 10 1 )")
+    assert code == 400 and reason
+    error = capsys.readouterr().err
+    assert "Traceback" in error and "GdlError" in error
+    assert "available" in server.post("( INFO )")
+    # What is no message is a fault of who sent it.
+    assert failure(server, "hello")[0] == 400
+    assert capsys.readouterr().err == ""
+
+
+def test_a_byte_order_mark_is_skipped(served):
+    _, (server, _) = served
+    assert "available" in server.post("\ufeff( INFO )")
 
 
 def test_elements_are_canonical():

@@ -3,7 +3,8 @@
 //! A body of up to [`SHORT`] bytes is always read. Before more is read, the caller decides by the
 //! first bytes how long the body may be. Long bodies of all connections share [`Bodies::room`]
 //! bytes. Where they need more, the long body that began first is given up for the new one, so that
-//! bodies that stall lock nobody out.
+//! bodies that stall lock nobody out. A body may go on behind its end ([`Tail`]), within the same
+//! limits.
 //!
 //! Invariant: the bytes of long bodies that are held, those that wait to be parsed included, are
 //! within the room.
@@ -19,6 +20,9 @@ use bytes::Bytes;
 use http_body_util::BodyExt;
 use hyper::body::{Body as _, Incoming};
 use tokio::sync::oneshot;
+
+use super::first_request::Held;
+use super::tail::Tail;
 
 /// Bytes of a short body.
 pub(super) const SHORT: usize = 64 * 1024;
@@ -102,14 +106,16 @@ impl Bodies {
     }
 
     /// Reads a body until `deadline`. For a long one, `allow` is asked once with the first bytes
-    /// how long it may be.
+    /// how long it may be. A body with a `tail` may go on there.
     pub async fn read<R>(
         self: &Arc<Self>,
         mut body: Incoming,
+        tail: Option<Tail<'_>>,
         deadline: Instant,
         allow: impl FnOnce(&[u8]) -> Result<usize, R>,
     ) -> Result<Body, Unread<R>> {
-        let read = tokio::time::timeout_at(deadline.into(), self.fill(&mut body, allow)).await;
+        let filled = self.fill(&mut body, tail, allow);
+        let read = tokio::time::timeout_at(deadline.into(), filled).await;
         let read = read.unwrap_or(Err(Unread::Late));
         if read.is_err() {
             read_on(body, READ_ON);
@@ -120,6 +126,7 @@ impl Bodies {
     async fn fill<R>(
         self: &Arc<Self>,
         incoming: &mut Incoming,
+        mut tail: Option<Tail<'_>>,
         allow: impl FnOnce(&[u8]) -> Result<usize, R>,
     ) -> Result<Body, Unread<R>> {
         let announced = usize::try_from(incoming.size_hint().lower()).unwrap_or(usize::MAX);
@@ -130,18 +137,16 @@ impl Bodies {
         let mut limit = SHORT;
         let mut body = Body::default();
         loop {
-            let frame = match &mut body.share {
-                None => incoming.frame().await,
+            let next = next(incoming, &mut tail);
+            let data = match &mut body.share {
+                None => next.await,
                 Some(share) => tokio::select! {
-                    frame = incoming.frame() => frame,
+                    data = next => data,
                     _ = &mut share.given_up => return Err(Unread::NoRoom),
                 },
             };
-            let Some(frame) = frame else {
+            let Some(data) = data.map_err(Unread::Broken)? else {
                 break;
-            };
-            let Ok(data) = frame.map_err(Unread::Broken)?.into_data() else {
-                continue;
             };
             let length = body.bytes.len() + data.len();
             let is_long = length > SHORT || (announced > SHORT && length >= FIRST);
@@ -246,6 +251,25 @@ impl Drop for Share {
     }
 }
 
+/// The next bytes of a body; none at its end.
+async fn next(
+    incoming: &mut Incoming,
+    tail: &mut Option<Tail<'_>>,
+) -> Result<Option<Bytes>, hyper::Error> {
+    while let Some(frame) = incoming.frame().await {
+        if let Ok(data) = frame?.into_data() {
+            if let Some(tail) = tail {
+                tail.note(&data);
+            }
+            return Ok(Some(data));
+        }
+    }
+    match tail {
+        Some(tail) => Ok(tail.next().await),
+        None => Ok(None),
+    }
+}
+
 /// Reads up to `most` bytes of a body that is refused, for a short time, while the answer leaves.
 pub(super) fn read_on(mut body: Incoming, most: usize) {
     let discard = async move {
@@ -254,6 +278,20 @@ pub(super) fn read_on(mut body: Incoming, most: usize) {
             length = length.saturating_add(frame.data_ref().map_or(0, Bytes::len));
             if length > most {
                 return;
+            }
+        }
+    };
+    tokio::spawn(tokio::time::timeout(READ_ON_TIME, discard));
+}
+
+/// The same with what follows a body.
+pub(super) fn read_on_behind(held: Held) {
+    let discard = async move {
+        let mut length = 0;
+        while length <= READ_ON {
+            match held.read().await.len() {
+                0 => return,
+                more => length += more,
             }
         }
     };

@@ -6,18 +6,21 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use hyper::body::Incoming;
+use hyper::header;
 use hyper::{Request, Response, StatusCode};
 use tokio::sync::{Semaphore, oneshot};
 
 use super::access::{Access, Credential};
-use super::body::{Bodies, Body, SHORT, Unread, read_on};
+use super::body::{Bodies, Body, SHORT, Unread, read_on, read_on_behind};
 use super::connections::Progress;
+use super::first_request::Held;
 use super::gamemaster_access;
 use super::message::{self, Head, Word};
 use super::request::{
     ConnectionInfo, asks_to_keep_alive, manager, message_in_target, page_request,
 };
 use super::response::{Content, Outcome, Sent, allow_origin};
+use super::tail::Tail;
 use panza_config::Settings;
 use panza_player::{Answer, Manager, Message, Player, Reply, Status};
 use panza_sync::allocator;
@@ -106,13 +109,16 @@ impl Exchange {
         request: Request<Incoming>,
         connection: ConnectionInfo,
         progress: &Progress,
+        held: Held,
     ) -> Result<Response<Sent>, Infallible> {
         let peer = connection.peer;
         let keeps_alive = asks_to_keep_alive(&request);
         let method = request.method().clone();
         let origin = self.access.gamemaster().origin(&request);
         let origin = origin.filter(|_| !connection.at_log_service);
-        let outcome = self.outcome(request, connection, progress).await;
+        // Behind a request on a connection that is kept is the next one.
+        let held = (!keeps_alive).then_some(held);
+        let outcome = self.outcome(request, connection, progress, held).await;
         // No clock runs for a page, so its connection may be closed for another.
         if keeps_alive || outcome.is_page() {
             progress.await_request();
@@ -140,6 +146,7 @@ impl Exchange {
         request: Request<Incoming>,
         connection: ConnectionInfo,
         progress: &Progress,
+        held: Option<Held>,
     ) -> Outcome {
         let received = progress.began().unwrap_or_else(Instant::now);
         let peer = connection.peer;
@@ -156,12 +163,22 @@ impl Exchange {
             Route::Page(page) if page.request.method == Method::Post => Ok(LONGEST_FROM_PAGE),
             _ => self.allow_long(first, peer),
         };
+        let has_length = request.headers().contains_key(header::CONTENT_LENGTH);
+        let held = held.filter(|_| matches!(route, Route::Message(_)));
+        let tail = held.as_ref().map(|held| Tail::new(held, has_length));
         let deadline = received + self.read_timeout;
-        let read = self.bodies.read(request.into_body(), deadline, allow).await;
+        let body = request.into_body();
+        let read = self.bodies.read(body, tail, deadline, allow).await;
         let body = match read {
             Ok(body) => body,
-            Err(unread) => return self.unread(unread),
+            Err(unread) => {
+                if let Some(held) = held {
+                    read_on_behind(held);
+                }
+                return self.unread(unread);
+            }
         };
+        drop(held);
         progress.answer();
         match route {
             Route::Message(manager) => self.message(body, received, manager, peer).await,

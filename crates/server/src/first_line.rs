@@ -4,49 +4,11 @@
 //! hyper rejects such a line, so the target is percent-encoded here. Only the first request of a
 //! connection is repaired, since the start of later ones is not known.
 
-use std::io::{self, Cursor};
-use std::time::Instant;
-
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
-use tokio::net::TcpStream;
-
 /// Longer first lines are not repaired.
-const MAX_LINE: usize = 8 * 1024;
-
-/// Reads up to the end of the first line and repairs it: the stream with the repaired line, and the
-/// time of its first byte.
-///
-/// # Errors
-/// The client sends no line until `deadline`, closes, or the connection breaks.
-pub(super) async fn read(
-    stream: TcpStream,
-    deadline: Instant,
-) -> io::Result<(impl AsyncRead + AsyncWrite + Unpin, Instant)> {
-    tokio::time::timeout_at(deadline.into(), read_line(stream)).await?
-}
-
-async fn read_line(
-    mut stream: TcpStream,
-) -> io::Result<(impl AsyncRead + AsyncWrite + Unpin, Instant)> {
-    let mut line = Vec::with_capacity(1024);
-    let mut began = None;
-    while !line.contains(&b'\n') && line.len() < MAX_LINE {
-        if stream.read_buf(&mut line).await? == 0 {
-            if line.is_empty() {
-                return Err(io::ErrorKind::UnexpectedEof.into());
-            }
-            break;
-        }
-        began.get_or_insert_with(Instant::now);
-    }
-    let (rest, answers) = stream.into_split();
-    let requests = Cursor::new(repaired(&line).unwrap_or(line)).chain(rest);
-    let stream = tokio::io::join(requests, answers);
-    Ok((stream, began.unwrap_or_else(Instant::now)))
-}
+pub(super) const MAX_LINE: usize = 8 * 1024;
 
 /// The bytes with a repaired first line; nothing if it needs no repair.
-fn repaired(bytes: &[u8]) -> Option<Vec<u8>> {
+pub(super) fn repaired(bytes: &[u8]) -> Option<Vec<u8>> {
     let end = bytes.iter().position(|&byte| byte == b'\n')?;
     let (line, rest) = bytes.split_at(end);
     let line = line.strip_suffix(b"\r").unwrap_or(line);

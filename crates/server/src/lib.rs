@@ -1,20 +1,21 @@
 #![doc = include_str!("../README.md")]
 //!
 //! ```text
-//!  TCP ──▶ connections ──▶ first_line ──▶ hyper ──▶ exchange ─┬▶ body ──▶ message ──▶ Player
-//!          (limit)         (raw GETs)              (access,   │  (limits)  (parser)
-//!                                                   route)    ├▶ web::pages
-//!                                                             └▶ web::gamemaster ──▶ Player
+//!  TCP ──▶ connections ──▶ first_request ──▶ hyper ──▶ exchange ─┬▶ body ──▶ message ──▶ Player
+//!          (limit)         (raw GETs, wrong            (access,  │  (limits)  (parser)
+//!                           lengths)                    route)   ├▶ web::pages
+//!                                                                └▶ web::gamemaster ──▶ Player
 //! ```
 //!
-//! A START takes these steps: [`Server::run`] accepts the connection, `serve_connection` reads its
-//! first line and gives it to hyper, `Exchange::respond` asks `Exchange::route` what the request is
+//! A START takes these steps: [`Server::run`] accepts the connection, `serve_connection` reads the
+//! head of its request and gives it to hyper, `Exchange::respond` asks `Exchange::route` what the request is
 //! and reads the body with `Bodies::read`, `Exchange::message` parses it with [`message::parse`]
 //! and passes it to [`Player::handle`], and `Outcome::response` writes the answer.
 //!
 //! Browsers and log readers are served on the player's port and on the port of the log service,
 //! which takes no messages. The server accepts careless requests (any content type, bare LF, spaces
-//! in a GET) and limits bytes, time and connections. No client affects other clients or the match.
+//! in a GET, a length in characters) and limits bytes, time and connections. No client affects other
+//! clients or the match.
 //!
 //! Invariants: every answer has its exact length, and closes the connection unless the client asked
 //! for keep-alive; every answer to a GGP message has the CORS headers and is not empty; pages take
@@ -29,10 +30,12 @@ mod body;
 mod connections;
 mod exchange;
 mod first_line;
+mod first_request;
 mod gamemaster_access;
 pub mod message;
 mod request;
 mod response;
+mod tail;
 
 use std::future::Future;
 use std::io;
@@ -258,17 +261,20 @@ async fn serve_connection(
     let serve = async {
         let accepted = Instant::now();
         let read_timeout = exchange.read_timeout();
-        let (stream, began) = match first_line::read(stream, accepted + read_timeout).await {
-            Ok(read) => read,
+        let begun = match first_request::read(stream, accepted + read_timeout).await {
+            Ok(begun) => begun,
             Err(error) => {
                 tracing::debug!(%peer, "no request: {error}");
                 return;
             }
         };
-        progress.begin(began);
+        progress.begin(begun.began);
+        let rest = begun.rest;
+        let stream = tokio::io::join(begun.requests, begun.answers);
         let service = service_fn(|request| {
             let (exchange, progress) = (Arc::clone(&exchange), Arc::clone(&progress));
-            async move { exchange.respond(request, connection, &progress).await }
+            let held = rest.hold();
+            async move { exchange.respond(request, connection, &progress, held).await }
         });
         let served = http1::Builder::new()
             .timer(TokioTimer::new())

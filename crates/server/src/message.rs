@@ -254,6 +254,8 @@ mod tests {
             Some((Word::Abort, id("\u{e4}")))
         );
         assert_eq!(head(b"(ABORT \xe4 )"), Some((Word::Abort, id("\u{e4}"))));
+        let marked = "\u{feff}( PLAY m.1".as_bytes();
+        assert_eq!(head(marked), Some((Word::Play, id("m.1"))));
         for none in [
             b"".as_slice(),
             b"(",
@@ -356,5 +358,7 @@ mod tests {
     fn bytes_that_are_no_utf8_are_latin1() {
         assert_eq!(decoded(b"(a \xe4)"), "(a \u{e4})");
         assert_eq!(decoded("(a \u{e4})".as_bytes()), "(a \u{e4})");
+        assert_eq!(decoded("\u{feff}(a \u{e4})".as_bytes()), "(a \u{e4})");
+        assert_eq!(decoded(b"\xef\xbb\xbf(a \xe4)"), "(a \u{e4})");
     }
 }

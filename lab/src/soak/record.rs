@@ -65,7 +65,7 @@ impl MatchLine {
             FaultKind::Illegal => {
                 format!("{} in step {} is not legal", fault.detail, fault.step + 1)
             }
-            FaultKind::Timeout | FaultKind::Connection => {
+            FaultKind::Timeout | FaultKind::Connection | FaultKind::Failed => {
                 let request = match fault.request {
                     Request::Start => "START",
                     Request::Play => "PLAY",

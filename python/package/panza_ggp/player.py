@@ -8,6 +8,10 @@ keeps the state, and sends legal moves. Without a subclass it searches until the
 
 It plays one match at a time. Requests of more than `MAX_BODY` bytes are refused, and more than
 `MAX_REQUESTS` at once.
+
+Where rules do not load or a method of the subclass fails, the traceback goes to standard error, and
+the game manager gets an HTTP status of failure in place of an answer. It plays another move then, and
+the match goes on.
 """
 
 from __future__ import annotations
@@ -31,6 +35,8 @@ MAX_REQUESTS = 16
 """Connections at once, at most; further ones are closed."""
 MAX_CLOCK = 86_400
 """Seconds of a clock, at most."""
+MAX_REASON = 300
+"""Characters of the reason that a game manager gets, at most."""
 MARGIN = 0.5
 """Seconds of the play clock that are left for the way of an answer."""
 
@@ -40,6 +46,10 @@ _COMMENT = re.compile(r";[^\n]*")
 
 class MessageError(ValueError):
     """A message that the player cannot read; the text says what was expected."""
+
+
+class PlayerError(RuntimeError):
+    """A method of the player that failed; the cause is its error."""
 
 
 def _split(text: str) -> list[str]:
@@ -108,9 +118,12 @@ class Player:
         """The match is over, with the goals of all roles; `None` where it ended early."""
 
     def answer(self, message: str) -> str:
-        """The answer to a message; raises `MessageError`, or the error of rules that do not load."""
+        """The answer to a message.
+
+        Raises `MessageError`, the error of rules that do not load, or `PlayerError`.
+        """
         received = time.monotonic()
-        elements = _elements(_COMMENT.sub("", message))
+        elements = _elements(_COMMENT.sub("", message.removeprefix("\ufeff")))
         kind = elements[0].lower() if elements else ""
         if kind == "info":
             status = "available" if self._match is None else "busy"
@@ -169,7 +182,7 @@ class Player:
         self.game, self.role = game, names.index(role.lower())
         self._match, self._play_clock = match, clocks[1]
         self._state = game.init(1)
-        self._guarded(lambda: self.start(*clocks))
+        self._checked("start", lambda: self.start(*clocks))
         return "ready"
 
     def _advance(self, moves: str) -> None:
@@ -194,26 +207,35 @@ class Player:
             raise MessageError("the game is over")
         action = legal[0]
         if len(legal) > 1:
-            chosen = self._guarded(lambda: self.play(self._state, legal, deadline))
-            action = chosen if chosen in legal else action
+            action = self._checked("play", lambda: self._played(legal, deadline))
         return self.game.move_text(self.role, action)
+
+    def _played(self, legal: list[int], deadline: float) -> int:
+        """The action that `play` chooses, which has to be legal."""
+        chosen = self.play(self._state, legal, deadline)
+        if chosen not in legal:
+            raise ValueError(f"play returned {chosen!r}, which is none of the actions {legal}")
+        return int(chosen)
 
     def _goals(self) -> list[int] | None:
         assert self._state is not None
         return self._state.goals[0].tolist() if self._state.terminated[0] else None
 
     def _end(self, goals: list[int] | None) -> None:
-        self._guarded(lambda: self.stop(goals))
+        try:
+            self.stop(goals)
+        except Exception:
+            # The match is over, so nobody has to know.
+            traceback.print_exc()
         self.game = self._state = self._match = None
 
     @staticmethod
-    def _guarded(call):
-        """What a method of a subclass returns; an error is printed and the match goes on."""
+    def _checked(name, call):
+        """What a method of a subclass returns; its error becomes a `PlayerError`."""
         try:
             return call()
-        except Exception:
-            traceback.print_exc()
-            return None
+        except Exception as error:
+            raise PlayerError(f"{name} failed: {type(error).__name__}: {error}") from error
 
 
 class _Server(ThreadingHTTPServer):
@@ -238,6 +260,12 @@ class _Server(ThreadingHTTPServer):
             self._free.release()
 
 
+def _reason(error: Exception) -> str:
+    """An error on one line, for the game manager."""
+    lines = str(error).splitlines()
+    return (lines[0] if lines else type(error).__name__)[:MAX_REASON]
+
+
 class _Handler(BaseHTTPRequestHandler):
     timeout = 30
 
@@ -248,11 +276,16 @@ class _Handler(BaseHTTPRequestHandler):
             return self._send(411, "expected a Content-Length")
         if not 0 <= length <= MAX_BODY:
             return self._send(413, f"a message has at most {MAX_BODY} bytes")
+        message = self.rfile.read(length).decode("utf-8", errors="replace")
         try:
-            text = self.rfile.read(length).decode("utf-8", errors="replace")
-            return self._send(200, self.answer(text))
-        except (MessageError, ValueError, RuntimeError) as error:
-            return self._send(400, str(error).splitlines()[0] if str(error) else "unreadable")
+            status, text = 200, self.answer(message)
+        except MessageError as error:
+            status, text = 400, _reason(error)
+        except Exception as error:
+            traceback.print_exc()
+            status = 400 if isinstance(error, panza_ggp.GdlError) else 500
+            text = _reason(error)
+        return self._send(status, text)
 
     def _send(self, status: int, text: str) -> None:
         body = text.encode()

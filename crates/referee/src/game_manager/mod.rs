@@ -1,7 +1,8 @@
 //! A game manager: plays one match with players over HTTP, as ggp-base's GameServer does.
 //!
 //! START goes to all players, then PLAY with the last joint move at each step, then STOP. A
-//! missing, late or illegal move is replaced by a random legal one, and the fault is recorded.
+//! missing, late or illegal move is replaced by a random legal one, and the fault is recorded. So is
+//! a player that says that it failed.
 //!
 //! Invariants: each joint move is legal by the reference prover. A match ends within a given number
 //! of joint moves. An interrupted match is aborted at all players.
@@ -24,7 +25,7 @@ use panza_gdl::{Rules, TermId};
 use panza_prover::ProverError;
 use panza_sync::{Random, lock};
 use referee::Referee;
-use wire::{Address, NoAnswer, ask};
+use wire::{Address, NoAnswer, Reply, ask};
 
 /// A match of more joint moves than this is aborted.
 pub const MAX_STEPS: u32 = 10_000;
@@ -133,6 +134,8 @@ pub enum FaultKind {
     Connection,
     /// An answer that is no legal move.
     Illegal,
+    /// The player says by its HTTP status that it failed.
+    Failed,
 }
 
 impl FaultKind {
@@ -142,6 +145,7 @@ impl FaultKind {
             FaultKind::Timeout => "timeout",
             FaultKind::Connection => "connection",
             FaultKind::Illegal => "illegal",
+            FaultKind::Failed => "failed",
         }
     }
 }
@@ -313,7 +317,7 @@ struct Table<'a> {
 }
 
 /// One player's answer and how long it took.
-type Answer = (Result<String, NoAnswer>, Duration);
+type Answer = (Result<Reply, NoAnswer>, Duration);
 
 impl Table<'_> {
     fn play(
@@ -379,10 +383,12 @@ impl Table<'_> {
                     let mut random = lock(random);
                     (legal[random.below(legal.len() as u32) as usize], None)
                 }
-                (SeatPlayer::Remote(_), Ok(answer)) => match self.referee.read_move(&answer) {
-                    Some(mv) if legal.contains(&mv) => (mv, None),
-                    _ => (replacement, Some((FaultKind::Illegal, shortened(&answer)))),
-                },
+                (SeatPlayer::Remote(_), Ok(reply)) => {
+                    match self.referee.read_move(&reply.text, legal) {
+                        Some(mv) => (mv, None),
+                        None => (replacement, Some(no_move(&reply))),
+                    }
+                }
                 (SeatPlayer::Remote(_), Err(no_answer)) => {
                     (replacement, Some(described(no_answer)))
                 }
@@ -401,7 +407,8 @@ impl Table<'_> {
         Ok(turns)
     }
 
-    /// Sends requests whose answers are ignored; a missing answer is a fault.
+    /// Sends requests whose answers have no moves. A missing answer is a fault, and so is that of a
+    /// player that fails at START: it cannot play.
     fn ask_without_moves(
         &mut self,
         request: Request,
@@ -409,10 +416,12 @@ impl Table<'_> {
         clock: Duration,
     ) -> Result<(), MatchError> {
         for (role, (answer, _)) in self.ask_all(bodies, clock)?.into_iter().enumerate() {
-            if let Err(no_answer) = answer {
-                let (kind, detail) = described(no_answer);
-                self.note(request, role, kind, detail);
-            }
+            let (kind, detail) = match answer {
+                Err(no_answer) => described(no_answer),
+                Ok(reply) if request == Request::Start && is_refusal(&reply) => no_move(&reply),
+                Ok(_) => continue,
+            };
+            self.note(request, role, kind, detail);
         }
         Ok(())
     }
@@ -469,7 +478,7 @@ async fn ask_seats(
     let names = names.map(|name| if is_plain(name) { name } else { "?" });
     let players: Arc<str> = names.collect::<Vec<_>>().join(", ").into();
     // Players without an address have no answers.
-    let mut answers: Vec<Answer> = vec![(Ok(String::new()), Duration::ZERO); seats.len()];
+    let mut answers: Vec<Answer> = vec![(Ok(Reply::default()), Duration::ZERO); seats.len()];
     let mut asking = JoinSet::new();
     for (position, (seat, body)) in seats.iter().cloned().zip(bodies).enumerate() {
         let SeatPlayer::Remote(address) = seat.player else {
@@ -496,6 +505,20 @@ fn described(no_answer: NoAnswer) -> (FaultKind, String) {
         NoAnswer::Timeout => (FaultKind::Timeout, "no answer in time".to_string()),
         NoAnswer::Connection(why) => (FaultKind::Connection, why),
     }
+}
+
+/// Whether a player refuses a START.
+fn is_refusal(reply: &Reply) -> bool {
+    reply.is_failure && !reply.text.eq_ignore_ascii_case("ready")
+}
+
+/// What an answer is that has no legal move.
+fn no_move(reply: &Reply) -> (FaultKind, String) {
+    let kind = match reply.is_failure {
+        true => FaultKind::Failed,
+        false => FaultKind::Illegal,
+    };
+    (kind, shortened(&reply.text))
 }
 
 /// An answer for a message: its first hundred characters.

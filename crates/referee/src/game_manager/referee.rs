@@ -43,13 +43,20 @@ impl Referee {
             .collect()
     }
 
-    /// The first expression of an answer as a move, as in ggp-base. None where that is no term.
-    pub fn read_move(&mut self, answer: &str) -> Option<TermId> {
+    /// The legal move that an answer means: its first expression, as in ggp-base. Where that is not
+    /// legal, it is the one legal move that differs in letter case only.
+    pub fn read_move(&mut self, answer: &str, legal: &[TermId]) -> Option<TermId> {
         let (expressions, faults) = sexpr::parse(answer);
-        if !faults.is_empty() {
-            return None;
+        let first = expressions.first().filter(|_| faults.is_empty())?;
+        let mv = self.prover.term_from_sexpr(first);
+        if let Some(mv) = mv.filter(|mv| legal.contains(mv)) {
+            return Some(mv);
         }
-        self.prover.term_from_sexpr(expressions.first()?)
+        let text = first.to_string().to_lowercase();
+        let mut same = legal
+            .iter()
+            .filter(|&&mv| self.prover.show(mv).to_lowercase() == text);
+        same.next().copied().filter(|_| same.next().is_none())
     }
 
     pub fn show(&self, mv: TermId) -> String {
@@ -73,5 +80,34 @@ impl Referee {
         let mut facts: Vec<String> = facts.iter().map(|&fact| self.prover.show(fact)).collect();
         facts.sort();
         facts
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_move_in_other_letter_case_is_meant_where_there_is_one() {
+        let rules = "(role r) (init a) (<= terminal (not (true a))) (goal r 0)
+            (legal r (Mark a)) (legal r go) (legal r Go) (legal r (mark b))";
+        let mut referee = Referee::new(&panza_gdl::load(rules).0).unwrap();
+        let legal = referee.legal_moves().unwrap().remove(0);
+        for (answer, meant) in [
+            ("go", Some("go")),
+            ("Go", Some("Go")),
+            ("( MARK  A )", Some("(Mark a)")),
+            ("(MARK B)", Some("(mark b)")),
+            ("(mark b) and more", Some("(mark b)")),
+            // One of two.
+            ("GO", None),
+            ("(MARK C)", None),
+            ("(MARK B", None),
+            ("", None),
+        ] {
+            let found = referee.read_move(answer, &legal);
+            let found = found.map(|mv| referee.show(mv));
+            assert_eq!(found.as_deref(), meant, "{answer}");
+        }
     }
 }

@@ -1,8 +1,8 @@
 //! One request to a player and its answer, over the HTTP of game managers.
 //!
 //! Each request has a connection of its own: an HTTP/1.0 POST whose body is one s-expression. As in
-//! ggp-base's GameServer, the clock of a request starts when the connection is established, and the
-//! status of the answer is ignored. Connecting has a time limit of its own.
+//! ggp-base's GameServer, the clock of a request starts when the connection is established, and a
+//! move counts whatever the status of its answer is. Connecting has a time limit of its own.
 
 use std::fmt;
 use std::str::FromStr;
@@ -74,7 +74,16 @@ pub enum NoAnswer {
     Connection(String),
 }
 
-/// Sends one request and waits for the body of the answer, without white space around it. `players`
+/// What a player answers.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Reply {
+    /// The body, without white space around it.
+    pub text: String,
+    /// Whether its HTTP status says that the player failed.
+    pub is_failure: bool,
+}
+
+/// Sends one request and waits for the answer. `players`
 /// go into a header as Tiltyard sends it, unless they are empty.
 ///
 /// # Errors
@@ -87,7 +96,7 @@ pub async fn ask(
     body: String,
     connect: Duration,
     clock: Duration,
-) -> Result<String, NoAnswer> {
+) -> Result<Reply, NoAnswer> {
     let connecting = TcpStream::connect((address.host.as_str(), address.port));
     let stream = match timeout(connect, connecting).await {
         Ok(Ok(stream)) => stream,
@@ -119,7 +128,7 @@ async fn exchange(
     receiver: &str,
     players: &str,
     body: String,
-) -> Result<String, String> {
+) -> Result<Reply, String> {
     let mut request = Request::builder()
         .method(Method::POST)
         .uri("/")
@@ -147,11 +156,15 @@ async fn exchange(
         let _ = connection.await;
     }));
     let response = sender.send_request(request).await.map_err(describe)?;
+    let status = response.status();
     let body = Limited::new(response.into_body(), MAX_ANSWER_BYTES)
         .collect()
         .await
         .map_err(|error| format!("broken answer: {error}"))?;
-    Ok(String::from_utf8_lossy(&body.to_bytes()).trim().to_string())
+    Ok(Reply {
+        text: String::from_utf8_lossy(&body.to_bytes()).trim().to_string(),
+        is_failure: status.is_client_error() || status.is_server_error(),
+    })
 }
 
 fn describe(error: hyper::Error) -> String {
@@ -203,7 +216,7 @@ mod tests {
     async fn exchange_with(
         answer: &'static [u8],
         clock: Duration,
-    ) -> (String, Result<String, NoAnswer>) {
+    ) -> (String, Result<Reply, NoAnswer>) {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = Address::from(listener.local_addr().unwrap());
         let player = tokio::spawn(async move {
@@ -232,6 +245,13 @@ mod tests {
         (player.await.unwrap(), answer)
     }
 
+    fn reply(text: &str, is_failure: bool) -> Reply {
+        Reply {
+            text: text.into(),
+            is_failure,
+        }
+    }
+
     const LONG: Duration = Duration::from_secs(30);
 
     #[tokio::test]
@@ -246,14 +266,14 @@ mod tests {
             "POST / HTTP/1.0\r\nAccept: text/delim\r\nHost: 127.0.0.1\r\nSender: GAMESERVER\r\n\
              Receiver: Sancho\r\nContent-Type: text/acl\r\nContent-Length: 8\r\n\r\n( INFO )"
         );
-        assert_eq!(answer, Ok("noop".into()));
+        assert_eq!(answer, Ok(reply("noop", false)));
     }
 
     #[tokio::test]
     async fn an_answer_without_a_length_ends_with_the_connection() {
         let (_, answer) =
             exchange_with(b"HTTP/1.0 400 Bad Request\r\n\r\n (mark 1 1)\n", LONG).await;
-        assert_eq!(answer, Ok("(mark 1 1)".into()));
+        assert_eq!(answer, Ok(reply("(mark 1 1)", true)));
     }
 
     #[tokio::test]

@@ -103,7 +103,9 @@ impl Seated {
             let info = "( INFO )".to_string();
             let answer = ask(address, &self.seat.name, "", info, ANSWER, ANSWER);
             let why = match runtime.block_on(answer) {
-                Ok(answer) if !answer.to_ascii_lowercase().contains("busy") => return Ok(true),
+                Ok(answer) if !answer.text.to_ascii_lowercase().contains("busy") => {
+                    return Ok(true);
+                }
                 Ok(_) => "it is busy with another match".to_string(),
                 Err(NoAnswer::Timeout) => "no answer to INFO".to_string(),
                 Err(NoAnswer::Connection(why)) => why,

@@ -4,8 +4,8 @@
 //! points per match, with Wilson's score interval for 95 % (Wilson, 1927). In games with one role
 //! each player plays the same rounds alone, and the higher goal wins a round.
 //!
-//! A match in which a player did not answer START, or could not be reached later, says nothing
-//! about strength. It is void: it is listed apart and counts nowhere.
+//! A match in which a player did not answer START, or could not be reached or failed later, says
+//! nothing about strength. It is void: it is listed apart and counts nowhere.
 
 use std::collections::BTreeMap;
 
@@ -64,7 +64,7 @@ impl VoidMatch {
     pub fn of(result: &MatchResult) -> Option<Self> {
         let spoils = |fault: &&Fault| match fault.request {
             Request::Start => true,
-            Request::Play => fault.kind == FaultKind::Connection,
+            Request::Play => matches!(fault.kind, FaultKind::Connection | FaultKind::Failed),
             // The match is over.
             Request::Stop => false,
         };
@@ -118,6 +118,7 @@ pub(super) struct Faults {
     pub timeouts: u32,
     pub connection: u32,
     pub illegal: u32,
+    pub failed: u32,
 }
 
 impl Faults {
@@ -126,6 +127,7 @@ impl Faults {
             FaultKind::Timeout => self.timeouts += 1,
             FaultKind::Connection => self.connection += 1,
             FaultKind::Illegal => self.illegal += 1,
+            FaultKind::Failed => self.failed += 1,
         }
     }
 
@@ -135,6 +137,7 @@ impl Faults {
             (self.timeouts, "timeout"),
             (self.connection, "connection"),
             (self.illegal, "illegal"),
+            (self.failed, "failed"),
         ];
         let kinds = kinds.iter().filter(|(count, _)| *count > 0);
         let words: Vec<String> = kinds
@@ -351,13 +354,15 @@ mod tests {
             result.faults.push(Fault { request, ..fault });
             result
         };
-        use FaultKind::{Connection, Illegal, Timeout};
+        use FaultKind::{Connection, Failed, Illegal, Timeout};
         let [pair] = tally(&[
             result("hex", 0, 0, [100, 0]),
             spoiled(1, Request::Start, Timeout),
             spoiled(2, Request::Play, Connection),
             spoiled(3, Request::Play, Illegal),
             spoiled(4, Request::Stop, Connection),
+            spoiled(5, Request::Start, Failed),
+            spoiled(6, Request::Play, Failed),
         ])
         .try_into()
         .expect("one pair");
@@ -367,7 +372,12 @@ mod tests {
             .iter()
             .map(|it| (it.round, it.player.as_str(), it.request))
             .collect();
-        let expected = [(1, "bob", Request::Start), (2, "bob", Request::Play)];
+        let expected = [
+            (1, "bob", Request::Start),
+            (2, "bob", Request::Play),
+            (5, "bob", Request::Start),
+            (6, "bob", Request::Play),
+        ];
         assert_eq!(void, expected);
     }
 
