@@ -118,7 +118,7 @@ settings! {
         samples_per_request: usize, "playouts", integer(0, 4096);
         /// Greatest number of requests in flight to each rollout thread.
         ring_capacity: usize, "requests", integer(1, 65_536);
-        /// Whether rollout threads are pinned to cores, if there are more cores than threads.
+        /// Whether the threads of a search are pinned, if there are more cores than threads.
         pin_threads: bool, "none", Kind::Flag;
         /// Whether a game of independent factors is searched by factors.
         factored: bool, "none", Kind::Flag;

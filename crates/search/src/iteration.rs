@@ -42,6 +42,7 @@ impl Search {
         let mut deadline = Deadline::new(budget.until);
         // Followed once, since each iteration reads the flag.
         let stop: Option<&AtomicBool> = budget.stop.map(|stop| &**stop);
+        let _pinned = self.pipeline.pin_writer();
         self.expand_root();
         loop {
             self.receive(&mut deadline);

@@ -180,7 +180,8 @@ search_config! {
         rollout_threads: usize = 0, 0..=1024, None;
     }
     others {
-        /// Whether rollout threads are pinned to cores, where there are enough cores.
+        /// Whether the writer and the rollout threads are pinned to cores, where there are more
+        /// cores than threads.
         pin_threads: bool = false;
         /// The evaluation function learned for this game, which gives moves their static values.
         evaluation: Option<Arc<Evaluation>> = None;

@@ -7,8 +7,8 @@
 //! ```
 //!
 //! The writer, the thread that calls the search, alone accesses the graph. A request is a box that
-//! returns as the answer and is reused, so that nothing is allocated per request. Rollout threads
-//! are pinned where that leaves a core for the writer, which is not pinned.
+//! returns as the answer and is reused, so that nothing is allocated per request. Where there are
+//! more cores than threads, each rollout thread is pinned to a core, and the writer for each run.
 //!
 //! **Lanes.** A thread may have twice as many requests in flight as lanes: with one playout each, a
 //! free lane takes the next at once. More would make the answers older. Requests for several
@@ -49,8 +49,9 @@ use super::request::BoxedRequest;
 use super::rollout::RolloutThread;
 use super::worker::{MAX_QUEUED_WIDTHS, Worker};
 use panza_machine::Machine;
+use panza_sync::pinning::{CoreChoice, Pinned};
 use panza_sync::{
-    Consumer, Producer, Random, StopFlag, Waited, Waiter, Waker, pinning, ring, spawn,
+    Consumer, CoreId, Producer, Random, StopFlag, Waited, Waiter, Waker, pinning, ring, spawn,
 };
 
 /// Greatest number of requests in flight: edges count theirs in 16 bits.
@@ -90,6 +91,8 @@ pub(super) struct Pipeline {
     /// The writer's own worker, made when first needed.
     writer_worker: Option<Worker>,
     writer_in_flight: u32,
+    /// The core that the writer is pinned to while it searches.
+    writer_core: Option<CoreId>,
     /// Whether the threads have as many requests as is allowed.
     is_bounded: bool,
     /// Without rollout threads: whether requests are being collected. They go to the lanes in
@@ -135,6 +138,25 @@ pub(super) enum Received {
     Lost(u32),
 }
 
+/// The cores for the threads of a search.
+fn cores_for(config: &SearchConfig) -> CoreChoice {
+    let n_threads = config.rollout_threads;
+    if !config.pin_threads || n_threads == 0 {
+        return CoreChoice::none(n_threads);
+    }
+    let cores = pinning::available_cores();
+    let choice = pinning::plan(&cores, pinning::siblings, n_threads);
+    match choice.writer {
+        Some(writer) => {
+            let ids = choice.rollouts.iter().flatten().map(|core| core.id);
+            let rollouts: Vec<usize> = ids.collect();
+            tracing::debug!(writer = writer.id, ?rollouts, "threads are pinned to cores");
+        }
+        None => tracing::debug!(cores = cores.len(), n_threads, "threads are not pinned"),
+    }
+    choice
+}
+
 impl Pipeline {
     /// Starts the rollout threads. A thread that fails to start is logged and left out.
     pub(super) fn start(machine: &Arc<dyn Machine>, config: &SearchConfig) -> Self {
@@ -151,13 +173,9 @@ impl Pipeline {
             .ring_capacity
             .max(MAX_QUEUED_WIDTHS as usize * widest.unwrap_or(0))
             .clamp(1, (MAX_IN_FLIGHT / n_threads.max(1)).max(1));
-        let cores = if config.pin_threads {
-            pinning::plan(&pinning::available_cores(), n_threads).rollouts
-        } else {
-            vec![None; n_threads]
-        };
+        let cores = cores_for(config);
         let mut threads = Vec::with_capacity(n_threads);
-        for (index, (core, worker)) in cores.into_iter().zip(workers).enumerate() {
+        for (index, (core, worker)) in cores.rollouts.into_iter().zip(workers).enumerate() {
             let lanes = worker.width() as u64;
             let (requests, incoming) = ring(capacity);
             let (outgoing, results) = ring(capacity);
@@ -206,6 +224,7 @@ impl Pipeline {
             waiter,
             writer_worker: None,
             writer_in_flight: 0,
+            writer_core: cores.writer,
             is_bounded: false,
             is_collecting: true,
             avoids_lanes: false,
@@ -216,6 +235,16 @@ impl Pipeline {
             pipeline.samples = WRITER_SAMPLES;
         }
         pipeline
+    }
+
+    /// Pins the calling thread, the writer, until the result is dropped.
+    pub(super) fn pin_writer(&mut self) -> Option<Pinned> {
+        let pinned = pinning::pin_for_now(self.writer_core?);
+        if pinned.is_none() {
+            let core = self.writer_core.take();
+            tracing::warn!(?core, "the thread of the search was not pinned");
+        }
+        pinned
     }
 
     fn writer_worker(&mut self) -> &mut Worker {
