@@ -67,7 +67,7 @@ pub fn run(arguments: &StrengthArguments, output: Output) -> anyhow::Result<Outc
 }
 
 const ABOUT: &str = "Matches between two players over HTTP, each side of a game equally often. \
-    Points are goals / 100, of the first player : of\nthe second; share, interval (Wilson, 95 %) \
-    and W D L are the first player's. Clocks are start / play clocks in seconds;\nsteps are joint \
-    moves, seconds the time of a match, both means. A fault (late, missing or illegal answer) is \
-    replaced by\na random legal move.";
+    Points are goals / 100, of the first player : of\nthe second. W D L are the first player's, by \
+    higher points; its share counts a draw as half a win, with Wilson's interval\n(95 %). Clocks are \
+    start / play clocks in seconds; steps are joint moves, seconds the time of a match, both \
+    means.\nA fault (late, missing or illegal answer) is replaced by a random legal move.";

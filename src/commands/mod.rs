@@ -224,8 +224,8 @@ enum Command {
             [[players]]\n  name = \"panza\"\n  builtin = \"panza\"\n  \
             [[players]]\n  name = \"chance\"\n  builtin = \"random\"\n\n\
             Each finished match is appended to a file of results. The same command continues an\n\
-            interrupted tournament. Shares and Wilson intervals (95 %) are those of the first player of a\n\
-            pair; the game with its lowest share comes first.\n\
+            interrupted tournament. Shares count wins and half of draws, with Wilson intervals (95 %), of the\n\
+            first player of a pair; the game with its lowest share comes first.\n\
             Status 1: matches could not be played, or have no result.\n\n\
             Example:\n  panza tournament config/example-tournament.toml --limit 1"
     )]

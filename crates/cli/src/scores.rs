@@ -15,6 +15,14 @@ struct Score {
     goal_sum: u64,
 }
 
+impl Score {
+    /// Wins per match, a draw counting half.
+    fn share(self) -> f64 {
+        let wins = f64::from(self.wins) + f64::from(self.draws) / 2.0;
+        wins / f64::from(self.matches.max(1))
+    }
+}
+
 impl Scores {
     /// Nothing played yet.
     pub fn new(n_players: usize) -> Self {
@@ -44,7 +52,7 @@ impl Scores {
 
     /// A table for people; the players by these names.
     pub fn table(&self, names: &[String]) -> String {
-        let heads = ["matches", "wins", "draws", "losses", "mean goal"];
+        let heads = ["matches", "wins", "draws", "losses", "share", "mean goal"];
         let mut columns = vec![Column::text("player")];
         columns.extend(heads.map(Column::figure));
         let rows = names.iter().zip(&self.0).map(|(name, score)| {
@@ -52,6 +60,7 @@ impl Scores {
             let counts = [score.matches, score.wins, score.draws, score.losses];
             let mut row = vec![name.clone()];
             row.extend(counts.map(|count| count.to_string()));
+            row.push(format!("{:.1} %", 100.0 * score.share()));
             row.push(format!("{mean:.2}"));
             row
         });
@@ -75,8 +84,14 @@ mod tests {
             .lines()
             .map(|l| l.split_whitespace().collect())
             .collect();
-        assert_eq!(lines[1], ["panza", "4", "2", "1", "1", "55.00"]);
-        assert_eq!(lines[2], ["random", "4", "1", "1", "2", "45.00"]);
+        assert_eq!(
+            lines[1],
+            ["panza", "4", "2", "1", "1", "62.5", "%", "55.00"]
+        );
+        assert_eq!(
+            lines[2],
+            ["random", "4", "1", "1", "2", "37.5", "%", "45.00"]
+        );
     }
 
     #[test]

@@ -14,9 +14,9 @@ pub const HEADS: [&str; 10] = [
     "clocks",
     "matches",
     "points",
+    "W D L",
     "share",
     "95 % interval",
-    "W D L",
     "steps",
     "seconds",
     "faults",
@@ -52,6 +52,7 @@ pub(super) fn report(tallies: &[PairTally]) -> Value {
                 "wins": tally.outcomes[0],
                 "draws": tally.outcomes[1],
                 "losses": tally.outcomes[2],
+                "wdl": tally.wdl(),
                 "mean_steps": tally.mean_steps(),
                 "mean_seconds": tally.mean_seconds(),
                 "a_faults": tally.a.faults,
@@ -102,7 +103,7 @@ pub(super) fn text(tallies: &[PairTally]) -> String {
         return out;
     }
     out.push_str(
-        "Points are goals / 100, of the first player : of the second; share, interval (Wilson) and W D L are the first's.\n",
+        "Points are goals / 100, of the first player : of the second. W D L are the first's; its share counts a draw as half a win, with Wilson's interval.\n",
     );
     out
 }
@@ -160,18 +161,19 @@ fn row(tally: &Tally, pair: &Pair) -> [String; HEADS.len()] {
         None => "all".to_string(),
     };
     let number = |value: Option<f64>| value.map_or("-".to_string(), |value| format!("{value:.1}"));
-    let interval = tally.a.interval().map_or("-".to_string(), |(low, high)| {
-        format!("{:.1} - {:.1} %", low * 100.0, high * 100.0)
-    });
-    let [wins, draws, losses] = tally.outcomes;
+    let wdl = tally.wdl();
+    let interval = match wdl.low.zip(wdl.high) {
+        Some((low, high)) => format!("{:.1} - {:.1} %", low * 100.0, high * 100.0),
+        None => "-".to_string(),
+    };
     [
         game,
         clocks.map_or("-".to_string(), |(start, play)| format!("{start}/{play}")),
         tally.matches.to_string(),
         format!("{} : {}", points(&tally.a), points(&tally.b)),
-        percent(tally.a.share()),
+        format!("{} {} {}", wdl.wins, wdl.draws, wdl.losses),
+        percent(wdl.share),
         interval,
-        format!("{wins} {draws} {losses}"),
         number(tally.mean_steps()),
         number(tally.mean_seconds()),
         faults(tally, pair),
@@ -225,10 +227,10 @@ mod tests {
     fn a_table_for_people() {
         let expected = "\
 ada (2) against bob
-game          clocks  matches     points    share   95 % interval  W D L  steps  seconds  faults
-breakthrough    10/1        2  0.5 : 1.5   25.0 %    2.7 - 80.2 %  0 1 1   30.0     20.5  -
-hex             10/1        2      2 : 0  100.0 %  34.2 - 100.0 %  2 0 0   30.0     20.5  bob: 1 timeout
-all                -        4  2.5 : 1.5   62.5 %   21.9 - 90.8 %  2 1 1   30.0     20.5  bob: 1 timeout
+game          clocks  matches     points  W D L    share   95 % interval  steps  seconds  faults
+breakthrough    10/1        2  0.5 : 1.5  0 1 1   25.0 %    2.7 - 80.2 %   30.0     20.5  -
+hex             10/1        2      2 : 0  2 0 0  100.0 %  34.2 - 100.0 %   30.0     20.5  bob: 1 timeout
+all                -        4  2.5 : 1.5  2 1 1   62.5 %   21.9 - 90.8 %   30.0     20.5  bob: 1 timeout
 
 ";
         let found = text(&tally(&results()));
@@ -268,6 +270,7 @@ all                -        4  2.5 : 1.5   62.5 %   21.9 - 90.8 %  2 1 1   30.0 
             (&scores[1]["a_share"], &scores[1]["b_faults"]["timeouts"]),
             (&1.0.into(), &1.into())
         );
+        assert_eq!(scores[2]["wdl"]["share"], 0.625);
         assert!(scores[2]["game"].is_null() && scores[2]["matches"] == 4);
         assert!(intervals[2]["low"].as_f64() < scores[2]["a_share"].as_f64());
         assert!(intervals[2]["high"].as_f64() > scores[2]["a_share"].as_f64());

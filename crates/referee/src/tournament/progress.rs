@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use super::plan::{Fixture, Schedule};
 use super::results::MatchResult;
-use super::tally::{VoidMatch, points};
+use super::tally::{VoidMatch, outcome, points};
 use panza_cli::output::counted;
 
 #[derive(Debug)]
@@ -21,7 +21,8 @@ pub struct Progress<'a> {
     waiting: Vec<u32>,
     /// Matches that are over and their time, by event.
     times: Vec<(u32, Duration)>,
-    /// Matches and points of A, by pair.
+    /// Matches of A and its wins, a draw counting half, by pair. A match alone, which has no
+    /// winner, counts by points.
     scores: BTreeMap<usize, (u32, f64)>,
 }
 
@@ -54,11 +55,11 @@ impl<'a> Progress<'a> {
         *matches += 1;
         *sum += time;
         if VoidMatch::of(result).is_none()
-            && let (Some(own), _) = points(result)
+            && let (Some(own), other) = points(result)
         {
             let (matches, sum) = self.scores.entry(fixture.pair).or_default();
             *matches += 1;
-            *sum += own;
+            *sum += other.map_or(own, |other| 1.0 - outcome(own, other) as f64 / 2.0);
         }
     }
 
@@ -81,10 +82,10 @@ impl<'a> Progress<'a> {
         };
         let (a, _) = self.plan.pairs[fixture.pair];
         let name = &self.plan.players[a].name;
-        let (matches, points) = self.scores.get(&fixture.pair).copied().unwrap_or_default();
-        let share = 100.0 * points / f64::from(matches.max(1));
+        let (matches, wins) = self.scores.get(&fixture.pair).copied().unwrap_or_default();
+        let share = 100.0 * wins / f64::from(matches.max(1));
         format!(
-            "{}: {} in {}, {:.0} s{faults}; {name} has {points:.1} of {matches} ({share:.0} %); {}",
+            "{}: {} in {}, {:.0} s{faults}; {name} has {wins:.1} of {matches} ({share:.0} %); {}",
             self.head(fixture),
             goals.join(" : "),
             counted(result.steps as u64, "step"),

@@ -1,12 +1,16 @@
 //! Points, wins, intervals and faults of each pair in each game.
 //!
-//! A player's points in a match are the mean goal of its roles divided by 100. Its share is its
-//! points per match, with Wilson's score interval for 95 % (Wilson, 1927). In games with one role
-//! each player plays the same rounds alone, and the higher goal wins a round.
+//! A player's points in a match are the mean goal of its roles divided by 100. The player with more
+//! points wins the match; equal points are a draw. This holds for two roles, a role each, and for
+//! more, where the players have every other role. In games with one role each player plays the same
+//! rounds alone, and the higher goal wins a round. The share of a player is that of wins, a draw
+//! counting half, with Wilson's score interval for 95 % (Wilson, 1927). Shares of points stand
+//! beside it: in games whose goals do not add up to 100 they say little about strength.
 //!
 //! A match in which a player did not answer START, or could not be reached or failed later, says
 //! nothing about strength. It is void: it is listed apart and counts nowhere.
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use serde::Serialize;
@@ -167,7 +171,36 @@ pub fn wilson(share: f64, trials: u32) -> (f64, f64) {
     ((middle - half).max(0.0), (middle + half).min(1.0))
 }
 
+/// Wins, draws and losses as a share of 1, a draw counting half.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+pub(super) struct Wdl {
+    pub wins: u32,
+    pub draws: u32,
+    pub losses: u32,
+    /// `None` where nothing was compared.
+    pub share: Option<f64>,
+    pub low: Option<f64>,
+    pub high: Option<f64>,
+}
+
 impl Tally {
+    /// The share of A by wins, draws and losses.
+    pub fn wdl(&self) -> Wdl {
+        let [wins, draws, losses] = self.outcomes;
+        let compared = wins + draws + losses;
+        let share = (f64::from(wins) + f64::from(draws) / 2.0) / f64::from(compared.max(1));
+        let share = (compared > 0).then_some(share);
+        let (low, high) = share.map(|share| wilson(share, compared)).unzip();
+        Wdl {
+            wins,
+            draws,
+            losses,
+            share,
+            low,
+            high,
+        }
+    }
+
     pub fn mean_steps(&self) -> Option<f64> {
         (self.matches > 0).then(|| self.steps as f64 / f64::from(self.matches))
     }
@@ -201,12 +234,16 @@ impl Tally {
     }
 
     fn compare(&mut self, a: f64, b: f64) {
-        let outcome = match a.total_cmp(&b) {
-            std::cmp::Ordering::Greater => 0,
-            std::cmp::Ordering::Equal => 1,
-            std::cmp::Ordering::Less => 2,
-        };
-        self.outcomes[outcome] += 1;
+        self.outcomes[outcome(a, b)] += 1;
+    }
+}
+
+/// The outcome for a player with points `own`: 0 for a win, 1 for a draw, 2 for a loss.
+pub(super) fn outcome(own: f64, other: f64) -> usize {
+    match own.total_cmp(&other) {
+        Ordering::Greater => 0,
+        Ordering::Equal => 1,
+        Ordering::Less => 2,
     }
 }
 
@@ -265,7 +302,7 @@ pub fn tally(results: &[MatchResult]) -> Vec<PairTally> {
             }
             games.push(tally);
         }
-        let share = |tally: &Tally| tally.a.share().unwrap_or(1.0);
+        let share = |tally: &Tally| tally.wdl().share.unwrap_or(1.0);
         games.sort_by(|x, y| share(x).total_cmp(&share(y)));
         tallies.push(PairTally {
             pair,
@@ -315,6 +352,21 @@ mod tests {
     }
 
     #[test]
+    fn a_draw_is_half_a_win_whatever_its_goals() {
+        // Both roles get 90 for a draw; by points the first player would have 92 %.
+        let drawn = |round| result("torus", round, 0, [90, 90]);
+        let mut results: Vec<_> = (0..4).map(drawn).collect();
+        results.push(result("torus", 4, 0, [100, 0]));
+        let [pair] = tally(&results).try_into().expect("one pair");
+        let wdl = pair.total.wdl();
+        assert_eq!((wdl.wins, wdl.draws, wdl.losses), (1, 4, 0));
+        assert_eq!(wdl.share, Some(0.6));
+        assert!((pair.total.a.share().unwrap() - 0.92).abs() < 1e-9);
+        close((wdl.low.unwrap(), wdl.high.unwrap()), wilson(0.6, 5));
+        assert_eq!(Tally::default().wdl().share, None);
+    }
+
+    #[test]
     fn points_follow_the_players_through_the_sides() {
         let mut late = result("hex", 1, 1, [100, 0]);
         use FaultKind::{Illegal, Timeout};
@@ -343,6 +395,7 @@ mod tests {
         assert_eq!(hex.b.faults.words(), "1 timeout, 1 illegal");
         assert_eq!((hex.mean_steps(), hex.endless), (Some(25.0), 1));
         assert_eq!((pair.total.matches, pair.total.outcomes), (5, [2, 1, 2]));
+        assert_eq!(pair.total.wdl().share, Some(0.5));
         assert!((pair.total.a.points - 2.2).abs() < 1e-9);
     }
 
