@@ -1,7 +1,8 @@
 //! What only ground rules show about a rulesheet: negations that mean nothing, and facts and moves
 //! that `base` and `input` leave out.
 //!
-//! Both are found on the relaxed game, so a fact that is left out may be out of reach in play.
+//! Both are found on the relaxed game. So what is left out need not come up in play: whoever plays
+//! the game says which of it did ([`LeftOut::notes`]).
 
 use std::collections::HashSet;
 
@@ -14,20 +15,20 @@ use panza_gdl::{
 };
 use panza_sync::Budget;
 
-/// Adds to the diagnostics of rules what their ground form shows. A warning about a negation that
-/// recurs becomes an error if a ground atom depends on its own negation. Nothing changes for rules
-/// whose ground form is beyond the budget.
-pub fn examine(rules: &Rules, diagnostics: &mut Vec<Diagnostic>, budget: Budget<'_>) {
+/// Makes a warning about a negation that recurs an error if a ground atom depends on its own
+/// negation, and finds what `base` and `input` leave out. Neither is done for rules whose ground form
+/// is beyond the budget.
+pub fn examine(rules: &Rules, diagnostics: &mut [Diagnostic], budget: Budget<'_>) -> LeftOut {
     let heads = || rules.rules.iter().map(|rule| rule.head.signature());
     let declares = heads().any(|head| DECLARED.iter().any(|(own, ..)| *own == head));
     if !declares && diagnostics.iter().all(|it| it.code != UNSTRATIFIED) {
-        return;
+        return LeftOut::default();
     }
     let Ok(program) = ground(rules, budget) else {
-        return;
+        return LeftOut::default();
     };
     let places = meaningless(rules, &program);
-    for fault in diagnostics.iter_mut() {
+    for fault in diagnostics {
         if fault.code == UNSTRATIFIED && places.contains(&fault.span) {
             fault.severity = Severity::Error;
             fault.help =
@@ -35,8 +36,48 @@ pub fn examine(rules: &Rules, diagnostics: &mut Vec<Diagnostic>, budget: Budget<
                     .to_string();
         }
     }
-    diagnostics.extend(undeclared(rules, &program, budget).unwrap_or_default());
-    diagnostics.sort_by_key(|fault| (fault.span, fault.code));
+    left_out(rules, &program, budget).unwrap_or_default()
+}
+
+/// Facts and moves that the rules could bring about and that `base` and `input` leave out.
+#[derive(Clone, Debug, Default)]
+pub struct LeftOut {
+    lists: Vec<List>,
+}
+
+/// What is left out of one of the lists.
+#[derive(Clone, Debug)]
+struct List {
+    name: String,
+    /// The first statement of the list.
+    place: Span,
+    what: &'static str,
+    atoms: Vec<String>,
+}
+
+impl LeftOut {
+    /// Whether nothing is left out.
+    pub fn is_empty(&self) -> bool {
+        self.lists.is_empty()
+    }
+
+    /// A note for each list that leaves out some of what has come up in play: facts such as
+    /// `(cell 1 b)`, and legal moves such as `(legal white noop)`.
+    pub fn notes(&self, has_come_up: impl Fn(&str) -> bool) -> Vec<Diagnostic> {
+        let notes = self.lists.iter().filter_map(|list| {
+            let mut missing = list.atoms.iter().filter(|atom| has_come_up(atom));
+            let example = missing.next()?;
+            let more = match missing.count() {
+                0 => String::new(),
+                n => format!(" and {n} more"),
+            };
+            let List { name, what, place, .. } = list;
+            let message = format!("`{name}` leaves out {what}: `{example}`{more}");
+            let help = "Panza plays without these lists; ggp-base refuses rules whose lists are not complete";
+            Some(Diagnostic::note("incomplete-list", *place, message).with_help(help))
+        });
+        notes.collect()
+    }
 }
 
 /// The code of diagnostics about negations that recur.
@@ -45,11 +86,11 @@ const UNSTRATIFIED: &str = "unstratified";
 /// The relations that list facts and moves, each with the relation whose atoms it should list, and
 /// what these are.
 const DECLARED: [(Signature, Symbol, &str); 2] = [
-    ((keyword::BASE, 1), keyword::NEXT, "facts that can be true"),
+    ((keyword::BASE, 1), keyword::NEXT, "facts that become true"),
     (
         (keyword::INPUT, 2),
         keyword::LEGAL,
-        "moves that can be legal",
+        "moves that become legal",
     ),
 ];
 
@@ -79,36 +120,31 @@ fn meaningless(rules: &Rules, program: &GroundProgram) -> HashSet<Span> {
     places
 }
 
-/// A note for `base` and one for `input` where it leaves something out.
-fn undeclared(
+fn left_out(
     rules: &Rules,
     program: &GroundProgram,
     budget: Budget<'_>,
-) -> Result<Vec<Diagnostic>, GroundError> {
+) -> Result<LeftOut, GroundError> {
     let declared = ground(&declarations(rules), budget)?;
-    let mut notes = Vec::new();
+    let mut lists = Vec::new();
     for ((word, arity), of, what) in DECLARED {
         let mut heads = rules.rules.iter().map(|rule| &rule.head);
         let Some(first) = heads.find(|head| head.signature() == (word, arity)) else {
             continue;
         };
         let listed: HashSet<String> = atoms(&declared, of, true).into_iter().collect();
-        let all = atoms(program, of, false);
-        let mut missing = all.iter().filter(|atom| !listed.contains(*atom));
-        let Some(example) = missing.next() else {
-            continue;
-        };
-        let more = match missing.count() {
-            0 => String::new(),
-            n => format!(" and {n} more"),
-        };
-        let name = rules.symbols.name(word);
-        let message = format!("`{name}` leaves out {what}: `{example}`{more}");
-        let help =
-            "Panza plays without these lists; ggp-base refuses rules whose lists are not complete";
-        notes.push(Diagnostic::note("incomplete-list", first.span, message).with_help(help));
+        let mut atoms = atoms(program, of, false);
+        atoms.retain(|atom| !listed.contains(atom));
+        if !atoms.is_empty() {
+            lists.push(List {
+                name: rules.symbols.name(word).to_string(),
+                place: first.span,
+                what,
+                atoms,
+            });
+        }
     }
-    Ok(notes)
+    Ok(LeftOut { lists })
 }
 
 /// The facts that can be true and the legal moves, as text: those of a game, or those that its
@@ -168,7 +204,8 @@ mod tests {
     /// Severity, code, place and message of what there is to say.
     fn found(text: &str) -> Vec<(Severity, &'static str, String, String)> {
         let (rules, mut diagnostics) = panza_gdl::load(text);
-        examine(&rules, &mut diagnostics, Budget::generous());
+        let left_out = examine(&rules, &mut diagnostics, Budget::generous());
+        diagnostics.extend(left_out.notes(|atom| atom != "(n 2)"));
         let found = diagnostics.into_iter();
         found
             .map(|it| {
@@ -195,11 +232,11 @@ mod tests {
             [
                 note(
                     "(base (n 0))",
-                    "`base` leaves out facts that can be true: `(n 1)` and 1 more"
+                    "`base` leaves out facts that become true: `(n 1)`"
                 ),
                 note(
                     "(input p wait)",
-                    "`input` leaves out moves that can be legal: `(legal p go)`"
+                    "`input` leaves out moves that become legal: `(legal p go)`"
                 )
             ]
         );

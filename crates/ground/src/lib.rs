@@ -35,7 +35,7 @@ use panza_sync::Budget;
 use prepare::PreparedRules;
 
 pub use components::components;
-pub use findings::examine;
+pub use findings::{LeftOut, examine};
 pub use panza_gdl::strongly_connected;
 pub use program::{AtomKind, GroundProgram};
 
