@@ -178,8 +178,13 @@ function isSound() {
 /** @param {number} more */
 function showProblems(more) {
   const errors = own.diagnostics.filter(({ severity }) => severity === "error").length;
-  const warnings = own.diagnostics.length - errors + more;
-  const parts = [errors > 0 && counted(errors, "error"), warnings > 0 && counted(warnings, "warning")];
+  const notes = own.diagnostics.filter(({ severity }) => severity === "note").length;
+  const warnings = own.diagnostics.length - errors - notes + more;
+  const parts = [
+    errors > 0 && counted(errors, "error"),
+    warnings > 0 && counted(warnings, "warning"),
+    notes > 0 && counted(notes, "note"),
+  ];
   setText(byId("counts"), parts.filter(Boolean).join(", ") || "No errors and no warnings.");
   fill(
     byId("problems"),

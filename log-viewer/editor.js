@@ -325,7 +325,7 @@ export class RulesEditor {
     const marked = diagnostics.map((found) => ({
       from: Math.min(found.from, length),
       to: Math.min(found.to, length),
-      severity: found.severity,
+      severity: found.severity === "note" ? "info" : found.severity,
       message: found.help === "" ? found.message : `${found.message}\n${found.help}`,
       source: found.code,
       actions: found.fix === null ? [] : [{ name: found.fix.title, apply: () => mend(found) }],

@@ -581,7 +581,7 @@ export interface Checked {
 }
 
 export interface Diagnostic {
-  severity: "error" | "warning";
+  severity: "error" | "warning" | "note";
   code: string;
   from: number;
   to: number;

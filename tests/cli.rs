@@ -592,6 +592,131 @@ fn bench_and_stats_give_their_figures() {
 }
 
 #[test]
+fn byte_order_marks_are_skipped_in_every_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let rules = std::fs::read_to_string(Path::new(ROOT).join("gdl-games/ticTacToe.gdl")).unwrap();
+    let marked = file(folder.path(), "marked.gdl", &format!("\u{feff}{rules}"));
+    let marked = marked.to_str().unwrap();
+    let object = objects(&["check", marked], 0).remove(0);
+    assert_eq!(object["diagnostics"], serde_json::json!([]));
+    let object = objects(&["format", marked], 0).remove(0);
+    assert_eq!(
+        (&object["changed"], &object["text"]),
+        (&Value::Bool(true), &Value::from(&*rules))
+    );
+    assert!(run(&["format", marked, "--write"]).status.success());
+    assert_eq!(std::fs::read_to_string(marked).unwrap(), rules);
+
+    let units = format!("\u{feff}{rules}")
+        .encode_utf16()
+        .collect::<Vec<u16>>();
+    let wide: Vec<u8> = units.into_iter().flat_map(u16::to_le_bytes).collect();
+    let path = folder.path().join("wide.gdl");
+    std::fs::write(&path, wide).unwrap();
+    assert!(
+        run(&["format", path.to_str().unwrap(), "--write"])
+            .status
+            .success()
+    );
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), rules);
+
+    let position = "\u{feff}((control xplayer)\u{feff}(cell 1 1 blank))";
+    let path = file(folder.path(), "position.txt", position);
+    let path = path.to_str().unwrap();
+    let arguments = ["search", "ticTacToe", "--state", path, "--iterations", "10"];
+    assert!(run(&arguments).status.success());
+}
+
+#[test]
+fn bytes_that_are_no_utf8_are_characters_of_latin1() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("latin1.gdl");
+    let rules = b"(role p) (init s) (legal p m\xec)\n(legal p m\xe8) (<= (next t) (does p ?m))
+        (<= terminal (true t)) (goal p 100)";
+    std::fs::write(&path, rules).unwrap();
+    let path = path.to_str().unwrap();
+    let nodes = &objects(&["perft", path, "--depth", "1"], 0)[0]["nodes"];
+    assert_eq!(nodes, 2);
+    let object = objects(&["check", path], 0).remove(0);
+    assert_eq!(
+        (&object["notes"], &object["warnings"]),
+        (&1.into(), &0.into())
+    );
+    let note = &object["diagnostics"][0];
+    assert_eq!(
+        (&note["severity"], &note["code"]),
+        (&"note".into(), &"not-utf8".into())
+    );
+    assert_eq!((&note["line"], &note["column"]), (&1.into(), &29.into()));
+    let shown = text(&run(&["check", path]).stdout);
+    assert!(
+        shown.ends_with("no errors, no warnings, 1 note\n"),
+        "{shown}"
+    );
+}
+
+/// Textbook GDL in infix form, as in Prolog.
+const TEXTBOOK: &str = "role(x). role(o). init(control(x)). init(cell(1,b)). init(cell(2,b)).
+legal(R,mark(N)) :- true(control(R)), true(cell(N,b)).
+legal(R,noop) :- role(R), \\+ true(control(R)).
+next(cell(N,R)) :- does(R,mark(N)).
+next(cell(N,W)) :- true(cell(N,W)), marked(M), N \\= M.
+next(control(R)) :- role(R), not true(control(R)).
+marked(N) :- does(R,mark(N)).
+open :- true(cell(N,b)).
+goal(R,100) :- true(cell(1,R)), role(R).
+goal(R,0) :- role(R), ~true(cell(1,R)).
+terminal :- not(open).\n";
+
+#[test]
+fn textbook_rules_in_infix_form_are_converted_to_both_dialects() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = file(folder.path(), "marks.txt", TEXTBOOK);
+    let path = path.to_str().unwrap();
+    let object = objects(&["check", path], 0).remove(0);
+    assert_eq!(object["diagnostics"], serde_json::json!([]));
+    let laid_out = text(&run(&["format", path]).stdout);
+    let laid_out = file(folder.path(), "again.hrf", &laid_out);
+    let laid_out = laid_out.to_str().unwrap();
+    let convert = |path: &str, to: &str| text(&run(&["convert", path, "--to", to]).stdout);
+    let kif = convert(path, "gdl");
+    let expected = "(<= (legal ?R noop)\n  (role ?R)\n  (not (true (control ?R))))\n";
+    assert!(kif.contains(expected), "{kif}");
+    assert_eq!(kif, convert(laid_out, "kif"));
+    let kif = file(folder.path(), "marks.kif", &kif);
+    let hrf = convert(path, "hrf");
+    assert!(hrf.contains(" :: ") && !hrf.contains("does("), "{hrf}");
+    let hrf = file(folder.path(), "marks.hrf", &hrf);
+    for path in [path, kif.to_str().unwrap(), hrf.to_str().unwrap()] {
+        let counts = objects(&["perft", path, "--depth", "2"], 0);
+        assert_eq!(counts.last().unwrap()["nodes"], 2, "{path}");
+    }
+}
+
+#[test]
+fn check_says_what_ground_rules_show() {
+    let folder = tempfile::tempdir().unwrap();
+    let game = "(role p) (init s) (legal p x) (legal p y) (<= (next t) (does p ?m)) (goal p 50)
+        (<= terminal (true t))";
+    let codes = |rules: &str, status| {
+        let path = file(folder.path(), "game.gdl", &format!("{game} {rules}"));
+        let object = objects(&["check", "--no-play", path.to_str().unwrap()], status).remove(0);
+        let found = object["diagnostics"].as_array().unwrap().iter();
+        let code = |it: &Value| {
+            format!(
+                "{}[{}]",
+                it["severity"].as_str().unwrap(),
+                it["code"].as_str().unwrap()
+            )
+        };
+        found.map(code).collect::<Vec<String>>()
+    };
+    let found = codes("(<= a (not b)) (<= b (not a)) (<= (next a) a)", 1);
+    assert_eq!(found, ["error[unstratified]", "error[unstratified]"]);
+    assert_eq!(codes("(<= a (not b))", 0), ["warning[undefined-relation]"; 0]);
+}
+
+#[test]
 fn search_repeats_exactly_and_finds_the_winning_move() {
     let folder = tempfile::tempdir().unwrap();
     let position = "((cell 1 1 x) (cell 1 2 x) (cell 1 3 blank) (cell 2 1 o) (cell 2 2 o) (cell 2 3 blank)\n\

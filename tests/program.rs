@@ -9,6 +9,7 @@ mod support;
 mod access;
 mod cli;
 mod edit;
+mod field_rules;
 #[cfg(target_os = "linux")]
 mod faults;
 #[cfg(target_os = "linux")]

@@ -207,6 +207,15 @@ fn an_item_without_key_or_value_is_refused() {
 }
 
 #[test]
+fn a_byte_order_mark_in_front_of_a_file_is_skipped() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("user.toml");
+    fs::write(&path, "\u{feff}[memory]\nenabled = false\n").unwrap();
+    let settings = Settings::load(Some(&path), &[]).unwrap();
+    assert!(!settings.memory.enabled);
+}
+
+#[test]
 fn a_file_that_is_no_toml_or_is_missing_is_named() {
     let error = file_error("[search]\nthreads = = 3\n");
     assert!(error.starts_with("user.toml: not a TOML file: "), "{error}");

@@ -135,24 +135,13 @@ fn findings(sheet: &Rulesheet, arguments: &CheckArguments) -> Vec<Finding> {
     if !arguments.no_play && is_playable {
         let budget = Budget::within(PLAY_TIME, PLAY_BYTES);
         match trial::try_out(&rules, budget) {
-            Ok(trial) => {
-                // A position that shows what a list leaves out says more than the grounder's note.
-                let shown: Vec<Span> = (trial.findings.iter())
-                    .filter(|it| it.diagnostic.code.starts_with("outside-"))
-                    .map(|it| it.diagnostic.span)
-                    .collect();
-                findings.retain(|it| {
-                    let diagnostic = &it.diagnostic;
-                    diagnostic.code != "incomplete-list" || !shown.contains(&diagnostic.span)
-                });
-                findings.extend(trial.findings.into_iter().map(|mut finding| {
-                    // The validator plays too, and refuses what is not listed.
-                    if arguments.strict && finding.diagnostic.code.starts_with("outside-") {
-                        finding.diagnostic.severity = Severity::Error;
-                    }
-                    finding
-                }));
-            }
+            Ok(trial) => findings.extend(trial.findings.into_iter().map(|mut finding| {
+                // The validator plays too, and refuses what is not listed.
+                if arguments.strict && finding.diagnostic.code.starts_with("outside-") {
+                    finding.diagnostic.severity = Severity::Error;
+                }
+                finding
+            })),
             Err(why) => tracing::warn!(game = sheet.name, "no random games: {why}"),
         }
     }

@@ -361,4 +361,14 @@ mod tests {
         assert_eq!(decoded("\u{feff}(a \u{e4})".as_bytes()), "(a \u{e4})");
         assert_eq!(decoded(b"\xef\xbb\xbf(a \xe4)"), "(a \u{e4})");
     }
+
+    #[test]
+    fn byte_order_marks_are_skipped() {
+        let marked = "\u{feff}( INFO )".as_bytes();
+        assert_eq!(Head::read(marked).map(|head| head.word), Some(Word::Info));
+        for text in [&*decoded(marked), "\u{feff}(\u{feff}INFO)\u{feff}"] {
+            let message = parse(text, Instant::now());
+            assert!(matches!(message, Ok(Message::Info)), "{message:?}");
+        }
+    }
 }

@@ -362,6 +362,41 @@ fn names_of_hrf_have_kinds_definitions_and_comments() {
 }
 
 #[test]
+fn names_of_textbook_gdl_are_those_of_kif() {
+    let text = "\u{feff}role(white). init(cell(1,b)).\n% Marks.\nlegal(white,mark(N)) :- true(cell(N,b)).\n\
+        next(cell(N,x)) :- does(white,mark(N)).\nterminal :- true(cell(1,x)).\ngoal(white,100).\n";
+    let sheet = Sheet::read(Dialect::Hrf, text);
+    assert_eq!(sheet.diagnostics, []);
+    let places = sheet
+        .outline
+        .occurrences
+        .iter()
+        .filter(|it| !it.span.is_empty());
+    let places: Vec<Span> = places.map(|it| it.span).collect();
+    let names: Vec<Span> = name_tokens(Dialect::Hrf, text).collect();
+    assert_eq!(places, names);
+    let explained = |needle: &str, nth: usize| {
+        let found = sheet.explain(at(text, needle, nth)).expect(needle);
+        (found.form, found.kind, found.meaning)
+    };
+    let (form, kind, _) = explained("next", 0);
+    assert_eq!((&*form, &*kind), ("next(fact)", "a word of GDL"));
+    let (form, kind, meaning) = explained("mark", 0);
+    assert_eq!((&*form, &*meaning), ("mark(N)", "Marks."));
+    assert_eq!(kind, "a move with 1 argument, defined in line 3, used once");
+    let variable = at(text, "N)", 1);
+    let edits = sheet.rename(variable, "Place").expect("it is a variable");
+    assert_eq!(edits.len(), 2);
+    assert!(sheet.rename(variable, "place").is_err());
+    assert!(sheet.rename(at(text, "mark", 0), "does").is_err());
+    let wrong = Sheet::read(Dialect::Hrf, text.replace("cell(1,x)", "cel(1,x)"));
+    let places: Vec<&str> = (wrong.diagnostics.iter())
+        .map(|fault| &wrong.text[wrong.place(fault).range()])
+        .collect();
+    assert_eq!(places, ["cel"]);
+}
+
+#[test]
 fn every_name_of_hrf_is_known_at_its_place() {
     let sheet = hrf();
     let places = sheet.outline.occurrences.iter().map(|it| it.span);

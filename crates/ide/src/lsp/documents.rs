@@ -68,8 +68,10 @@ impl Document {
             let found = || Dialect::of(&self.address, &text);
             let dialect = self.dialect.unwrap_or_else(found);
             let mut sheet = Box::new(Sheet::read(dialect, text));
-            let budget = Budget::within(GROUNDING_TIME, GROUNDING_BYTES);
-            panza_ground::examine(&sheet.rules, &mut sheet.diagnostics, budget);
+            if sheet.diagnostics.iter().any(|it| it.code == "unstratified") {
+                let budget = Budget::within(GROUNDING_TIME, GROUNDING_BYTES);
+                panza_ground::examine(&sheet.rules, &mut sheet.diagnostics, budget);
+            }
             self.content = Content::Known(sheet);
         }
         match &self.content {
