@@ -139,6 +139,56 @@ fn optimise_starts_from_the_solutions_of_the_file() {
 }
 
 #[test]
+fn optimise_compares_and_writes_all_metrics() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = "#######\n#.$@  $.#\n#######\n".replace("#######", "#########");
+    let input = file(
+        folder.path(),
+        "pair.sok",
+        &format!("{text}\nSolution\nrrRlllL\n"),
+    );
+    let out = folder.path().join("best.sok");
+    let out = out.to_str().unwrap();
+    let levels = objects(
+        &[
+            "optimise",
+            &input,
+            "--seconds",
+            "5",
+            "--by",
+            "pushes,player-lines",
+            "--vicinity",
+            "10,5",
+            "--out",
+            out,
+        ],
+        0,
+    );
+    assert_eq!(levels[0]["solution"], "LrrrR");
+    for key in [
+        "box_lines",
+        "box_changes",
+        "pushing_sessions",
+        "player_lines",
+    ] {
+        assert_eq!(levels[0][key], 2, "{key}");
+        assert!(levels[0][&format!("{key}_before")].is_u64(), "{key}");
+    }
+    let checked = objects(&["check", out], 0);
+    assert_eq!(
+        checked[0]["solutions"][0]["name"],
+        "Solution (5 moves, 2 pushes, 2 box lines, 2 box changes, 2 pushing sessions, 2 player lines)"
+    );
+    let error = complaint(&["optimise", &input, "--by", "box-lines,moves"]);
+    assert!(
+        error.contains("`moves` has to stand before `box-lines`"),
+        "{error}"
+    );
+    let error = complaint(&["optimise", &input, "--neighbours", "9,9,9,9,9"]);
+    assert!(error.contains("at most 4 boxes"), "{error}");
+}
+
+#[test]
 fn rulesheets_can_be_checked_and_played() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().to_str().unwrap();

@@ -12,8 +12,8 @@ use anyhow::{Context, anyhow};
 use clap::Args;
 use panza_cli::arguments::parse_seconds;
 use panza_cli::{Outcome, Output};
-use panza_sokoban::optimiser::Cost;
-use panza_sokoban::{Board, Collection, Limits, Push, Verdict, optimiser, solver};
+use panza_sokoban::optimiser::{Cost, Report};
+use panza_sokoban::{Board, Collection, Limits, Verdict, optimiser, solver};
 use serde_json::json;
 
 use crate::page::{Page, Table, check_place};
@@ -120,8 +120,10 @@ fn curve(board: &Board, arguments: &ShortenArguments) -> Option<Vec<(f64, Cost)>
         ..Limits::default()
     };
     let mut curve = vec![(0.0, optimiser::cost(board, &pushes)?)];
-    let mut gain = |pushes: &[Push]| {
-        if let Some(cost) = optimiser::cost(board, pushes) {
+    let mut gain = |report: Report<'_>| {
+        if let Report::Better(pushes) = report
+            && let Some(cost) = optimiser::cost(board, pushes)
+        {
             curve.push((processor_seconds() - started, cost));
         }
     };

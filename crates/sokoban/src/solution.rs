@@ -2,14 +2,14 @@
 //!
 //! LURD notation has a letter a move, `l u r d`; a push has the capital when it is written and may
 //! have a small letter when it is read. Between two pushes the player takes a shortest way when a
-//! solution is made from pushes alone. The level ends with the push that brings the last box to a
+//! solution is made from pushes alone, and of these ways one with the fewest lines. The level ends with the push that brings the last box to a
 //! goal, so that later moves are left out.
 //!
 //! Invariants: a [`Solution`] of a board ends with every box on a goal; its metrics are those of
 //! its moves.
 
 use super::board::{Board, Direction, NO_SQUARE, Position, Push, Square};
-use std::collections::VecDeque;
+use super::walk::Walks;
 use std::fmt;
 
 /// A verified solution of one board.
@@ -37,6 +37,80 @@ pub struct Metrics {
     pub pushing_sessions: usize,
     /// Runs of moves in one direction, with or without pushes.
     pub player_lines: usize,
+}
+
+/// A metric that decides between solutions with equal moves and pushes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Secondary {
+    /// Of [`Metrics::box_lines`].
+    BoxLines,
+    /// Of [`Metrics::box_changes`].
+    BoxChanges,
+    /// Of [`Metrics::pushing_sessions`].
+    PushingSessions,
+    /// Of [`Metrics::player_lines`].
+    PlayerLines,
+}
+
+impl Secondary {
+    /// All of them, in the order in which YASO and JSoko compare solutions.
+    pub const ALL: [Self; 4] = [
+        Self::BoxLines,
+        Self::BoxChanges,
+        Self::PushingSessions,
+        Self::PlayerLines,
+    ];
+
+    /// The name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::BoxLines => "box-lines",
+            Self::BoxChanges => "box-changes",
+            Self::PushingSessions => "pushing-sessions",
+            Self::PlayerLines => "player-lines",
+        }
+    }
+
+    /// The metric of a solution.
+    pub fn of(self, metrics: &Metrics) -> usize {
+        match self {
+            Self::BoxLines => metrics.box_lines,
+            Self::BoxChanges => metrics.box_changes,
+            Self::PushingSessions => metrics.pushing_sessions,
+            Self::PlayerLines => metrics.player_lines,
+        }
+    }
+}
+
+impl Metrics {
+    /// What `f` makes of each metric of both.
+    fn zip(self, other: Self, f: impl Fn(usize, usize) -> usize) -> Self {
+        Self {
+            moves: f(self.moves, other.moves),
+            pushes: f(self.pushes, other.pushes),
+            box_lines: f(self.box_lines, other.box_lines),
+            box_changes: f(self.box_changes, other.box_changes),
+            pushing_sessions: f(self.pushing_sessions, other.pushing_sessions),
+            player_lines: f(self.player_lines, other.player_lines),
+        }
+    }
+}
+
+impl std::ops::Add for Metrics {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        self.zip(other, |one, other| one + other)
+    }
+}
+
+/// A part of a whole, which is no larger.
+impl std::ops::Sub for Metrics {
+    type Output = Self;
+
+    fn sub(self, other: Self) -> Self {
+        self.zip(other, usize::saturating_sub)
+    }
 }
 
 /// Why moves or pushes solve nothing. Numbers count from 1.
@@ -145,13 +219,14 @@ impl Solution {
         replay.solution()
     }
 
-    /// Replays pushes, with a shortest way of the player to each.
+    /// Replays pushes, with a shortest way of the player to each that has the fewest lines.
     ///
     /// # Errors
     ///
     /// The first push that is impossible, or that the last position is unsolved.
     pub fn from_pushes(board: &Board, pushes: &[Push]) -> Result<Self, SolutionError> {
         let mut replay = Replay::new(board);
+        let mut walks = Walks::new(board);
         for (index, push) in pushes.iter().enumerate() {
             let unreachable = SolutionError::Unreachable { number: index + 1 };
             // A square of another board is no square of this one.
@@ -162,8 +237,17 @@ impl Solution {
             if behind == NO_SQUARE || !replay.position.boxes.contains(&push.square) {
                 return Err(unreachable);
             }
-            let way = shortest_way(board, &replay.position, behind).ok_or(unreachable)?;
-            for direction in way {
+            let (boxes, player) = (&replay.position.boxes, replay.position.player);
+            let has_box = |square| boxes.binary_search(&square).is_ok();
+            walks.measure(
+                board,
+                has_box,
+                player,
+                replay.moves.last().copied(),
+                Some(behind),
+            );
+            walks.steps(behind).ok_or(unreachable)?;
+            for direction in walks.way(board, behind, push.direction) {
                 replay.step(direction, false)?;
             }
             replay.step(push.direction, true)?;
@@ -297,38 +381,6 @@ impl<'a> Replay<'a> {
             metrics: self.metrics,
         })
     }
-}
-
-/// A shortest way of the player to a square, if there is one.
-fn shortest_way(board: &Board, position: &Position, to: Square) -> Option<Vec<Direction>> {
-    let mut came_by: Vec<Option<Direction>> = vec![None; board.len()];
-    let mut queue = VecDeque::from([position.player]);
-    while let Some(square) = queue.pop_front() {
-        if square == to {
-            break;
-        }
-        for direction in Direction::ALL {
-            let next = board.next(square, direction);
-            if next == NO_SQUARE
-                || next == position.player
-                || came_by[next as usize].is_some()
-                || position.boxes.binary_search(&next).is_ok()
-            {
-                continue;
-            }
-            came_by[next as usize] = Some(direction);
-            queue.push_back(next);
-        }
-    }
-    let mut way = Vec::new();
-    let mut at = to;
-    while at != position.player {
-        let direction = came_by[at as usize]?;
-        way.push(direction);
-        at = board.next(at, direction.opposite());
-    }
-    way.reverse();
-    Some(way)
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::levels::{LevelChoice, NumberedLevel, length};
+use super::levels::{LevelChoice, NumberedLevel, listed};
 use panza_cli::output::counted;
 use panza_cli::{Outcome, Output};
 use panza_sokoban::solution::SolutionError;
@@ -50,7 +50,9 @@ pub(super) fn run(arguments: &CheckArguments, output: Output) -> anyhow::Result<
         }
         for (name, solution) in &report.solutions {
             match solution {
-                Ok(solution) => output.line(format_args!("    {name}: {}", listed(solution)))?,
+                Ok(solution) => {
+                    output.line(format_args!("    {name}: {}", listed(&solution.metrics())))?
+                }
                 Err(error) => output.line(format_args!("    {name}: fault: {error}"))?,
             }
         }
@@ -119,17 +121,4 @@ fn shown((name, solution): &(String, Result<Solution, SolutionError>)) -> Value 
         }
         Err(error) => json!({"name": name, "valid": false, "error": error.to_string()}),
     }
-}
-
-/// All metrics in words.
-fn listed(solution: &Solution) -> String {
-    let metrics = solution.metrics();
-    let counts = [
-        (metrics.box_lines, "box line"),
-        (metrics.box_changes, "box change"),
-        (metrics.pushing_sessions, "pushing session"),
-        (metrics.player_lines, "player line"),
-    ]
-    .map(|(number, thing)| counted(number as u64, thing));
-    format!("{}, {}", length(&metrics), counts.join(", "))
 }

@@ -126,6 +126,18 @@ pub(super) fn length(metrics: &Metrics) -> String {
     format!("{moves}, {pushes}")
 }
 
+/// All metrics of a solution in words.
+pub(super) fn listed(metrics: &Metrics) -> String {
+    let counts = [
+        (metrics.box_lines, "box line"),
+        (metrics.box_changes, "box change"),
+        (metrics.pushing_sessions, "pushing session"),
+        (metrics.player_lines, "player line"),
+    ]
+    .map(|(number, thing)| counted(number as u64, thing));
+    format!("{}, {}", length(metrics), counts.join(", "))
+}
+
 fn parse_range(text: &str) -> Result<RangeInclusive<usize>, String> {
     let number = |text: &str| text.parse::<usize>().ok().filter(|&number| number > 0);
     let (first, last) = text.split_once('-').unwrap_or((text, text));

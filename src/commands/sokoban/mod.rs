@@ -40,7 +40,8 @@ enum Action {
             has no solution in FILE.\n\n\
             Examples:\n  \
             panza sokoban optimise solved.sok --out short.sok\n  \
-            panza sokoban optimise solved.sok --level 12 --by pushes --seconds 300"
+            panza sokoban optimise solved.sok --level 12 --by pushes,box-changes --seconds 300\n  \
+            panza sokoban optimise solved.sok --methods vicinity --vicinity 30,15,5"
     )]
     Optimise(optimise::OptimiseArguments),
     /// Check levels, and replay the solutions in the file.

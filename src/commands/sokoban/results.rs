@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 
-use super::levels::{self, NumberedLevel};
+use super::levels::{self, NumberedLevel, listed};
 use panza_sokoban::{Board, Entry, Solution};
 
 /// Where solutions go, and those of earlier runs.
@@ -65,10 +65,11 @@ impl Results {
         self.known.get(entry.rows())
     }
 
-    /// Appends a level with its title, its notes and this solution.
+    /// Appends a level with its title, its notes and this solution, whose name has all metrics.
     pub fn append(&mut self, level: &NumberedLevel, solution: &Solution) -> anyhow::Result<()> {
         let mut entry = level.entry.without_solutions();
-        entry.add_solution("Solution", &solution.to_string());
+        let name = format!("Solution ({})", listed(&solution.metrics()));
+        entry.add_solution(&name, &solution.to_string());
         let text = format!("{}{}", self.gap, entry.numbered(level.number));
         let written = self.file.write_all(text.as_bytes());
         written.with_context(|| format!("cannot write `{}`", self.path.display()))?;

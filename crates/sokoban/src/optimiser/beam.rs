@@ -6,9 +6,9 @@
 
 use super::super::board::{Board, Direction, NO_SQUARE, Push, Square};
 use super::super::field::scramble;
-use super::Run;
 use super::configurations::{bit, bits, squares};
-use super::plan::StepField;
+use super::plan::{StepField, link};
+use super::{Options, Run};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Nodes that are extended, for each length; only the first before the other methods had a turn.
@@ -21,6 +21,8 @@ const NODES_FOR_A_THREAD: usize = 250;
 #[derive(Clone, Copy)]
 struct Child {
     moves: u32,
+    /// The box lines, box changes and sessions so far, in the order in which they count.
+    links: [u32; 4],
     parent: u32,
     push: u32,
     /// The hash of the pushes made.
@@ -32,18 +34,21 @@ struct Node {
     /// One bit for each push made.
     used: Vec<u64>,
     player: Square,
+    /// The last push.
+    last: Option<Push>,
     moves: u32,
+    links: [u32; 4],
     made: u64,
 }
 
-/// The pushes in a cheaper order, if beam search finds one.
-pub(super) fn reorder(run: &Run) -> Option<Vec<Push>> {
+/// Takes over a better order of the pushes, if beam search finds one; whether it did.
+pub(super) fn reorder(run: &mut Run) -> bool {
     let widths = if run.is_thorough {
         &WIDTHS
     } else {
         &WIDTHS[..1]
     };
-    widths.iter().find_map(|&width| beam(run, width))
+    (widths.iter()).any(|&width| beam(run, width).is_some_and(|pushes| run.offer(pushes)))
 }
 
 fn beam(run: &Run, width: usize) -> Option<Vec<Push>> {
@@ -60,7 +65,9 @@ fn beam(run: &Run, width: usize) -> Option<Vec<Push>> {
         boxes: bits(board, &board.start().boxes),
         used: vec![0; pushes.len().div_ceil(64)],
         player: board.start().player,
+        last: None,
         moves: 0,
+        links: [0; 4],
         made: 0,
     }];
     let order = Order {
@@ -68,13 +75,14 @@ fn beam(run: &Run, width: usize) -> Option<Vec<Push>> {
         pushes,
         equal,
         best,
+        options: run.options,
     };
     for length in 0..pushes.len() {
         if nodes.is_empty() || run.is_over() {
             return None;
         }
         let mut children = order.children(&nodes, length, run.options.threads);
-        children.sort_unstable_by_key(|child| child.moves);
+        children.sort_unstable_by_key(|child| (child.moves, child.links));
         let mut seen = FxHashSet::default();
         children.retain(|child| {
             let player = u64::from(pushes[child.push as usize].square);
@@ -95,7 +103,9 @@ fn beam(run: &Run, width: usize) -> Option<Vec<Push>> {
                     boxes,
                     used,
                     player: push.square,
+                    last: Some(push),
                     moves: child.moves,
+                    links: child.links,
                     made: child.made,
                 }
             })
@@ -127,6 +137,7 @@ struct Order<'a> {
     equal: FxHashMap<Push, Vec<usize>>,
     /// Moves of the plan.
     best: u32,
+    options: &'a Options,
 }
 
 impl Order<'_> {
@@ -175,11 +186,14 @@ impl Order<'_> {
                     };
                     let moves = node.moves + steps + 1;
                     // Each push still to come is a move.
-                    if moves + (self.pushes.len() - length - 1) as u32 >= self.best {
+                    if moves + (self.pushes.len() - length - 1) as u32 > self.best {
                         continue;
                     }
+                    let link = link(self.board, node.last, push, steps > 0);
+                    let link = self.options.ties_of(&link);
                     children.push(Child {
                         moves,
+                        links: std::array::from_fn(|index| node.links[index] + link[index]),
                         parent: parent as u32,
                         push: index as u32,
                         made: node.made ^ scramble(index as u64),

@@ -1,6 +1,6 @@
 //! The best solution of all, by a search over every configuration.
 
-use super::super::board::{Board, Push};
+use super::super::board::{Board, Direction, Push};
 use super::super::limits::Limits;
 use super::plan::Cost;
 use super::query::{Admitted, Query, Target};
@@ -39,7 +39,7 @@ pub(super) fn improve(run: &mut Run) -> bool {
     let Options {
         measure, threads, ..
     } = *run.options;
-    match over_all(run.board, measure, bound, threads, run.limits) {
+    match over_all(run.board, measure, bound, threads, &run.limits) {
         Found::PushPlan(pushes) => {
             run.offer(pushes);
             true
@@ -63,6 +63,7 @@ fn over_all(
         player: board.start().player,
         target: Target::Solved,
         bound,
+        directions: Direction::ALL,
     };
     let spare = Spare::new(threads.saturating_sub(1));
     search(&query, &Admitted::Fixed(Vec::new()), limits, &spare)

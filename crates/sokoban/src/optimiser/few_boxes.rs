@@ -36,17 +36,21 @@ fn pass(run: &mut Run, boxes: usize) -> bool {
             }
             !is_apart
         });
-        let admitted = |boxes: &[Square], pushes: &[Push]| {
-            let mut stay = boxes.to_vec();
-            for number in moved(board, boxes, pushes) {
-                stay[number] = Square::MAX;
-            }
-            stay.retain(|&square| square != Square::MAX);
-            Admitted::Fixed(stay)
-        };
+        let admitted =
+            |boxes: &[Square], pushes: &[Push]| Admitted::Fixed(unmoved(board, boxes, pushes));
         gained = segments::improve(run, &chosen, &[boxes, 0, 0], MEMORY, &admitted).gained;
     }
     gained
+}
+
+/// The boxes that none of the pushes moves.
+pub(super) fn unmoved(board: &Board, boxes: &[Square], pushes: &[Push]) -> Vec<Square> {
+    let mut stay = boxes.to_vec();
+    for number in moved(board, boxes, pushes) {
+        stay[number] = Square::MAX;
+    }
+    stay.retain(|&square| square != Square::MAX);
+    stay
 }
 
 /// For each push the number of its box in `boxes`.
@@ -62,7 +66,7 @@ fn moved(board: &Board, boxes: &[Square], pushes: &[Push]) -> Vec<usize> {
 
 /// For each pushing session, the longest range of pushes that begins with it and moves at most
 /// `boxes` boxes.
-fn parts(run: &Run, boxes: usize) -> Vec<Range<usize>> {
+pub(super) fn parts(run: &Run, boxes: usize) -> Vec<Range<usize>> {
     let numbers = moved(run.board, &run.board.start().boxes, run.plan.pushes());
     let sessions = run.plan.sessions(run.board);
     let mut parts: Vec<Range<usize>> = Vec::new();

@@ -1,9 +1,14 @@
 //! Makes solutions cheaper.
 //!
-//! Five methods work on a solution in turn until none of them gains: the order of the pushes is
-//! changed (`permutation`, `rearrangement`), parts of the solution are searched anew with few
-//! boxes (`few_boxes`) or near the old positions (`vicinity`), and at last the whole level is
-//! searched within the bound that the solution sets (`exhaustive`).
+//! Seven methods work on a solution in turn until none of them gains: the rest of the solution is
+//! mirrored or turned (`symmetry`), the order of the pushes is changed (`permutation`,
+//! `rearrangement`), parts of the solution are searched anew with few boxes (`few_boxes`), by all
+//! metrics (`ties`) or near the old positions (`vicinity`), and at last the whole level is searched
+//! within the bound that the solution sets (`exhaustive`).
+//!
+//! Moves and pushes count first. Solutions that are equal in both are compared by box lines, box
+//! changes, pushing sessions and player lines. Methods other than `ties` look for fewer moves and
+//! pushes, so the last part of the time is kept for `ties`.
 //!
 //! Invariants: every solution that is reported or returned was replayed from the start, and none is
 //! dearer than the one before.
@@ -21,20 +26,28 @@ mod search;
 mod segments;
 mod side;
 mod states;
+mod symmetry;
 #[cfg(test)]
 mod tests;
+mod ties;
 mod vicinity;
 
 pub use exhaustive::{Best, cheapest};
 pub use plan::Cost;
 
-use super::board::{Board, Push};
+use super::board::{Board, Direction, Push};
 use super::distances::Distances;
 use super::limits::Limits;
+use super::solution::{Metrics, Secondary};
+use panza_sync::left_until;
 use plan::PushPlan;
 use std::collections::HashSet;
 use std::fmt;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::str::FromStr;
+
+/// The part of the time that is kept for `ties`.
+const TIME_FOR_TIES: f64 = 0.25;
 
 /// What makes one solution cheaper than another: the first number, and the second if the first are
 /// equal. Moves count steps and pushes.
@@ -63,12 +76,16 @@ impl Measure {
 /// A way to improve a solution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Method {
+    /// The rest of the solution is mirrored or turned where the board and its boxes allow it.
+    Symmetry,
     /// The same pushes in another order.
     Permutation,
     /// Groups of sessions change places. A session is a run of pushes of one box.
     Rearrangement,
     /// Parts in which few boxes move are replaced by the best way to move these boxes.
     FewBoxes,
+    /// Short parts are replaced by the best by all metrics.
+    Ties,
     /// A search over the configurations near those of the solution.
     Vicinity,
     /// A search over all configurations, which proves the best solution if memory suffices.
@@ -77,10 +94,12 @@ pub enum Method {
 
 impl Method {
     /// All methods in the order in which they serve best: the fast ones first.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 7] = [
+        Self::Symmetry,
         Self::Permutation,
         Self::Rearrangement,
         Self::FewBoxes,
+        Self::Ties,
         Self::Vicinity,
         Self::Global,
     ];
@@ -88,9 +107,11 @@ impl Method {
     /// The name on the command line.
     pub fn name(self) -> &'static str {
         match self {
+            Self::Symmetry => "symmetry",
             Self::Permutation => "permutation",
             Self::Rearrangement => "rearrangement",
             Self::FewBoxes => "boxes",
+            Self::Ties => "ties",
             Self::Vicinity => "vicinity",
             Self::Global => "global",
         }
@@ -146,6 +167,8 @@ impl FromStr for Method {
 pub struct Options {
     /// What makes a solution cheaper.
     pub measure: Measure,
+    /// What decides between solutions with equal moves and pushes, in order.
+    pub ties: [Secondary; 4],
     /// How many threads search at a time.
     pub threads: usize,
     /// In the order in which they are tried.
@@ -159,11 +182,46 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             measure: Measure::default(),
+            ties: Secondary::ALL,
             threads: 1,
             methods: Method::ALL.to_vec(),
             neighbours: vec![20, 10],
         }
     }
+}
+
+impl Options {
+    /// The metrics in the order in which they are compared.
+    pub fn key(&self, metrics: &Metrics) -> [u32; 6] {
+        let cost = plan::Cost {
+            moves: metrics.moves as u32,
+            pushes: metrics.pushes as u32,
+        };
+        let (first, second) = cost.key(self.measure);
+        let [a, b, c, d] = self.ties_of(metrics);
+        [first, second, a, b, c, d]
+    }
+
+    /// The secondary metrics in the order in which they are compared.
+    fn ties_of(&self, metrics: &Metrics) -> [u32; 4] {
+        self.ties.map(|tie| tie.of(metrics) as u32)
+    }
+}
+
+/// What a run of the optimiser tells while it works.
+#[derive(Clone, Copy, Debug)]
+pub enum Report<'a> {
+    /// A better solution.
+    Better(&'a [Push]),
+    /// How much of one pass of a method is done.
+    Progress {
+        /// The method at work.
+        method: Method,
+        /// The parts that are done.
+        done: usize,
+        /// All parts of the pass.
+        all: usize,
+    },
 }
 
 /// Moves and pushes of a solution with shortest walks between pushes. Nothing if the pushes do not
@@ -173,13 +231,13 @@ pub fn cost(board: &Board, solution: &[Push]) -> Option<Cost> {
 }
 
 /// Makes a solution cheaper and returns the best one found, which is the given one if nothing
-/// better was found or if it solves nothing. Each better solution also goes to `gain` at once.
+/// better was found or if it solves nothing. Each better solution also goes to `report` at once.
 pub fn optimise(
     board: &Board,
     solution: &[Push],
     options: &Options,
     limits: &Limits,
-    gain: &mut dyn FnMut(&[Push]),
+    report: &mut dyn FnMut(Report<'_>),
 ) -> Vec<Push> {
     let Some(plan) = PushPlan::new(board, solution.to_vec()) else {
         return solution.to_vec();
@@ -189,12 +247,22 @@ pub fn optimise(
         board,
         distances: &distances,
         options,
-        limits,
+        limits: limits.clone(),
         plan,
         tried: HashSet::new(),
         is_thorough: false,
-        gain,
+        method: Method::Permutation,
+        directions: Direction::ALL,
+        report,
     };
+    if options.methods.contains(&Method::Ties)
+        && let Some(until) = limits.until
+    {
+        run.limits.until = Some(until - left_until(until).mul_f64(TIME_FOR_TIES));
+        run.all_methods();
+        run.limits.until = limits.until;
+        run.use_method(Method::Ties);
+    }
     run.all_methods();
     run.plan.pushes().to_vec()
 }
@@ -204,13 +272,24 @@ struct Run<'a> {
     board: &'a Board,
     distances: &'a Distances,
     options: &'a Options,
-    limits: &'a Limits,
+    limits: Limits,
     plan: PushPlan,
     /// Hashes of the segments that a search could not improve.
     tried: HashSet<u64>,
     /// Whether beam search may be wide, which takes long and gains little.
     is_thorough: bool,
-    gain: &'a mut dyn FnMut(&[Push]),
+    /// The method at work.
+    method: Method,
+    /// The order in which searches try moves; each pass turns it round.
+    directions: [Direction; 4],
+    report: &'a mut dyn FnMut(Report<'_>),
+}
+
+/// A hash that tells searches apart.
+fn hash_of(value: &impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    value.hash(&mut hasher);
+    hasher.finish()
 }
 
 impl Run<'_> {
@@ -229,24 +308,41 @@ impl Run<'_> {
                 break;
             }
             let before = self.key();
-            match method {
-                Method::Permutation => permutation::improve(self),
-                Method::Rearrangement => rearrangement::improve(self),
-                Method::FewBoxes => few_boxes::improve(self),
-                Method::Vicinity => vicinity::improve(self),
-                Method::Global => {
-                    if exhaustive::improve(self) {
-                        break;
-                    }
-                }
+            if self.use_method(method) {
+                break;
             }
             // Each method goes on until it gains no more, so its own gains need no second turn.
             idle = if self.key() < before { 1 } else { idle + 1 };
         }
     }
 
-    fn key(&self) -> (u32, u32) {
-        self.plan.cost().key(self.options.measure)
+    /// Works with one method until it gains no more; whether nothing can be better now.
+    fn use_method(&mut self, method: Method) -> bool {
+        self.method = method;
+        match method {
+            Method::Symmetry => symmetry::improve(self),
+            Method::Permutation => permutation::improve(self),
+            Method::Rearrangement => rearrangement::improve(self),
+            Method::FewBoxes => few_boxes::improve(self),
+            Method::Ties => ties::improve(self),
+            Method::Vicinity => vicinity::improve(self),
+            Method::Global => return exhaustive::improve(self),
+        }
+        false
+    }
+
+    /// Tells how much of a pass is done.
+    fn tell(&mut self, done: usize, all: usize) {
+        let method = self.method;
+        (self.report)(Report::Progress { method, done, all });
+    }
+
+    fn key(&self) -> [u32; 6] {
+        self.key_of(&self.plan)
+    }
+
+    fn key_of(&self, plan: &PushPlan) -> [u32; 6] {
+        self.options.key(&plan.metrics(plan.pushes().len()))
     }
 
     fn is_over(&self) -> bool {
@@ -255,11 +351,10 @@ impl Run<'_> {
 
     /// Takes over a plan if it is cheaper; whether it was.
     fn offer(&mut self, pushes: Vec<Push>) -> bool {
-        let measure = self.options.measure;
         match PushPlan::new(self.board, pushes) {
-            Some(plan) if plan.cost().key(measure) < self.key() => {
+            Some(plan) if self.key_of(&plan) < self.key() => {
                 self.plan = plan;
-                (self.gain)(self.plan.pushes());
+                (self.report)(Report::Better(self.plan.pushes()));
                 true
             }
             _ => false,

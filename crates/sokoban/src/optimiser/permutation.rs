@@ -4,11 +4,13 @@
 //! one box do, so that sessions are broken; then the whole order is built anew by a beam search,
 //! which keeps the cheapest beginnings of each length.
 //!
-//! Since the set of pushes stays the same, so does their number: an order is judged by its moves.
+//! Since the set of pushes stays the same, so does their number: an order is judged by its moves,
+//! and of equally good orders the one with fewer box lines, box changes and sessions is taken.
 
 use super::super::board::{Board, Push, Square};
-use super::plan::{PushPlan, StepField};
-use super::{Run, beam};
+use super::super::solution::Metrics;
+use super::plan::{PushPlan, StepField, link};
+use super::{Options, Run, beam};
 use panza_sync::{lock, unpoisoned};
 use std::ops::RangeInclusive;
 use std::sync::Mutex;
@@ -17,10 +19,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 pub(super) fn improve(run: &mut Run) {
     loop {
         while shift(run, false) || shift(run, true) {}
-        let Some(pushes) = beam::reorder(run) else {
-            return;
-        };
-        if !run.offer(pushes) {
+        if !beam::reorder(run) {
             return;
         }
     }
@@ -32,6 +31,7 @@ fn shift(run: &mut Run, parts: bool) -> bool {
     let mut gained = false;
     let mut from = 0;
     while let Some((start, pushes)) = first_better(run, from, parts) {
+        run.tell(start, run.plan.pushes().len());
         let is_cheaper = run.offer(pushes);
         gained |= is_cheaper;
         from = if is_cheaper { start } else { start + 1 };
@@ -43,7 +43,7 @@ fn shift(run: &mut Run, parts: bool) -> bool {
 /// with the run there. All threads look, each at another run; with one thread the result is the
 /// same.
 fn first_better(run: &Run, from: usize, parts: bool) -> Option<(usize, Vec<Push>)> {
-    let (board, plan, limits) = (run.board, &run.plan, run.limits);
+    let (board, plan, limits) = (run.board, &run.plan, &run.limits);
     let sessions = plan.sessions(board);
     let starts: Vec<usize> = match parts {
         true => (from..plan.pushes().len()).collect(),
@@ -68,7 +68,7 @@ fn first_better(run: &Run, from: usize, parts: bool) -> Option<(usize, Vec<Push>
             let end = sessions[sessions.partition_point(|&first| first <= start)];
             // Without parts, `start` is the first push of a session.
             let ends = if parts { start + 1 } else { end }..=end;
-            if let Some(pushes) = better(board, plan, start, ends) {
+            if let Some(pushes) = better(board, plan, run.options, start, ends) {
                 if !is_beaten(start) {
                     *lock(&found) = Some((start, pushes));
                 }
@@ -89,10 +89,11 @@ fn first_better(run: &Run, from: usize, parts: bool) -> Option<(usize, Vec<Push>
 fn better(
     board: &Board,
     plan: &PushPlan,
+    options: &Options,
     start: usize,
     ends: RangeInclusive<usize>,
 ) -> Option<Vec<Push>> {
-    let mut exchange = Exchange::new(board, plan, start);
+    let mut exchange = Exchange::new(board, plan, start, options);
     let all: Vec<usize> = (0..=plan.pushes().len()).collect();
     for end in ends.clone() {
         if let Some(pushes) = exchange.later(end, &all[end + 1..]) {
@@ -117,10 +118,16 @@ pub(super) struct Exchange<'a> {
     field: StepField<'a>,
     first: usize,
     made: Vec<Push>,
+    options: &'a Options,
 }
 
 impl<'a> Exchange<'a> {
-    pub(super) fn new(board: &'a Board, plan: &'a PushPlan, first: usize) -> Self {
+    pub(super) fn new(
+        board: &'a Board,
+        plan: &'a PushPlan,
+        first: usize,
+        options: &'a Options,
+    ) -> Self {
         let mut field = StepField::new(board, &board.start().boxes);
         for &push in &plan.pushes()[..first] {
             field.place(push);
@@ -131,6 +138,7 @@ impl<'a> Exchange<'a> {
             field,
             first,
             made: Vec::new(),
+            options,
         }
     }
 
@@ -142,7 +150,7 @@ impl<'a> Exchange<'a> {
         }
     }
 
-    /// A plan with fewer moves in which the pushes up to `middle` come after those from `middle` to
+    /// A plan with fewer moves, or fewer lines, changes or sessions, in which the pushes up to `middle` come after those from `middle` to
     /// one of `ends`, which ascend.
     pub(super) fn later(&mut self, middle: usize, ends: &[usize]) -> Option<Vec<Push>> {
         let found = self.find(middle, ends);
@@ -179,7 +187,8 @@ impl<'a> Exchange<'a> {
                 Some(&push) => Some(moves + self.field.walk(player, self.field.stand(push))?),
                 None => Some(moves),
             });
-            if new.is_some_and(|new| new < old) {
+            let is_better = |new| new < old || new == old && self.has_better_links(middle, end);
+            if new.is_some_and(is_better) {
                 return Some(end);
             }
             while self.made.len() > made
@@ -189,6 +198,26 @@ impl<'a> Exchange<'a> {
             }
         }
         None
+    }
+
+    /// Whether the exchange of two ranges begins fewer lines, changes and sessions. Only the first
+    /// pushes of both ranges and the one after them follow another push than before.
+    fn has_better_links(&self, middle: usize, end: usize) -> bool {
+        let pushes = self.plan.pushes();
+        let link = |last: Option<usize>, push: usize| {
+            let last = last.map(|last| pushes[last]);
+            let player = last.map_or(self.board.start().player, |last| last.square);
+            match pushes.get(push) {
+                Some(&push) => link(self.board, last, push, player != self.field.stand(push)),
+                None => Metrics::default(),
+            }
+        };
+        let before = self.first.checked_sub(1);
+        let old =
+            link(before, self.first) + link(Some(middle - 1), middle) + link(Some(end - 1), end);
+        let new =
+            link(before, middle) + link(Some(end - 1), self.first) + link(Some(middle - 1), end);
+        self.options.key(&new) < self.options.key(&old)
     }
 
     fn make(

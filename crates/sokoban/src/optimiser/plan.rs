@@ -1,11 +1,15 @@
 //! A plan with its cost, and the board with boxes on which plans are replayed.
 //!
-//! Between two pushes the player takes a shortest path, so that the pushes alone determine the
-//! moves.
+//! Between two pushes the player takes a shortest path, and of these one with the fewest lines, so
+//! that the pushes alone determine all metrics. The metrics of a plan are the sum of those of its
+//! pushes, each with the walk to it: what a push adds depends on the push before it and on where
+//! the boxes stand.
 //!
 //! Invariants: moves count steps and pushes; a [`PushPlan`] was replayed and solves its board.
 
 use super::super::board::{Board, NO_SQUARE, Push, Square};
+use super::super::solution::Metrics;
+use super::super::walk::Walks;
 use super::Measure;
 use super::configurations::squares;
 
@@ -132,6 +136,19 @@ impl<'a> StepField<'a> {
         }
     }
 
+    /// Measures the walks after a push, or from the start, as [`Walks::measure`].
+    pub(super) fn measure(&self, walks: &mut Walks, last: Option<Push>, end: Option<Square>) {
+        let from = last.map_or(self.board.start().player, |last| last.square);
+        let direction = last.map(|last| last.direction);
+        walks.measure(
+            self.board,
+            |square| self.is_box(square),
+            from,
+            direction,
+            end,
+        );
+    }
+
     /// Where the player stands before a push.
     pub(super) fn stand(&self, push: Push) -> Square {
         self.board.next(push.square, push.direction.opposite())
@@ -169,6 +186,38 @@ impl<'a> StepField<'a> {
     }
 }
 
+/// What a push adds to the metrics if `walks` were measured after the push `last`. Nothing if the
+/// player cannot get behind the box.
+pub(super) fn added(
+    board: &Board,
+    walks: &Walks,
+    last: Option<Push>,
+    push: Push,
+) -> Option<Metrics> {
+    let stand = board.next(push.square, push.direction.opposite());
+    let steps = walks.steps(stand)? as usize;
+    let link = link(board, last, push, steps > 0);
+    Some(Metrics {
+        moves: steps + 1,
+        pushes: 1,
+        player_lines: walks.lines(stand, push.direction) as usize,
+        ..link
+    })
+}
+
+/// The box line, box change and pushing session that a push begins after another, with a walk
+/// between them or without.
+pub(super) fn link(board: &Board, last: Option<Push>, push: Push, has_walk: bool) -> Metrics {
+    let is_same = last.is_some_and(|last| board.next(last.square, last.direction) == push.square);
+    let begins_session = has_walk || last.is_none();
+    Metrics {
+        box_lines: usize::from(!is_same || begins_session),
+        box_changes: usize::from(!is_same),
+        pushing_sessions: usize::from(begins_session),
+        ..Metrics::default()
+    }
+}
+
 /// A solution with the moves up to each push.
 #[derive(Clone, Debug)]
 pub(super) struct PushPlan {
@@ -176,23 +225,57 @@ pub(super) struct PushPlan {
     /// `before[n]` are the moves made when the player stands behind the box of push `n`. The last
     /// entry are all moves.
     before: Vec<u32>,
+    /// The metrics of the pushes before each push; the last entry are those of all.
+    sums: Vec<Metrics>,
 }
 
 impl PushPlan {
-    /// Replays pushes from the start. Nothing if one is impossible or the last leaves the board
+    /// Replays pushes from the start up to a solved position. Nothing if one is impossible or the last leaves the board
     /// unsolved.
-    pub(super) fn new(board: &Board, pushes: Vec<Push>) -> Option<Self> {
+    pub(super) fn new(board: &Board, mut pushes: Vec<Push>) -> Option<Self> {
         let mut field = StepField::new(board, &board.start().boxes);
-        let mut player = board.start().player;
+        let mut walks = Walks::new(board);
         let mut before = Vec::with_capacity(pushes.len() + 1);
-        let mut moves = 0;
+        let mut sums = Vec::with_capacity(pushes.len() + 1);
+        let mut sum = Metrics::default();
+        let mut last = None;
+        let is_off = |square: Square| usize::from(!board.is_goal(square));
+        let mut off_goals: usize = board
+            .start()
+            .boxes
+            .iter()
+            .map(|&square| is_off(square))
+            .sum();
         for &push in &pushes {
-            moves += field.push(player, push)?;
-            before.push(moves - 1);
-            player = push.square;
+            if !field.is_free(push) {
+                return None;
+            }
+            sums.push(sum);
+            field.measure(&mut walks, last, Some(field.stand(push)));
+            sum = sum + added(board, &walks, last, push)?;
+            before.push(sum.moves as u32 - 1);
+            field.place(push);
+            last = Some(push);
+            off_goals += is_off(board.next(push.square, push.direction));
+            off_goals -= is_off(push.square);
+            if off_goals == 0 {
+                break;
+            }
         }
-        before.push(moves);
-        (board.is_solved(&field.boxes())).then_some(Self { pushes, before })
+        pushes.truncate(before.len());
+        before.push(sum.moves as u32);
+        sums.push(sum);
+        let plan = Self {
+            pushes,
+            before,
+            sums,
+        };
+        (off_goals == 0).then_some(plan)
+    }
+
+    /// All metrics of the plan, or of its first pushes.
+    pub(super) fn metrics(&self, pushes: usize) -> Metrics {
+        self.sums[pushes]
     }
 
     pub(super) fn pushes(&self) -> &[Push] {

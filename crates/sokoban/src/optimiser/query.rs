@@ -1,6 +1,6 @@
 //! What a search of the optimiser looks for, and which configurations it may enter.
 
-use super::super::board::{Board, Square};
+use super::super::board::{Board, Direction, Square};
 use super::Measure;
 use super::nearby::Nearby;
 use super::plan::Cost;
@@ -33,4 +33,6 @@ pub(super) struct Query<'a> {
     pub(super) target: Target,
     /// A plan that costs more is not wanted.
     pub(super) bound: Cost,
+    /// The order in which moves are tried; it decides between equally cheap plans.
+    pub(super) directions: [Direction; 4],
 }

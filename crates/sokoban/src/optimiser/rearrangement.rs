@@ -22,7 +22,8 @@ fn pass(run: &mut Run) -> bool {
         if first + 2 >= sessions.len() || run.is_over() {
             return gained;
         }
-        let mut exchange = Exchange::new(run.board, &run.plan, sessions[first]);
+        run.tell(first, sessions.len());
+        let mut exchange = Exchange::new(run.board, &run.plan, sessions[first], run.options);
         let better = (first + 1..sessions.len() - 1)
             .take(GROUP)
             .find_map(|second| exchange.later(sessions[second], &sessions[second + 1..]));

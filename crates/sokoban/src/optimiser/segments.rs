@@ -7,11 +7,10 @@
 
 use super::super::board::{Push, Square};
 use super::super::limits::Limits;
-use super::Run;
 use super::plan::{PushPlan, StepField};
 use super::query::{Admitted, Query, Target};
 use super::search::{Found, Spare, search};
-use std::hash::{DefaultHasher, Hash, Hasher};
+use super::{Run, hash_of};
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
@@ -42,6 +41,8 @@ pub(super) fn improve<'a>(
     admitted: &(dyn Fn(&[Square], &[Push]) -> Admitted<'a> + Sync),
 ) -> Pass {
     let before = run.key();
+    // What one pass cannot tell apart, the next one tries in the opposite order.
+    run.directions.reverse();
     let mut spent = false;
     let plan = run.plan.clone();
     let segments: Vec<Segment> = (segments(run, &plan, ranges, kind).into_iter())
@@ -80,7 +81,8 @@ pub(super) fn improve<'a>(
             });
         }
         drop(sender);
-        for (index, found) in receiver {
+        for (done, (index, found)) in receiver.into_iter().enumerate() {
+            run.tell(done + 1, segments.len());
             match found {
                 Found::PushPlan(pushes) => {
                     results[index] = Some(pushes);
@@ -134,9 +136,8 @@ fn segments<'a>(
                 _ if range.end == plan.pushes().len() => Target::Solved,
                 (boxes, player) => Target::State(boxes, player),
             };
-            let mut hasher = DefaultHasher::new();
             let pushes = &plan.pushes()[range.clone()];
-            (kind, &boxes, player, pushes, &target).hash(&mut hasher);
+            let hash = hash_of(&(kind, &boxes, player, pushes, &target));
             let query = Query {
                 board: run.board,
                 measure: run.options.measure,
@@ -144,11 +145,12 @@ fn segments<'a>(
                 player,
                 target,
                 bound: plan.part(range.start, range.end),
+                directions: run.directions,
             };
             Segment {
                 range: range.clone(),
                 query,
-                hash: hasher.finish(),
+                hash,
             }
         })
         .collect()

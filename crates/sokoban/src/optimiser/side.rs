@@ -290,6 +290,7 @@ impl<'q> Side<'q> {
     /// Appends the states that are one step away, and to `beside` those from which a push may lead
     /// on.
     fn step(&mut self, span: &[State], next: &mut Vec<State>, beside: &mut Vec<State>) {
+        let directions = self.query.directions;
         self.states += span.len() as u64;
         self.work += span.len();
         let words = self.words;
@@ -297,7 +298,7 @@ impl<'q> Side<'q> {
         for &state in span {
             let record = self.configurations.record_mut(state.configuration());
             let mut is_beside = false;
-            for direction in Direction::ALL {
+            for direction in directions {
                 let to = board.next(state.player(), direction);
                 if to == NO_SQUARE {
                     continue;
@@ -333,7 +334,7 @@ impl<'q> Side<'q> {
         let mut boxes = std::mem::take(&mut self.boxes);
         let board = self.query.board;
         for &state in span {
-            for direction in Direction::ALL {
+            for direction in self.query.directions {
                 let square = board.next(state.player(), direction);
                 if square == NO_SQUARE {
                     continue;
@@ -448,7 +449,7 @@ impl<'q> Side<'q> {
 
 /// The least number of pushes that take a lone box from each square to one of `ends`, or from one
 /// of `ends` to each square, wherever the player is.
-fn lone_pushes(board: &Board, ends: &[Square], is_forward: bool) -> Vec<u16> {
+pub(super) fn lone_pushes(board: &Board, ends: &[Square], is_forward: bool) -> Vec<u16> {
     let mut pushes = vec![UNREACHABLE; board.len()];
     let mut queue = ends.to_vec();
     for &square in ends {

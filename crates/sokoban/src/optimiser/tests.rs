@@ -1,10 +1,13 @@
-use super::super::board::{Board, Position, Push, Square};
+use super::super::board::{Board, Direction, NO_SQUARE, Position, Push, Square};
 use super::super::level::Level;
 use super::super::limits::Limits;
+use super::super::solution::{Metrics, Secondary, Solution};
 use super::configurations::{Configurations, bits, squares};
 use super::plan::PushPlan;
 use super::states::State;
-use super::{Best, Cost, Measure, Method, Options, cheapest, cost, optimise};
+use super::symmetry::symmetries;
+use super::{Best, Cost, Measure, Method, Options, Report, cheapest, cost, optimise};
+use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::atomic::Ordering;
 
@@ -132,33 +135,214 @@ fn with(measure: Measure, methods: &[Method], threads: usize) -> Options {
     }
 }
 
+/// The metrics of a replay.
+fn metrics(board: &Board, pushes: &[Push]) -> Metrics {
+    let solution = Solution::from_pushes(board, pushes).expect("a solution");
+    solution.metrics()
+}
+
+/// Optimises a solution. Each report has to be better than the one before.
+fn improved(board: &Board, solution: &[Push], options: &Options) -> Vec<Push> {
+    let mut last = solution.to_vec();
+    let limits = Limits::default();
+    let best = optimise(board, solution, options, &limits, &mut |report| {
+        let Report::Better(gain) = report else { return };
+        let [new, old] = [gain, &last].map(|pushes| options.key(&metrics(board, pushes)));
+        assert!(new < old, "{:?}", options.methods);
+        last = gain.to_vec();
+    });
+    assert_eq!(best, last);
+    best
+}
+
 #[test]
 fn every_method_keeps_or_improves() {
     for rows in LEVELS {
         let board = board(rows);
         for measure in Measure::ALL {
             let solution = poor(&board, 1);
-            let mut last = cost(&board, &solution).expect("a solution").key(measure);
-            let start = last;
             for method in Method::ALL {
-                let mut reported = solution.clone();
-                last = start;
                 let options = with(measure, &[method], 1);
-                let best = optimise(
-                    &board,
-                    &solution,
-                    &options,
-                    &Limits::default(),
-                    &mut |gain| {
-                        let key = cost(&board, gain).expect("a solution").key(measure);
-                        assert!(key < last, "{}", method.name());
-                        last = key;
-                        reported = gain.to_vec();
-                    },
-                );
-                assert_eq!(best, reported);
+                let best = improved(&board, &solution, &options);
+                assert!(method != Method::Global || best != solution);
             }
-            assert!(last < start, "the search over all gains");
+        }
+    }
+}
+
+#[test]
+fn a_plan_measures_what_its_replay_measures() {
+    for seed in 0..400 {
+        let Some((board, solution)) = random_room(seed) else {
+            continue;
+        };
+        let plan = PushPlan::new(&board, solution.clone()).expect("a solution");
+        let sum = plan.metrics(plan.pushes().len());
+        assert_eq!(sum, metrics(&board, &solution));
+        // No walk of a replay has fewer lines.
+        let text = Solution::from_pushes(&board, &solution)
+            .expect("a solution")
+            .to_string();
+        let again = Solution::from_text(&board, &text).expect("a solution");
+        assert_eq!(again.metrics(), sum);
+    }
+}
+
+/// The least key by Dijkstra's algorithm over boxes, player and the last move, one step at a time.
+fn least_key(board: &Board, options: &Options) -> [u32; 6] {
+    type State = (Vec<Square>, Square, Option<Direction>, bool, Option<Square>);
+    let mut seen: BTreeSet<State> = BTreeSet::new();
+    let mut waiting: BTreeMap<([u32; 6], State), Metrics> = BTreeMap::new();
+    let start = board.start();
+    let state = (start.boxes.clone(), start.player, None, false, None);
+    waiting.insert(([0; 6], state), Metrics::default());
+    while let Some(((key, state), sum)) = waiting.pop_first() {
+        if board.is_solved(&state.0) {
+            return key;
+        }
+        if !seen.insert(state.clone()) {
+            continue;
+        }
+        let (boxes, player, last, was_push, last_box) = state;
+        for direction in Direction::ALL {
+            let to = board.next(player, direction);
+            if to == NO_SQUARE {
+                continue;
+            }
+            let (mut boxes, mut sum, mut last_box) = (boxes.clone(), sum, last_box);
+            let is_push = boxes.contains(&to);
+            if is_push {
+                let ahead = board.next(to, direction);
+                if ahead == NO_SQUARE || boxes.contains(&ahead) {
+                    continue;
+                }
+                boxes.retain(|&square| square != to);
+                boxes.push(ahead);
+                boxes.sort_unstable();
+                let is_same = last_box == Some(to);
+                sum.pushes += 1;
+                sum.box_changes += usize::from(!is_same);
+                sum.box_lines += usize::from(!is_same || !was_push);
+                sum.pushing_sessions += usize::from(!was_push);
+                last_box = Some(ahead);
+            }
+            sum.moves += 1;
+            sum.player_lines += usize::from(last != Some(direction));
+            let state = (boxes, to, Some(direction), is_push, last_box);
+            waiting.insert((options.key(&sum), state), sum);
+        }
+    }
+    panic!("the level has no solution");
+}
+
+#[test]
+fn ties_finds_the_best_by_all_metrics_where_few_boxes_move() {
+    let orders = [Secondary::ALL, {
+        let mut order = Secondary::ALL;
+        order.reverse();
+        order
+    }];
+    let rooms: Vec<_> = (0..400).filter_map(random_room).collect();
+    assert!(rooms.len() > 15, "{}", rooms.len());
+    let mut gained = 0;
+    for (board, solution) in rooms {
+        for (measure, ties) in Measure::ALL.into_iter().zip(orders) {
+            let options = Options {
+                ties,
+                ..with(measure, &[Method::Ties], 1)
+            };
+            let best = improved(&board, &solution, &options);
+            let key = options.key(&metrics(&board, &best));
+            assert_eq!(key, least_key(&board, &options));
+            // All methods end there too.
+            let global = with(measure, &[Method::Global], 1);
+            let short = improved(&board, &solution, &Options { ties, ..global });
+            gained += usize::from(key < options.key(&metrics(&board, &short)));
+        }
+    }
+    assert!(gained > 0, "of equally short plans some are better");
+}
+
+#[test]
+fn the_rest_of_a_solution_is_mirrored_where_that_is_better() {
+    let board = board(&["#########", "#.$@  $.#", "#########"]);
+    let right_first = Solution::from_text(&board, "rrRlllL").expect("a solution");
+    let options = with(Measure::MovesPushes, &[Method::Symmetry], 1);
+    let best = improved(&board, right_first.pushes(), &options);
+    let best = Solution::from_pushes(&board, &best).expect("a solution");
+    assert_eq!(best.to_string(), "LrrrR");
+}
+
+#[test]
+fn symmetries_keep_squares_and_goals() {
+    let count = |rows: &[&str]| symmetries(&board(rows)).len();
+    assert_eq!(count(&["#####", "#@  #", "# * #", "#   #", "#####"]), 7);
+    assert_eq!(count(&["######", "#@   #", "#$  .#", "######"]), 0);
+    assert_eq!(
+        count(&["#######", "#  @  #", "#.$ $.#", "#     #", "#######"]),
+        3
+    );
+    let board = board(&["#####", "#@  #", "# * #", "#   #", "#####"]);
+    for symmetry in symmetries(&board) {
+        for square in board.squares() {
+            for direction in Direction::ALL {
+                let next = board.next(square, direction);
+                let image = symmetry.push(Push { square, direction });
+                let next_image = match next {
+                    NO_SQUARE => NO_SQUARE,
+                    next => {
+                        symmetry
+                            .push(Push {
+                                square: next,
+                                direction,
+                            })
+                            .square
+                    }
+                };
+                assert_eq!(board.next(image.square, image.direction), next_image);
+            }
+        }
+    }
+}
+
+#[test]
+fn progress_is_told_and_stays_within_a_pass() {
+    let board = board(&TWO_ROOMS);
+    let mut told = 0;
+    let options = Options::default();
+    let solution = poor(&board, 1);
+    optimise(
+        &board,
+        &solution,
+        &options,
+        &Limits::default(),
+        &mut |report| {
+            if let Report::Progress { done, all, .. } = report {
+                assert!(done <= all);
+                told += 1;
+            }
+        },
+    );
+    assert!(told > 0);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: 24,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn no_run_makes_a_solution_worse(
+        seed in 0..100_000_u64,
+        methods in proptest::sample::subsequence(Method::ALL.to_vec(), 1..=Method::ALL.len()),
+        pushes_first: bool,
+        threads in 1..3_usize,
+    ) {
+        if let Some((board, solution)) = random_room(seed) {
+            let measure = Measure::ALL[usize::from(pushes_first)];
+            improved(&board, &solution, &with(measure, &methods, threads));
         }
     }
 }
@@ -280,8 +464,10 @@ fn permutation_gains_the_same_on_all_threads() {
             let options = with(Measure::MovesPushes, &[Method::Permutation], threads);
             let mut gains = Vec::new();
             let limits = Limits::default();
-            optimise(&board, &solution, &options, &limits, &mut |gain| {
-                gains.push(gain.to_vec())
+            optimise(&board, &solution, &options, &limits, &mut |report| {
+                if let Report::Better(gain) = report {
+                    gains.push(gain.to_vec());
+                }
             });
             gains
         });
@@ -335,7 +521,8 @@ fn a_stop_leaves_the_best_so_far() {
         &solution,
         &Options::default(),
         &limits,
-        &mut |gain| {
+        &mut |report| {
+            let Report::Better(gain) = report else { return };
             gains.push(gain.to_vec());
             limits.stop.store(true, Ordering::Relaxed);
         },

@@ -323,7 +323,7 @@ impl<'a> Reader<'a> {
     fn variant_fault(&self, index: usize) -> Option<Fault> {
         let (_, value) = self.key(index)?;
         let is_plain = |plain: &&str| plain.eq_ignore_ascii_case(value);
-        if PLAIN_VARIANTS.iter().any(|plain| is_plain(&plain)) {
+        if PLAIN_VARIANTS.iter().any(is_plain) {
             return None;
         }
         let before = self.texts[index].rfind(value).unwrap_or(0);
