@@ -64,7 +64,6 @@ pub mod trial;
 pub mod turns;
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use panza_analysis::Factors;
 use panza_gdl::Rules;
@@ -168,9 +167,7 @@ impl GameBuilders {
     pub fn standard() -> Self {
         Self {
             main: Arc::new(build),
-            fallback: Some(Arc::new(|rules: &Rules, budget: Budget<'_>| {
-                prover_machine(rules, budget.stop.cloned().unwrap_or_default())
-            })),
+            fallback: Some(Arc::new(prover_within)),
         }
     }
 }
@@ -216,11 +213,11 @@ pub fn build(rules: &Rules, limits: Budget<'_>) -> Result<BuiltGame, BuildError>
 /// # Errors
 /// The rules name no role, or what holds in every state cannot be evaluated.
 pub fn prover(rules: &Rules) -> Result<BuiltGame, BuildError> {
-    prover_machine(rules, Arc::default())
+    prover_within(rules, Budget::generous())
 }
 
-fn prover_machine(rules: &Rules, stop: Arc<AtomicBool>) -> Result<BuiltGame, BuildError> {
-    let machine = ProverMachine::stopped_by(rules, stop)?;
+fn prover_within(rules: &Rules, budget: Budget<'_>) -> Result<BuiltGame, BuildError> {
+    let machine = ProverMachine::within(rules, budget)?;
     let machine: Arc<dyn Machine> = Arc::new(machine);
     Ok(machine.into())
 }

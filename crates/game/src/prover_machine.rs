@@ -19,7 +19,7 @@ use std::time::Duration;
 use panza_gdl::{Id, IdVec, MoveId, RoleId, Rules, TermId};
 use panza_machine::{GameInfo, Machine, PlayoutEnd, Reasoner, UnknownFact};
 use panza_prover::{Limits, Prover, ProverError, State};
-use panza_sync::{Random, lock, unpoisoned};
+use panza_sync::{Budget, Random, lock, unpoisoned};
 
 /// Facts in all numbered states, of four bytes each.
 const MAX_FACTS: usize = 1 << 26;
@@ -59,17 +59,19 @@ impl ProverMachine {
     /// # Errors
     /// As [`Prover::new`].
     pub fn new(rules: &Rules) -> Result<Self, ProverError> {
-        Self::stopped_by(rules, Arc::default())
+        Self::within(rules, Budget::generous())
     }
 
-    /// A machine for these rules. Queries end soon after `stop` is set, without an answer.
+    /// A machine for these rules that holds about as many bytes as the budget has. Its time does not
+    /// count. Queries end soon after its stop flag is set, without an answer.
     ///
     /// # Errors
     /// As [`Prover::new`].
-    pub fn stopped_by(rules: &Rules, stop: Arc<AtomicBool>) -> Result<Self, ProverError> {
+    pub fn within(rules: &Rules, budget: Budget<'_>) -> Result<Self, ProverError> {
+        let stop = budget.stop.cloned().unwrap_or_default();
         let limits = Limits {
             stop: Arc::clone(&stop),
-            ..Limits::default()
+            ..Limits::within(budget.max_bytes)
         };
         let prover = Prover::untuned(rules, limits)?;
         let roles = prover

@@ -82,7 +82,12 @@ impl Builds {
             return;
         };
         let stop = link.stops.issue();
-        let (until, max_bytes, of_build) = (self.until, self.memory, Arc::clone(&stop));
+        let (until, of_build) = (self.until, Arc::clone(&stop));
+        let max_bytes = match kind {
+            BuildKind::Main => self.memory,
+            // The prover has limits of its own.
+            BuildKind::Fallback => Budget::generous().max_bytes,
+        };
         let (rules, role, record) = (
             Arc::clone(&self.rules),
             self.role.clone(),

@@ -65,7 +65,23 @@ pub struct Limits {
     pub stop: Arc<AtomicBool>,
 }
 
+/// Bytes that a term takes, with the facts and the indices that have it, about.
+const BYTES_PER_TERM: usize = 128;
+/// Terms for each fact that a question may derive.
+const TERMS_PER_FACT: usize = 2;
+
 impl Limits {
+    /// The default limits, lowered so that about `max_bytes` bytes are held at most.
+    pub fn within(max_bytes: usize) -> Self {
+        let limits = Self::default();
+        let terms = max_bytes / BYTES_PER_TERM;
+        Self {
+            terms: limits.terms.min(terms),
+            facts: limits.facts.min(terms / TERMS_PER_FACT),
+            ..limits
+        }
+    }
+
     pub(super) fn is_stopped(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
     }

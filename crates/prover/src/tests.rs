@@ -11,8 +11,8 @@ use std::collections::{BTreeSet, HashMap};
 use proptest::prelude::*;
 
 use crate::engine::{Engine, Question};
-use crate::{Limits, State};
-use panza_gdl::{Atom, Literal, Rule, Rules, Symbol, Term, TermId, read, sexpr};
+use crate::{Limits, Prover, State};
+use panza_gdl::{Atom, Id, Literal, RoleId, Rule, Rules, Symbol, Term, TermId, read, sexpr};
 
 /// A plain sequence of numbers from a seed.
 struct Dice(u64);
@@ -444,4 +444,22 @@ proptest! {
     fn random_rulesheets_mean_the_same_to_a_plain_implementation(seed: u64) {
         check(seed)?;
     }
+}
+
+#[test]
+fn limits_within_few_bytes_end_what_explodes_early() {
+    let text = "(role r) (init (n z)) (legal r go) (<= terminal (true (n stop))) (goal r 50)
+        (t a) (t b) (<= (t (f ?x ?y)) (t ?x) (t ?y)) (<= (next (n ?x)) (t ?x))";
+    let (rules, _) = panza_gdl::load(text);
+    let few = Limits::within(1 << 20);
+    assert!(few.terms < 10_000 && few.facts < few.terms);
+    let failed = Prover::with_limits(&rules, few).and_then(|mut prover| {
+        let state = prover.initial_state();
+        let go = prover.legal_moves(&state, RoleId::from_index(0))?;
+        prover.next_state(&state, &go)
+    });
+    assert!(failed.is_err());
+    // Where there is room, the limits are the usual ones.
+    let (many, usual) = (Limits::within(usize::MAX), Limits::default());
+    assert_eq!((many.terms, many.facts), (usual.terms, usual.facts));
 }

@@ -37,6 +37,7 @@
 
 #![forbid(unsafe_code)]
 
+mod build_memory;
 pub mod gamemaster;
 pub mod pages;
 pub mod preview;

@@ -14,9 +14,10 @@ use std::time::{Duration, Instant};
 use crossbeam::channel::{RecvTimeoutError, bounded};
 use serde::Serialize;
 
+use super::build_memory;
 use panza_analysis::board::Layout;
 use panza_analysis::{BoardPainter, board};
-use panza_game::{BuildError, BuiltGame};
+use panza_game::{BuildError, BuiltGame, ProverMachine};
 use panza_gdl::{Id, RoleId, Rules};
 use panza_hrf::Dialect;
 use panza_machine::{Machine, PlayoutEnd};
@@ -25,8 +26,6 @@ use panza_sync::{Budget, Random, allocator, spawn_deep};
 
 /// Time for building the game; without a network in this time the prover plays.
 const BUILD_TIME: Duration = Duration::from_secs(2);
-/// Memory for building the game.
-const BUILD_BYTES: usize = 256 << 20;
 /// Time for everything.
 const WHOLE_TIME: Duration = Duration::from_secs(5);
 /// Limits on the random games: their time, their number, and joint moves of one.
@@ -43,7 +42,7 @@ const MAX_MOVES: usize = 500;
 /// How often it is looked whether a match has begun.
 const PAUSE: Duration = Duration::from_millis(10);
 /// Threads at the same time, those of previews that nobody waits for any more included.
-const MAX_THREADS: usize = 2;
+const MAX_THREADS: usize = build_memory::PREVIEWS;
 /// How many there are.
 static N_THREADS: AtomicUsize = AtomicUsize::new(0);
 
@@ -170,7 +169,7 @@ fn build_preview(rules: &Rules, stop: &Arc<AtomicBool>) -> Result<Preview, Build
     let is_stopped = || stop.load(Ordering::Acquire);
     let budget = Budget {
         stop: Some(stop),
-        ..Budget::within(BUILD_TIME, BUILD_BYTES)
+        ..Budget::within(BUILD_TIME, build_memory::PREVIEW_BYTES)
     };
     // The engine is not chosen by measurement: that would take longer than the games do.
     let compiled = panza_game::compile(rules, budget);
@@ -178,8 +177,12 @@ fn build_preview(rules: &Rules, stop: &Arc<AtomicBool>) -> Result<Preview, Build
         Ok(compiled) => (Arc::new(compiled.machine), false),
         Err(BuildError::Stopped) => return Err(BuildError::Stopped),
         Err(_) => {
-            let prover = panza_game::ProverMachine::stopped_by(rules, Arc::clone(stop));
-            (Arc::new(prover?), true)
+            allocator::give_back();
+            let budget = Budget {
+                max_bytes: build_memory::PROVER_BYTES,
+                ..budget
+            };
+            (Arc::new(ProverMachine::within(rules, budget)?), true)
         }
     };
     let built = BuiltGame::from(machine);

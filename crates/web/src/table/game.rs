@@ -236,7 +236,7 @@ impl Host {
         if searches[role].is_none() && n_kept >= MAX_SEARCHES {
             searches.iter_mut().for_each(|search| *search = None);
         }
-        let stop = &self.resources.stop;
+        let stop = &self.resources.closing.is_closed;
         let searcher = searches[role].get_or_insert_with(|| {
             preferred_search(
                 built,

@@ -13,13 +13,14 @@ use super::effects::effects;
 use super::history::GameHistory;
 use super::view::{MAX_MOVES, Phase, View};
 use super::{Effort, Published, Setting};
+use crate::build_memory;
 use panza_analysis::board::Layout;
 use panza_analysis::{BoardPainter, board};
 use panza_config::Settings;
 use panza_game::{BuildError, BuildKind, BuiltGame, GameBuilders};
 use panza_player::{StartRules, search_config};
 use panza_search::SearchConfig;
-use panza_sync::{Budget, Random, lock, spawn_scoped};
+use panza_sync::{Budget, Random, allocator, lock, spawn_scoped};
 
 /// A search is interrupted for commands and matches after this time.
 pub(super) const SLICE: Duration = Duration::from_millis(10);
@@ -33,10 +34,8 @@ pub(super) const PAUSE: Duration = Duration::from_millis(500);
 const BUILD_PAUSE: Duration = Duration::from_millis(20);
 /// Limit on the nodes of a search.
 const MAX_NODES: u32 = 500_000;
-/// Bytes of the searches of all tables resources, and of their builds. A table begins with an equal
-/// share.
+/// Bytes of the searches of all tables. A table begins with an equal share, of builds too.
 const SEARCH_BYTES: usize = 512 << 20;
-const BUILD_BYTES: usize = 768 << 20;
 /// Limits on the states of a game, in bytes, and on its moves of single roles.
 const MAX_STATE_BYTES: usize = 64 << 20;
 const MAX_ROLE_MOVES: usize = 1 << 20;
@@ -66,13 +65,37 @@ pub(super) struct TableResources {
     pub n_tables: Arc<AtomicUsize>,
     /// Locked by the table that builds.
     pub building: Arc<Mutex<()>>,
-    /// Set when the table is closed.
-    pub stop: Arc<AtomicBool>,
+    pub closing: Closing,
+}
+
+/// Ends the work of a table when it is closed; clones end the same.
+#[derive(Clone, Default)]
+pub(super) struct Closing {
+    pub is_closed: Arc<AtomicBool>,
+    /// The flag of the last build, which a prover looks at for as long as there is one.
+    build: Arc<Mutex<Option<Arc<AtomicBool>>>>,
+}
+
+impl Closing {
+    pub fn close(&self) {
+        self.is_closed.store(true, Ordering::Release);
+        if let Some(build) = &*lock(&self.build) {
+            build.store(true, Ordering::Release);
+        }
+    }
+
+    /// Sets the flag of a build when the table is closed, or now if it is.
+    fn ends(&self, build: &Arc<AtomicBool>) {
+        *lock(&self.build) = Some(Arc::clone(build));
+        if self.is_closed.load(Ordering::Acquire) {
+            build.store(true, Ordering::Release);
+        }
+    }
 }
 
 impl TableResources {
     pub fn is_closed(&self) -> bool {
-        self.stop.load(Ordering::Acquire)
+        self.closing.is_closed.load(Ordering::Acquire)
     }
 
     /// An equal share of bytes for each table.
@@ -222,6 +245,7 @@ impl Host {
                 continue;
             }
             let built = self.unless_busy(is_busy, |cancelled| {
+                self.resources.closing.ends(cancelled);
                 let built = self.build_once(builders, cancelled);
                 // Another table may build now.
                 drop(turn);
@@ -252,7 +276,7 @@ impl Host {
         let memory = memory.saturating_mul(1 << 20);
         let budget = Budget {
             until: Some(begin + BUILD_TIME),
-            max_bytes: memory.min(self.resources.share(BUILD_BYTES)),
+            max_bytes: memory.min(self.resources.share(build_memory::TABLE_BYTES)),
             stop: Some(cancelled),
             ..Budget::generous()
         };
@@ -261,7 +285,15 @@ impl Host {
         let game = builders.main.build(rules, budget).or_else(|why| {
             kind = BuildKind::Fallback;
             match &builders.fallback {
-                Some(fallback) if why != BuildError::Stopped => fallback.build(rules, budget),
+                Some(fallback) if why != BuildError::Stopped => {
+                    // Else what the first build held is held beside the prover.
+                    allocator::give_back();
+                    let budget = Budget {
+                        max_bytes: build_memory::PROVER_BYTES,
+                        ..budget
+                    };
+                    fallback.build(rules, budget)
+                }
                 _ => Err(why),
             }
         });

@@ -29,7 +29,7 @@ mod game;
 mod plans;
 mod study;
 
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -228,8 +228,7 @@ struct Table {
     setting: Setting,
     commands: Sender<Command>,
     published: Arc<Published>,
-    /// Ends all work of the table.
-    stop: Arc<AtomicBool>,
+    closing: host::Closing,
 }
 
 impl Table {
@@ -240,7 +239,7 @@ impl Table {
 
 impl Drop for Table {
     fn drop(&mut self) {
-        self.stop.store(true, Ordering::Release);
+        self.closing.close();
     }
 }
 
@@ -363,14 +362,14 @@ impl Tables {
         let is_study = setting.study.is_some();
         let of_table = setting.clone();
         let published = Arc::new(Published::new(view));
-        let stop = Arc::new(AtomicBool::new(false));
+        let closing = host::Closing::default();
         let Some(thread) = ThreadCount::begin(&shared.n_threads) else {
             return Err(TableError::Thread);
         };
         let resources = host::TableResources {
             n_tables: Arc::clone(&shared.n_threads),
             building: Arc::clone(&shared.building),
-            stop: Arc::clone(&stop),
+            closing: closing.clone(),
         };
         let host = host::Host::new(
             host::Opened {
@@ -409,7 +408,7 @@ impl Tables {
             setting: of_table,
             commands,
             published,
-            stop,
+            closing,
         });
         Ok(name)
     }

@@ -173,7 +173,7 @@ impl Host {
     /// A slice of work.
     fn work(&mut self, session: &mut StudySession) {
         let begin = Instant::now();
-        let stop = &self.resources.stop;
+        let stop = &self.resources.closing.is_closed;
         session.is_reviews_turn = !session.is_reviews_turn || !self.wants_search(session);
         if session.is_reviews_turn
             && let Some(review) = session.review.as_mut().filter(|_| !session.is_reviewed)

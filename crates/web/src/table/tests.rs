@@ -1,7 +1,11 @@
 use super::host::Spent;
 use super::*;
+use crate::build_memory::{PROVER_BYTES, TABLE_BYTES};
+use panza_game::BuildError;
+use panza_gdl::Rules;
 use panza_gdl_games::EMBEDDED;
 use panza_player::{Manager, Message, StartRequest};
+use panza_sync::Budget;
 
 const PATIENCE: Duration = Duration::from_secs(120);
 /// Building this game takes all the time that it may take.
@@ -10,11 +14,15 @@ const EXPLODING: &str = "(role r) (init (n y)) (init (n z)) (legal r go)
     (<= (next (n (f ?x ?y))) (true (n ?x)) (true (n ?y)))";
 
 fn tables() -> Tables {
+    tables_with(GameBuilders::standard())
+}
+
+/// With games that are built like this.
+fn tables_with(of_tables: GameBuilders) -> Tables {
     let items = ["logs.match_logs=false", "memory.enabled=false"].map(String::from);
     let settings = Settings::load(None, &items).unwrap();
-    let builders = GameBuilders::standard();
-    let player = Player::new(&settings, builders.clone()).unwrap();
-    Tables::new(&settings, builders, player)
+    let player = Player::new(&settings, GameBuilders::standard()).unwrap();
+    Tables::new(&settings, of_tables, player)
 }
 
 fn setting(game: &str, people: People) -> Setting {
@@ -239,14 +247,60 @@ fn closed_tables_end_their_builds() {
         tables.close(table);
     }
     // A build that is not stopped takes `BUILD_TIME` for each table.
-    let until = Instant::now() + PATIENCE;
-    while tables.shared.n_threads.load(Ordering::Acquire) > 0 {
-        assert!(Instant::now() < until, "threads of closed tables are left");
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    wait_until(|| tables.shared.n_threads.load(Ordering::Acquire) == 0);
     // The next table plays as ever.
     let table = tables.open(setting("ticTacToe", People::Nth(0))).unwrap();
     wait(&tables, &table, is_asked);
+}
+
+#[test]
+fn one_table_builds_at_a_time_and_a_closed_one_stops_or_never_begins() {
+    let (begun, builds) = bounded(10);
+    let endless = move |_: &Rules, budget: Budget<'_>| {
+        begun.send(budget.max_bytes).unwrap();
+        while !budget.is_stopped() {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        Err(BuildError::Stopped)
+    };
+    let tables = tables_with(GameBuilders {
+        main: Arc::new(endless),
+        fallback: None,
+    });
+    let open = || tables.open(setting("ticTacToe", People::Nth(0))).unwrap();
+    let first = open();
+    assert_eq!(builds.recv_timeout(PATIENCE), Ok(TABLE_BYTES));
+    let (never, last) = (open(), open());
+    tables.close(&never);
+    wait_until(|| tables.shared.n_threads.load(Ordering::Acquire) == 2);
+    assert!(builds.is_empty(), "two tables build");
+    tables.close(&first);
+    let bytes = builds.recv_timeout(PATIENCE).unwrap();
+    assert!(bytes <= TABLE_BYTES);
+    tables.close(&last);
+    wait_until(|| tables.shared.n_threads.load(Ordering::Acquire) == 0);
+    assert!(builds.is_empty(), "a closed table was built");
+}
+
+#[test]
+fn a_prover_in_place_of_a_network_is_bounded_and_ends_with_its_table() {
+    let (begun, builds) = bounded(10);
+    let prover = move |rules: &Rules, budget: Budget<'_>| {
+        let stop = budget.stop.cloned().unwrap();
+        begun.send((budget.max_bytes, stop)).unwrap();
+        panza_game::prover(rules)
+    };
+    let tables = tables_with(GameBuilders {
+        main: Arc::new(|_: &Rules, _: Budget<'_>| Err("too large".into())),
+        fallback: Some(Arc::new(prover)),
+    });
+    let table = tables.open(setting("ticTacToe", People::Nth(0))).unwrap();
+    wait(&tables, &table, is_asked);
+    let (bytes, stop) = builds.recv_timeout(PATIENCE).unwrap();
+    assert_eq!(bytes, PROVER_BYTES);
+    assert!(!stop.load(Ordering::Acquire));
+    tables.close(&table);
+    assert!(stop.load(Ordering::Acquire));
 }
 
 /// Begins a match of a game manager, and returns when it runs.
