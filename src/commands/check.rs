@@ -149,7 +149,9 @@ fn refusals(sheet: &Rulesheet, rules: &Rules) -> Vec<Diagnostic> {
         Dialect::Hrf => {
             let text = panza_gdl::format::rulesheet(rules);
             let mut found = strict::refusals(&panza_gdl::sexpr::parse(&text).0);
-            found.iter_mut().for_each(|fault| fault.span = Span::default());
+            found
+                .iter_mut()
+                .for_each(|fault| fault.span = Span::default());
             found
         }
     }
