@@ -58,6 +58,7 @@ fn help_has_an_example_of_each_command() {
         "lsp",
         "verify",
         "perft",
+        "replay",
         "stats",
         "analyse",
         "search",
@@ -197,7 +198,10 @@ fn check_plays_and_shows_a_position_that_search_reads() {
     let checked = objects(&["check", path, "--no-play"], 0);
     assert_eq!(checked[0]["errors"], 0);
     let strict = objects(&["check", path, "--no-play", "--strict"], 1);
-    assert_eq!(strict[0]["errors"], 2, "there is no `base` and no `input`: {strict:?}");
+    assert_eq!(
+        strict[0]["errors"], 2,
+        "there is no `base` and no `input`: {strict:?}"
+    );
 }
 
 #[test]
@@ -230,6 +234,41 @@ fn equal_shows_the_first_state_that_differs() {
         "{shown}"
     );
     fails(&["equal", &count, "noSuchGame"], 2);
+}
+
+#[test]
+fn replay_compares_a_record_with_the_rules() {
+    let folder = tempfile::tempdir().unwrap();
+    let game = file(folder.path(), "count.gdl", COUNT);
+    let game = game.to_str().unwrap();
+    let record = r#"{"matchId": "m.1", "gameMetaURL": "http://games.example/count/v1/",
+        "states": ["( ( true ( at 0 ) ) )", "( ( at 1 ) )", "( ( at 3 ) )"],
+        "moves": [["one"], ["( two )"]], "goalValues": [50], "isCompleted": true}"#;
+    let write = |name: &str, text: &str| {
+        let path = file(folder.path(), name, text);
+        path.to_str().unwrap().to_string()
+    };
+    let path = write("match.json", record);
+    let found = objects(&["replay", &path, "--game", game], 0);
+    assert_keys(&found[0], &["game", "steps", "disagreements", "first"]);
+    assert_eq!(
+        (&found[0]["steps"], &found[0]["disagreements"]),
+        (&2.into(), &0.into())
+    );
+    for (from, to, what) in [
+        ("( ( at 1 ) )", "( ( at 2 ) )", "next"),
+        ("[\"one\"]", "[\"three\"]", "moves"),
+        ("[50]", "[60]", "goal"),
+        ("true}", "false}", "terminal"),
+        ("( true ( at 0 ) )", "( at 1 )", "init"),
+    ] {
+        let path = write("changed.json", &record.replace(from, to));
+        let found = objects(&["replay", &path, "--game", game], 1);
+        assert_eq!(found[0]["first"]["what"], what, "{found:?}");
+    }
+    let message = fails(&["replay", &path], 2);
+    assert!(message.contains("no game `count`"), "{message}");
+    fails(&["replay", game], 2);
 }
 
 /// A game in HRF.

@@ -213,6 +213,15 @@ fn a_match_is_studied_from_its_log_and_gives_way_to_another() {
     assert_eq!(shown["title"], played["title"]);
     let of_table = open(&server, &study(&json!({ "table": table })));
     wait(&server, &of_table, |view| view["study"]["turn"] == 2);
+    // The record of another game manager names its game.
+    let record = json!({
+        "matchId": "m", "gameMetaURL": "http://games.example/ticTacToe/", "states": [],
+        "moves": [["( mark 2 2 )", "noop"]],
+    });
+    let of_record = json!({ "rules": record.to_string(), "seconds": 30, "study": {} });
+    let of_record = open(&server, &of_record);
+    let shown = wait(&server, &of_record, |view| view["study"]["turn"] == 1);
+    assert_eq!(shown["study"]["line"], json!([["(mark 2 2)", "noop"]]));
 
     // Thinking waits for a match.
     let game = json!({ "game": "breakthrough", "seconds": 60, "study": {} });
@@ -245,6 +254,11 @@ fn what_cannot_be_studied_is_refused_with_a_reason() {
         (r#"{"study":{"match":"../x"}}"#, "404", "no match"),
         (r#"{"study":{"match":"none"}}"#, "404", "no match"),
         (r#"{"study":{"table":"none"}}"#, "404", "not there any more"),
+        (
+            r#"{"rules":"{\"moves\":[],\"states\":[],\"gameName\":\"x\"}","study":{}}"#,
+            "422",
+            "there is no game `x`",
+        ),
         (
             r#"{"game":"hex","study":{"line":3}}"#,
             "400",

@@ -16,6 +16,7 @@ mod manual;
 mod match_games;
 mod memory;
 mod perft;
+mod replay;
 mod search;
 pub mod serve;
 mod sokoban;
@@ -78,7 +79,8 @@ enum Command {
     #[command(
         after_help = "The page shows any position of any line, what Panza thinks of it, and the moves that lost value.\n\
             GAME|LOG is a rulesheet, the name of a game, or the log of a match: its folder under logs, its\n\
-            events.jsonl, or the bundle that the page of a match offers for download. The server is this\n\
+            events.jsonl, or the bundle that the page of a match offers for download; or the JSON of a match\n\
+            of ggp-base or Tiltyard, whose game is found by name. The server is this\n\
             program, on this machine only, until Ctrl-C. Its pages are those of panza serve.\n\
             --blunders searches every position of the match, from the last to the first, and names the\n\
             moves after which the value of the role that made them was at least --threshold points lower.\n\
@@ -143,6 +145,15 @@ enum Command {
             Example:\n  panza verify my-game.gdl --trace a.jsonl b.jsonl --engine prover"
     )]
     Verify(verify::VerifyArguments),
+    /// Check the record of a match of ggp-base or Tiltyard against the rules.
+    #[command(
+        after_help = "FILE is the JSON of a match: states (lists of facts as text), moves (lists of joint moves),\n\
+            goalValues, isCompleted, gameRolesByIndex or roles, gameMetaURL or gameName. The rules are\n\
+            those of --game, those in the record, or those of the game that it names.\n\
+            Status 1: a state, a move or a goal is not what the rules say.\n\n\
+            Example:\n  panza replay match.json --game my-game.gdl"
+    )]
+    Replay(replay::ReplayArguments),
     /// Count the paths of joint moves from the initial state.
     #[command(
         after_help = "`nodes` is the number of paths of exactly this many joint moves, `terminal` how many of them\n\
@@ -253,6 +264,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<Outcome> {
         Command::Games(arguments) => games::run(arguments, output),
         Command::Check(arguments) => check::run(arguments, output),
         Command::Convert(arguments) => convert::run(arguments, output),
+        Command::Replay(arguments) => replay::run(arguments, output),
         Command::Equal(arguments) => equal::run(arguments, output),
         Command::Format(arguments) => format::run(arguments, output),
         Command::Lsp(arguments) => lsp::run(arguments),

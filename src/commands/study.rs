@@ -44,7 +44,7 @@ const SHOW_EVERY: Duration = Duration::from_millis(200);
 #[derive(Args, Debug)]
 pub struct StudyArguments {
     /// A rulesheet, the name of a game, or the log of a match: its folder, its events.jsonl, or the
-    /// bundle that its page offers for download.
+    /// bundle that its page offers for download. The JSON of a match of ggp-base or Tiltyard, too.
     #[arg(value_name = "GAME|LOG")]
     what: String,
     /// The turn of the match that is shown first. [default: the last]
@@ -101,6 +101,16 @@ impl Subject {
         let log = StoredMatch::read(&text);
         let log = log.map_err(|why| anyhow!("`{}`: {why}", path.display()))?;
         let name = log.game.clone().unwrap_or_else(|| "rules".to_string());
+        if log.rules.is_empty() {
+            let found = Game::load(&name).with_context(|| {
+                format!(
+                    "`{}` has no rules and names its game `{name}`",
+                    path.display()
+                )
+            });
+            let log = Some(log);
+            return Ok(Self { game: found?, log });
+        }
         let game = Game::from_sheet(Rulesheet {
             origin: format!("the rules in {}", path.display()),
             name,

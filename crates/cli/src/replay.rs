@@ -74,15 +74,7 @@ pub fn replay_file(
     mut on_state: impl FnMut(),
 ) -> anyhow::Result<()> {
     let mut reader = TraceReader::open(path)?;
-    let mut comparison = Comparison {
-        machine: machine.as_ref(),
-        reasoner: Arc::clone(machine).reasoner(),
-        roles: machine.info().roles(),
-        trace: path.display().to_string(),
-        line: 0,
-        replay,
-        expected_next: None,
-    };
+    let mut comparison = Comparison::new(machine, path.display().to_string(), replay);
     while let Some(state) = reader.next_state()? {
         comparison.line = reader.line();
         comparison.replay.states += 1;
@@ -90,6 +82,23 @@ pub fn replay_file(
         on_state();
     }
     Ok(())
+}
+
+/// Replays the states of one match, in which each move must be legal, and adds the differences to
+/// `replay`. `origin` names the match in messages; its states count as lines from 1.
+pub fn replay_states(
+    machine: &Arc<dyn Machine>,
+    origin: &str,
+    states: impl IntoIterator<Item = TraceState>,
+    replay: &mut Replay,
+) {
+    let mut comparison = Comparison::new(machine, origin.to_string(), replay);
+    comparison.needs_legal_moves = true;
+    for state in states {
+        comparison.line += 1;
+        comparison.replay.states += 1;
+        comparison.compare(&state);
+    }
 }
 
 /// The engine's successor of the previous state, and the line that should have it.
@@ -107,9 +116,24 @@ struct Comparison<'a> {
     line: u64,
     replay: &'a mut Replay,
     expected_next: Option<Successor>,
+    /// Whether a recorded move that is not legal is a difference, in traces without legal moves.
+    needs_legal_moves: bool,
 }
 
-impl Comparison<'_> {
+impl<'a> Comparison<'a> {
+    fn new(machine: &'a Arc<dyn Machine>, trace: String, replay: &'a mut Replay) -> Self {
+        Self {
+            machine: machine.as_ref(),
+            reasoner: Arc::clone(machine).reasoner(),
+            roles: machine.info().roles(),
+            trace,
+            line: 0,
+            replay,
+            expected_next: None,
+            needs_legal_moves: false,
+        }
+    }
+
     fn compare(&mut self, recorded: &TraceState) {
         let Some(state) = self.set_up(recorded) else {
             return;
@@ -232,6 +256,13 @@ impl Comparison<'_> {
                 }
                 return;
             };
+            if self.needs_legal_moves {
+                let is_legal = self.reasoner.is_legal(RoleId::from_index(index), mv);
+                if !is_legal {
+                    let expected = text.unwrap_or_default();
+                    self.disagree(recorded, "moves", Some(role), expected, "not legal");
+                }
+            }
             joint_move.push(mv);
         }
         let mut state = Vec::new();

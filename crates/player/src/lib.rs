@@ -91,7 +91,7 @@ pub use handle::Player;
 pub use panza_game::{BuildKind, GameBuilders};
 pub use position::Position;
 pub use record::Record;
-pub use review::{Review, ReviewSettings, StoredMatch};
+pub use review::{MatchFile, Review, ReviewSettings, StoredMatch};
 pub use role::OurRole;
 pub use searcher::{PlanStatus, Searcher};
 pub use sent_moves::SentMoves;

@@ -10,12 +10,14 @@
 //!
 //! Never uses: threads, logs, HTTP.
 
+mod match_file;
 mod stored;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+pub use match_file::MatchFile;
 pub use stored::StoredMatch;
 
 use crate::whole_search;

@@ -4,8 +4,7 @@
 
 use serde_json::Value;
 
-/// Joint moves that are read, at most.
-const MAX_TURNS: usize = 10_000;
+use super::match_file::{MAX_TURNS, MatchFile};
 
 /// A match from the events of its log.
 #[derive(Clone, PartialEq, Default, Debug)]
@@ -14,7 +13,7 @@ pub struct StoredMatch {
     pub match_id: String,
     /// The name of the game, if the log says it.
     pub game: Option<String>,
-    /// The rulesheet.
+    /// The rulesheet; empty where the match is in a file that names its game alone.
     pub rules: String,
     /// The role of the player that wrote the log.
     pub role: Option<String>,
@@ -28,16 +27,32 @@ pub struct StoredMatch {
 
 impl StoredMatch {
     /// Reads the events of a match, one JSON object a line, or the bundle that a match's page
-    /// offers for download. Lines that are none are left out.
+    /// offers for download. Lines that are none are left out. A match of another game manager is
+    /// read too ([`MatchFile`]); it may lack the rules.
     ///
     /// # Errors
     /// The text is no log of a match.
     pub fn read(text: &str) -> Result<Self, String> {
-        let bundle = serde_json::from_str::<Value>(text);
-        if let Some(events) = bundle.ok().as_ref().and_then(|it| it["events"].as_str()) {
+        let bundle = serde_json::from_str::<Value>(text).ok();
+        if let Some(events) = bundle.as_ref().and_then(|it| it["events"].as_str()) {
             return Self::of_events(events);
         }
+        if bundle.is_some_and(|it| it["states"].is_array() && it["moves"].is_array()) {
+            return MatchFile::read(text).map(Self::of_file);
+        }
         Self::of_events(text)
+    }
+
+    fn of_file(file: MatchFile) -> Self {
+        Self {
+            match_id: file.match_id,
+            game: file.game,
+            rules: file.rules.unwrap_or_default(),
+            role: None,
+            players: file.players,
+            values: vec![None; file.moves.len() + 1],
+            moves: file.moves,
+        }
     }
 
     fn of_events(events: &str) -> Result<Self, String> {

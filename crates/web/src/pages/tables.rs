@@ -130,6 +130,12 @@ type Refusal = Box<PageReply>;
 fn game_of(opening: &mut Opening, study: Option<Study>) -> Result<Setting, Refusal> {
     let board = opening.board.take().map(Arc::from);
     match (opening.game.take(), opening.rules.take()) {
+        // Where a match is studied, its record may be given in place of rules.
+        (_, Some(record)) if study.is_some() && record.trim_start().starts_with('{') => {
+            let stored = StoredMatch::read(&record);
+            let unread = |why| PageReply::text(PageStatus::Unprocessable, format!("{why}\n"));
+            of_stored(stored.map_err(unread)?)
+        }
         (_, Some(rules)) => {
             let name = plain_name(&opening.name.take().unwrap_or_default());
             Ok(match known_rules(&rules).filter(|(own, _)| *own == name) {
@@ -183,9 +189,21 @@ fn of_match(archive: &Archive, folder: &str) -> Result<Setting, Refusal> {
     let stored = StoredMatch::read(&String::from_utf8_lossy(&events));
     let stored =
         stored.map_err(|why| PageReply::text(PageStatus::Unprocessable, format!("{why}\n")))?;
+    of_stored(stored)
+}
+
+/// What is studied of a match. Without rules it must name a game inside the program.
+fn of_stored(stored: StoredMatch) -> Result<Setting, Refusal> {
     let name = plain_name(&stored.game.unwrap_or_default());
     // A log has no comments and no file for the board; the game inside the program has both.
-    let known = known_rules(&stored.rules);
+    let known = match stored.rules.is_empty() {
+        true => EMBEDDED.iter().find(|(known, _)| *known == name).copied(),
+        false => known_rules(&stored.rules),
+    };
+    if known.is_none() && stored.rules.is_empty() {
+        let text = format!("the match has no rules, and there is no game `{name}`\n");
+        return Err(PageReply::text(PageStatus::Unprocessable, text).into());
+    }
     let study = Some(Study {
         turn: stored.moves.len(),
         line: stored.moves,
