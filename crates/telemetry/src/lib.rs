@@ -39,6 +39,7 @@ mod memory;
 mod sample;
 mod sink;
 mod summary;
+mod system;
 mod threads;
 
 pub use archive::{Archive, Bundle, Entry, Event, Part};
@@ -48,4 +49,5 @@ pub use match_log::{MatchLog, folder_name};
 pub use memory::{peak_resident_bytes, resident_bytes};
 pub use sample::{SearchSample, StageTimes, move_cells, rounded};
 pub use summary::Summary;
+pub use system::{SystemCounts, SystemRates};
 pub use threads::ThreadTimes;
