@@ -133,6 +133,45 @@ export const FIGURES = [
       axes: { left: "bytes" },
     }),
   },
+  {
+    id: "faults",
+    title: "Page faults",
+    note: "of the player, a second: from memory, and waiting for a disk",
+    over: "time",
+    exists: (record) => hasFigures(record, ["minor_faults_per_second", "major_faults_per_second"]),
+    build: (record, scope) => ({
+      traces: [
+        line(record, scope, "minor_faults_per_second", { name: "Minor/s", colour: 0, shown: short }),
+        line(record, scope, "major_faults_per_second", { name: "Major/s", colour: 1, right: true, shown: short }),
+      ],
+      axes: { left: "minor/s", right: "major/s" },
+    }),
+  },
+  {
+    id: "switches",
+    title: "Context switches",
+    note: "of the player's threads, a second: when they wait, and when others take their processor",
+    over: "time",
+    exists: (record) => hasFigures(record, ["voluntary_switches_per_second", "involuntary_switches_per_second"]),
+    build: (record, scope) => ({
+      traces: [
+        line(record, scope, "voluntary_switches_per_second", { name: "Voluntary/s", colour: 0, shown: short }),
+        line(record, scope, "involuntary_switches_per_second", { name: "Involuntary/s", colour: 1, shown: short }),
+      ],
+      axes: { left: "switches/s" },
+    }),
+  },
+  {
+    id: "stolen",
+    title: "Stolen time",
+    note: "what other virtual machines took of all processors",
+    over: "time",
+    exists: (record) => hasFigures(record, ["stolen_share"]),
+    build: (record, scope) => ({
+      traces: [line(record, scope, "stolen_share", { name: "Stolen", colour: 0, filled: true, shown: percent })],
+      axes: { left: "stolen", leftIsShare: true },
+    }),
+  },
 ];
 
 /**

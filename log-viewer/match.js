@@ -49,6 +49,7 @@ class MatchPage {
     this.turnList = new TurnList(byId("turns"), (step) => this.choose(step));
     this.charts = new Charts(byId("charts"), (step) => this.choose(step));
     this.logPanel = new LogPanel(byId("log"));
+    this.debugPanel = new LogPanel(byId("debug"));
     this.listen();
   }
 
@@ -158,6 +159,8 @@ class MatchPage {
     this.showCharts();
     this.showAnalysis();
     this.logPanel.show(this.record.messages);
+    byId("debug-section").hidden = this.record.debug.entries.length === 0;
+    this.debugPanel.show(this.record.debug);
   }
 
   /**

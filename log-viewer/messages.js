@@ -1,4 +1,4 @@
-// The readable log of a match (`match.log`): a time, seconds since the log was opened, a level and
+// The logs of a match for people (`match.log`, `debug.log`): a time, seconds since the log was opened, a level and
 // a text. Indented lines belong to the one before. A line of another form is kept as a message
 // without a level.
 
@@ -11,13 +11,14 @@ export const LEVELS = ["ERROR", "WARN", "INFO", "DEBUG", "TRACE"];
 const FORM = /^(\d{4}-\d\d-\d\dT[\d:.]+Z)\s+(\d+(?:\.\d+)?)\s+(ERROR|WARN|INFO|DEBUG|TRACE) (.*)$/;
 
 export class Messages {
-  constructor() {
+  /** @param {string} file */
+  constructor(file) {
     /**
      * In the order of the file.
      * @type {Message[]}
      */
     this.entries = [];
-    this.lines = new Lines("match.log", (line) => this.take(line));
+    this.lines = new Lines(file, (line) => this.take(line));
   }
 
   /** @param {string} line */

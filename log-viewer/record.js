@@ -18,7 +18,9 @@ export class MatchRecord {
   constructor() {
     this.events = new Lines("events.jsonl", (line) => this.take(line));
     this.series = new Series();
-    this.messages = new Messages();
+    this.messages = new Messages("match.log");
+    /** The events of all threads. */
+    this.debug = new Messages("debug.log");
     /**
      * Remarks on the files from their source.
      * @type {string[]}
@@ -69,6 +71,7 @@ export class MatchRecord {
   push(file, more) {
     if (file === "events") this.events.push(more);
     else if (file === "series") this.series.lines.push(more);
+    else if (file === "debug") this.debug.lines.push(more);
     else this.messages.lines.push(more);
   }
 
@@ -88,11 +91,13 @@ export class MatchRecord {
     this.events.finish();
     this.series.lines.finish();
     this.messages.lines.finish();
+    this.debug.lines.finish();
   }
 
   /** Remarks on files that could not be read completely. */
   notes() {
-    return [...this.remarks, ...this.events.notes(), ...this.series.lines.notes(), ...this.messages.lines.notes()];
+    const files = [this.events, this.series.lines, this.messages.lines, this.debug.lines];
+    return [...this.remarks, ...files.flatMap((lines) => lines.notes())];
   }
 
   /** The turns in order of their steps. */

@@ -11,13 +11,13 @@
  * Every how many times a file is asked for. Events come first; figures can wait, and the readable
  * log repeats the events. Requests take processor time from the player.
  */
-const EVERY = { events: 1, series: 2, log: 4 };
+const EVERY = { events: 1, series: 2, log: 4, debug: 8 };
 
 /**
  * The files of a match.
  * @type {FileName[]}
  */
-export const FILE_NAMES = ["events", "series", "log"];
+export const FILE_NAMES = ["events", "series", "log", "debug"];
 
 /** The server's word on a request that it does not follow. */
 export class Refused extends Error {
@@ -66,11 +66,16 @@ export class Follower {
   constructor(folder) {
     this.folder = folder;
     this.address = `/api/matches/${encodeURIComponent(folder)}`;
-    this.taken = { events: 0, series: 0, log: 0 };
+    this.taken = { events: 0, series: 0, log: 0, debug: 0 };
     this.times = 0;
     /** Whether the game's own boards were asked for. */
     this.hasAsked = false;
-    this.decoders = { events: new TextDecoder(), series: new TextDecoder(), log: new TextDecoder() };
+    this.decoders = {
+      events: new TextDecoder(),
+      series: new TextDecoder(),
+      log: new TextDecoder(),
+      debug: new TextDecoder(),
+    };
   }
 
   /**

@@ -14,7 +14,7 @@ import { FILE_NAMES, unpack } from "./server.js";
  * The files of a match's folder, by what the server calls them.
  * @type {Record<FileName, string>}
  */
-export const FILES = { events: "events.jsonl", series: "series.csv", log: "match.log" };
+export const FILES = { events: "events.jsonl", series: "series.csv", log: "match.log", debug: "debug.log" };
 
 /** Nothing that can be shown was found. */
 export class NotALog extends Error {}

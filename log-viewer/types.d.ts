@@ -22,7 +22,7 @@ export interface Goals {
 }
 
 /** The name of a file of a match, as the server calls it. */
-export type FileName = "events" | "series" | "log";
+export type FileName = "events" | "series" | "log" | "debug";
 
 /** A joint move: the texts of the moves, in the order of the roles. */
 export type Joint = string[];

@@ -3,7 +3,8 @@
 //! There are three layers: `config/default.toml`, compiled in, with every key; a user's file with
 //! the keys that differ; and `KEY=VALUE` items and options of the command line. Each layer is
 //! checked against [`KEYS`], the table of all keys and their ranges, so that an error names the
-//! layer, the value and the expected range.
+//! layer, the value and the expected range. Logs and memory lie in the state folder of the
+//! platform, which [`state_folder`] gives, unless a setting says otherwise.
 //!
 //! Invariants: every value of a loaded [`Settings`] is within its range; an unknown key is an
 //! error.
@@ -18,6 +19,7 @@ mod error;
 mod keys;
 mod layers;
 mod settings;
+mod state;
 
 pub use access::{HostNames, Networks, Origins, Secret};
 pub use error::ConfigError;
@@ -26,6 +28,7 @@ pub use settings::{
     KEYS, LogSettings, MemorySettings, MetagameSettings, PlayerSettings, SearchSettings,
     ServerSettings, Settings,
 };
+pub use state::state_folder;
 
 use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
@@ -95,7 +98,9 @@ impl Settings {
         for option in options {
             layers::overlay_option(&mut table, option)?;
         }
-        layers::typed(table)
+        let mut settings = layers::typed(table)?;
+        settings.place();
+        Ok(settings)
     }
 
     /// The settings as TOML that [`load`](Settings::load) reads back, but for a secret, which is

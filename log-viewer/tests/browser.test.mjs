@@ -385,7 +385,7 @@ test("strangers' words are shown as text", () =>
     );
     assert.equal(await page.locator("#match img, #match script, #match b b").count(), 0);
     await page.fill("#log input[type=search]", "<img");
-    assert.equal(await page.locator(".log-line").count(), 1);
+    assert.equal(await page.locator("#log .log-line").count(), 1);
     await screenshot(page, "hostile");
   }));
 
@@ -460,15 +460,15 @@ test("Tiltyard's object is taken by message; without its log the statistics are 
 test("the log is filtered by level and searched", () =>
   withPage({}, async (page) => {
     await page.goto(`${server.address}/matches/hour`);
-    await page.waitForSelector(".log-line");
-    const all = await page.locator(".log-line").count();
+    await page.waitForSelector("#log .log-line");
+    const all = await page.locator("#log .log-line").count();
     await page.uncheck(".level.info input");
-    const rest = await page.locator(".log-line").count();
+    const rest = await page.locator("#log .log-line").count();
     assert.ok(rest > 0 && rest < all, `${rest} of ${all}`);
-    assert.equal(await page.locator(".log-line.info").count(), 0);
+    assert.equal(await page.locator("#log .log-line.info").count(), 0);
     await page.check(".level.info input");
     await page.fill("#log input[type=search]", "step 7:");
-    assert.equal(await page.locator(".log-line").count(), 1);
+    assert.equal(await page.locator("#log .log-line").count(), 1);
   }));
 
 for (const colorScheme of ["light", "dark"]) {

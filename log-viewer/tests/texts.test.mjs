@@ -84,7 +84,7 @@ test("lines come whole, in whatever pieces", () => {
 });
 
 test("messages have levels, and further lines belong to them", () => {
-  const messages = new Messages();
+  const messages = new Messages("match.log");
   messages.lines.push(
     "2026-03-01T12:00:00.000000Z     1.234  INFO first\n    second\n2026-03-01T12:00:01.000000Z     2.234 ERROR bad\nneither nor\n",
   );

@@ -10,7 +10,7 @@ use clap::Args;
 use serde::Serialize;
 
 use panza_cli::{Outcome, Output, SettingsChoice, interrupt};
-use panza_config::{OptionValue, Settings};
+use panza_config::{OptionValue, Settings, state_folder};
 use panza_player::{Companion, Companions, GameBuilders, Player, search_config};
 
 use panza_server::ServeError;
@@ -135,6 +135,7 @@ fn show(settings: &Settings, listens: panza_server::Listening, output: Output) -
     output.line(format_args!(
         "a browser shows matches there; http://{address}/play plays against you; Ctrl-C ends"
     ))?;
+    show_places(settings, output)?;
     if let Some(logs) = listens.logs {
         let text = "matches can be fetched by their ids from";
         output.line(format_args!("{text} http://{logs}"))?;
@@ -144,6 +145,32 @@ fn show(settings: &Settings, listens: panza_server::Listening, output: Output) -
         name: settings.server.name.clone(),
         logs: listens.logs.map(|logs| logs.to_string()),
     })
+}
+
+/// Says where logs and memory are.
+fn show_places(settings: &Settings, output: Output) -> io::Result<()> {
+    let shown = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
+    if settings.logs.match_logs {
+        let folder = shown(&settings.logs.folder);
+        output.line(format_args!(
+            "the logs of matches are in {}",
+            folder.display()
+        ))?;
+        if settings.has_former_logs()
+            && let Some(state) = state_folder()
+        {
+            let state = state.join("logs");
+            output.line(format_args!(
+                "that is where earlier versions had them; without that folder they are in {}",
+                state.display()
+            ))?;
+        }
+    }
+    if settings.memory.enabled {
+        let path = shown(&settings.memory.path);
+        output.line(format_args!("what is remembered is in {}", path.display()))?;
+    }
+    Ok(())
 }
 
 /// Whether files can be made in a folder or, where it is not there yet, in the nearest folder

@@ -7,16 +7,20 @@
 //! what must not: an AND is on when its inputs are, and off when one of them is off. (The idea is
 //! Sancho's, which measures distances between moves.)
 //!
-//! Invariants: the work is linear in the network for each target. A fact or move that matters for
-//! the target at all has a distance, whether or not a game can be played so. Where a conjunction
-//! needs many facts, each of them counts as one that would do: the distance is the least number of
-//! transitions, not the effort.
+//! A target that any one of a few conditions makes true has distances for each of them too: in
+//! Breakthrough a piece on the last row, or the loss of all pieces by the other player. The last
+//! makes all pieces near, and the first alone says how far each row is.
+//!
+//! Invariants: the work is linear in the network for each target and condition. A fact or move that
+//! matters for the target at all has a distance, whether or not a game can be played so. Where a
+//! conjunction needs many facts, each of them counts as one that would do: the distance is the
+//! least number of transitions, not the effort.
 //!
 //! Only people read them. On boards nearly all facts have one of two distances, which says less
 //! than the weight that the evaluation learns for each fact (`docs/experiments.md`).
 
 use panza_gdl::{BaseId, IdVec, MoveId, RoleId};
-use panza_propnet::{Network, Node, Signal};
+use panza_propnet::{GateKind, Network, Node, Signal};
 use panza_sync::Meter;
 
 /// What facts and moves can matter for.
@@ -48,6 +52,9 @@ impl Distance {
     }
 }
 
+/// Conditions of a target that are looked at alone, at most.
+const MAX_CONDITIONS: usize = 8;
+
 /// The distances to one target.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Distances {
@@ -57,6 +64,9 @@ pub struct Distances {
     pub facts: IdVec<BaseId, Distance>,
     /// Of each move.
     pub moves: IdVec<MoveId, Distance>,
+    /// The distances to each of the conditions any of which is enough; empty where there is only
+    /// one, or more than a few. Facts that are enough by themselves count as one condition.
+    pub conditions: Vec<Distances>,
 }
 
 /// The distances to the greatest goal of each role that has one, then to the end. `None` when the
@@ -69,25 +79,62 @@ pub fn distances(network: &Network, budget: &mut Meter) -> Option<Vec<Distances>
         }
     }
     targets.push((Target::End, network.terminal));
-    let found = targets.into_iter();
-    let found = found.map(|(target, signal)| to_target(network, target, signal, budget));
+    let found = targets.into_iter().map(|(target, signal)| {
+        let mut found = to_target(network, target, vec![signal], budget)?;
+        let conditions = conditions(network, signal, budget)?;
+        if (2..=MAX_CONDITIONS).contains(&conditions.len()) {
+            let conditions = conditions.into_iter();
+            let alone = conditions.map(|signals| to_target(network, target, signals, budget));
+            found.conditions = alone.collect::<Option<_>>()?;
+        }
+        Some(found)
+    });
     found.collect()
 }
 
-/// Walks backwards from a signal, one transition after another.
+/// The conditions of a signal, any of which makes it true: all facts that do so alone, and each
+/// conjunction.
+fn conditions(network: &Network, signal: Signal, budget: &mut Meter) -> Option<Vec<Vec<Signal>>> {
+    let mut is_seen = vec![[false; 2]; network.n_nodes()];
+    let (mut facts, mut others) = (Vec::new(), Vec::new());
+    let mut open = vec![signal];
+    while let Some(signal) = open.pop() {
+        budget.spend(1)?;
+        let is_inverted = signal.is_inverted();
+        let seen = &mut is_seen[signal.node_number()][usize::from(is_inverted)];
+        if std::mem::replace(seen, true) {
+            continue;
+        }
+        match network.node(signal) {
+            Node::Gate(gate) if (network.gates[gate].kind == GateKind::And) == is_inverted => {
+                let inputs = network.inputs(gate).iter();
+                open.extend(inputs.map(|input| input.inverted_if(is_inverted)));
+            }
+            Node::Base(_) => facts.push(signal),
+            _ => others.push(vec![signal]),
+        }
+    }
+    if !facts.is_empty() {
+        others.insert(0, facts);
+    }
+    Some(others)
+}
+
+/// Walks backwards from signals, one transition after another.
 fn to_target(
     network: &Network,
     target: Target,
-    signal: Signal,
+    mut open: Vec<Signal>,
     budget: &mut Meter,
 ) -> Option<Distances> {
     let mut found = Distances {
         target,
         facts: network.facts.iter().map(|_| Distance::default()).collect(),
         moves: network.moves.iter().map(|_| Distance::default()).collect(),
+        conditions: Vec::new(),
     };
     let mut is_seen = vec![[false; 2]; network.n_nodes()];
-    let (mut open, mut before) = (vec![signal], Vec::new());
+    let mut before = Vec::new();
     let mut distance = 0;
     while !open.is_empty() {
         while let Some(signal) = open.pop() {
@@ -177,6 +224,21 @@ mod tests {
     }
 
     #[test]
+    fn each_way_to_win_has_distances_of_its_own() {
+        let network = own_game("breakthrough");
+        let found = distances(&network, &mut budget()).unwrap();
+        let [last_row, last_piece] = &found[0].conditions[..] else {
+            panic!("two ways to win: {}", found[0].conditions.len())
+        };
+        for row in 1..=8 {
+            let fact = |player: &str| base(&network, &format!("(cell 3 {row} {player})"));
+            assert_eq!(last_row.facts[fact("white")].on, on(8 - row), "row {row}");
+            assert_eq!(last_piece.facts[fact("black")].off, on(0), "row {row}");
+        }
+        assert_eq!(last_row.target, found[0].target);
+    }
+
+    #[test]
     fn what_never_matters_has_no_distance() {
         let lamp = "
             (role r) (init (hour 1)) (legal r press) (legal r wait) (legal r sing)
@@ -203,7 +265,7 @@ mod tests {
     #[test]
     fn the_work_is_linear() {
         each_game(|name, network| {
-            let n_targets = network.roles.len() + 1;
+            let n_targets = (network.roles.len() + 1) * (MAX_CONDITIONS + 2);
             // Each input is read once plain and once inverted, and each fact and move once more.
             let most = 2 * (network.n_edges() + network.n_nodes()) + 1;
             let mut budget = Meter::new(Budget::of_steps((n_targets * most) as u64));

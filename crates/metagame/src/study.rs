@@ -28,7 +28,7 @@ use panza_sync::{Budget, Meter};
 /// What a study does, and its limits.
 #[derive(Clone, Debug)]
 pub struct StudyBudget {
-    /// The study is over by then. Without a deadline nothing is trained.
+    /// The study is over by then. Without a deadline nothing is trained or tuned.
     pub until: Option<Instant>,
     /// Set once the study is no longer needed.
     pub cancelled: Arc<AtomicBool>,
@@ -102,8 +102,8 @@ pub struct Study {
     pub sampled: Option<Sampled>,
 }
 
-/// Training takes at least this long.
-const MIN_LEARNING_TIME: Duration = Duration::from_millis(150);
+/// Nothing is trained or tuned in less time.
+const MIN_IMPROVING_TIME: Duration = Duration::from_millis(150);
 /// The share of the time for the structure.
 const STRUCTURE_SHARE: f64 = 0.15;
 /// The share of the time left for autonomous facts, for distances and for random games, where
@@ -175,7 +175,7 @@ pub fn study(
     }
     match study.generation {
         Some(_) => study.name_heuristics(game),
-        None => study.learn(game, config, budget),
+        None => study.improve(game, config, budget),
     }
     study
 }
@@ -223,17 +223,51 @@ impl StudyBudget {
 }
 
 impl Study {
-    /// Trains an evaluation, on top of a prior one, and tunes the settings.
-    fn learn(&mut self, game: &BuiltGame, config: &SearchConfig, budget: &StudyBudget) {
-        let Some(until) = budget.until.filter(|_| budget.learning) else {
+    /// Trains an evaluation, on top of a prior one, and tunes the settings: each if it is wanted.
+    fn improve(&mut self, game: &BuiltGame, config: &SearchConfig, budget: &StudyBudget) {
+        let Some(until) = budget.until else {
             return;
         };
-        if until.saturating_duration_since(Instant::now()) < MIN_LEARNING_TIME {
+        if until.saturating_duration_since(Instant::now()) < MIN_IMPROVING_TIME {
             return;
         }
-        let Some(learned) = self.train(game, config, budget) else {
-            return;
-        };
+        let mut may = MayTry::default();
+        let mut length = None;
+        if budget.learning {
+            // What cannot be learned is not tuned either.
+            let Some(learned) = self.train(game, config, budget) else {
+                return;
+            };
+            if learned.games > 0 {
+                length = Some(learned.mean_length);
+            }
+            may = self.take(game, config, budget, learned);
+        } else {
+            length = tuning::mean_length(&game.machine, config.seed);
+        }
+        let is_wanted = budget.tuning && !budget.cancelled.load(Ordering::Relaxed);
+        if let Some(length) = length.filter(|_| is_wanted) {
+            let tuner = tuning::Tuner {
+                machine: &game.machine,
+                config: self.structure.apply(config.clone()),
+                evaluation: self.evaluation.as_ref(),
+                length,
+                may,
+                until,
+                cancelled: &budget.cancelled,
+            };
+            self.trials = tuner.run(&mut self.parameters);
+        }
+    }
+
+    /// Takes over what was trained, and says what it is good enough for.
+    fn take(
+        &mut self,
+        game: &BuiltGame,
+        config: &SearchConfig,
+        budget: &StudyBudget,
+        learned: Learned,
+    ) -> MayTry {
         self.games = learned.games;
         self.validation = learned.validation;
         self.order = move_order(
@@ -241,33 +275,20 @@ impl Study {
             &tuning::trial_config(config.clone()),
             &learned.evaluation,
             &learned.positions,
-            budget.share(ORDER_SHARE).unwrap_or(until),
+            budget.share(ORDER_SHARE).unwrap_or_else(Instant::now),
             &budget.cancelled,
         );
         let has_amaf = self.structure.placements.is_some();
-        let may = MayTry {
-            prior: Parameters::of(&learned.validation, self.order, false).prior,
-            best_first: Parameters::may_be_best_first(&learned.validation),
-        };
         self.parameters = Parameters {
             exploration: self.parameters.exploration,
             ..Parameters::of(&learned.validation, self.order, has_amaf)
         };
         self.sums = Some(learned.sums);
-        let evaluation = Arc::new(learned.evaluation);
-        self.evaluation = Some(Arc::clone(&evaluation));
+        self.evaluation = Some(Arc::new(learned.evaluation));
         self.name_heuristics(game);
-        if budget.tuning && !budget.cancelled.load(Ordering::Relaxed) && learned.games > 0 {
-            let tuner = tuning::Tuner {
-                machine: &game.machine,
-                config: self.structure.apply(config.clone()),
-                evaluation: &evaluation,
-                length: learned.mean_length,
-                may,
-                until,
-                cancelled: &budget.cancelled,
-            };
-            self.trials = tuner.run(&mut self.parameters);
+        MayTry {
+            prior: Parameters::of(&learned.validation, self.order, false).prior,
+            best_first: Parameters::may_be_best_first(&learned.validation),
         }
     }
 

@@ -478,7 +478,7 @@ impl<'a> Training<'a> {
             let tuner = tuning::Tuner {
                 machine: &self.game.machine,
                 config: self.structure.apply(self.config.clone()),
-                evaluation: &Arc::new(learned.evaluation.clone()),
+                evaluation: Some(&Arc::new(learned.evaluation.clone())),
                 length: learned.mean_length,
                 may,
                 until: Instant::now() + plan.time.mul_f64(TUNING_ROUNDS),

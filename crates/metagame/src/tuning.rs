@@ -91,7 +91,7 @@ pub(super) struct Tuner<'a> {
     pub machine: &'a Arc<dyn Machine>,
     /// The settings without an evaluation.
     pub config: SearchConfig,
-    pub evaluation: &'a Arc<Evaluation>,
+    pub evaluation: Option<&'a Arc<Evaluation>>,
     /// The mean number of joint moves of a game.
     pub length: f64,
     /// What the evaluation is good enough for.
@@ -104,7 +104,8 @@ impl Tuner<'_> {
     /// Tries other settings against `current`, replaces them by better ones, and returns the
     /// trials. Without time for a single trial nothing is tried.
     pub fn run(&self, current: &mut Parameters) -> Vec<Trial> {
-        let moves = self.length.max(1.0) * choosers(self.machine, self.config.seed);
+        let choosers = RandomGames::play(self.machine, self.config.seed).choosers();
+        let moves = self.length.max(1.0) * choosers;
         let mut trials = Vec::new();
         let mut to_try = changes(*current, self.may);
         while !to_try.is_empty() {
@@ -124,7 +125,7 @@ impl Tuner<'_> {
             let contest = Contest {
                 machine: self.machine,
                 configs: [tried, against].map(|parameters| {
-                    trial_config(parameters.apply(&self.config, Some(self.evaluation)))
+                    trial_config(parameters.apply(&self.config, self.evaluation))
                 }),
                 move_budget: MoveBudget::Time(move_time.min(MAX_MOVE_TIME)),
                 until: Instant::now() + longest,
@@ -166,33 +167,57 @@ fn run(contest: &Contest<'_>, most: u32) -> (u32, f32) {
     (games, points)
 }
 
-/// The mean number of roles that have a choice in a joint move, at least one.
-fn choosers(machine: &Arc<dyn Machine>, seed: u64) -> f64 {
-    let mut random = Random::new(seed);
-    let mut reasoner = Arc::clone(machine).reasoner();
-    let (mut n_choices, mut n_moves) = (0, 0);
-    for _ in 0..SAMPLED_GAMES {
-        let mut state = machine.initial_state();
-        for _ in 0..MAX_MOVES {
-            reasoner.set_state(&state);
-            if reasoner.is_terminal() {
-                break;
+/// The mean number of joint moves of a random game; `None` where no game ends.
+pub(super) fn mean_length(machine: &Arc<dyn Machine>, seed: u64) -> Option<f64> {
+    let played = RandomGames::play(machine, seed);
+    (played.n_ended > 0).then(|| f64::from(played.n_moves) / SAMPLED_GAMES as f64)
+}
+
+/// Counts in a few random games.
+#[derive(Default)]
+struct RandomGames {
+    /// Joint moves, and the roles that had a choice in them.
+    n_moves: u32,
+    n_choices: u32,
+    /// Games that came to an end.
+    n_ended: u32,
+}
+
+impl RandomGames {
+    fn play(machine: &Arc<dyn Machine>, seed: u64) -> Self {
+        let mut random = Random::new(seed);
+        let mut reasoner = Arc::clone(machine).reasoner();
+        let n_roles = machine.info().n_roles();
+        let mut played = Self::default();
+        for _ in 0..SAMPLED_GAMES {
+            let mut state = machine.initial_state();
+            for _ in 0..MAX_MOVES {
+                reasoner.set_state(&state);
+                if reasoner.is_terminal() {
+                    played.n_ended += 1;
+                    break;
+                }
+                let roles = (0..n_roles).map(RoleId::from_index);
+                let choosing = roles.filter(|&role| reasoner.legal_moves(role).len() > 1);
+                let n_choosing = choosing.count() as u32;
+                let Some(joint_move) = random_joint_move(&mut *reasoner, n_roles, &mut random)
+                else {
+                    break;
+                };
+                played.n_choices += n_choosing;
+                played.n_moves += 1;
+                let mut next = Vec::with_capacity(state.len());
+                reasoner.next_state(&joint_move, &mut next);
+                state = next;
             }
-            let n_roles = machine.info().n_roles();
-            let roles = (0..n_roles).map(RoleId::from_index);
-            let choosing = roles.filter(|&role| reasoner.legal_moves(role).len() > 1);
-            let n_choosing = choosing.count();
-            let Some(joint_move) = random_joint_move(&mut *reasoner, n_roles, &mut random) else {
-                break;
-            };
-            n_choices += n_choosing;
-            n_moves += 1;
-            let mut next = Vec::with_capacity(state.len());
-            reasoner.next_state(&joint_move, &mut next);
-            state = next;
         }
+        played
     }
-    (f64::from(n_choices as u32) / f64::from(n_moves.max(1) as u32)).max(1.0)
+
+    /// The mean number of roles that have a choice in a joint move, at least one.
+    fn choosers(&self) -> f64 {
+        (f64::from(self.n_choices) / f64::from(self.n_moves.max(1))).max(1.0)
+    }
 }
 
 /// Search settings of a trial: one thread, little memory.
@@ -229,7 +254,7 @@ impl Change {
 }
 
 /// What an evaluation is good enough for, so that trials decide.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 pub(super) struct MayTry {
     /// Whether it orders moves well enough for priors.
     pub prior: bool,

@@ -69,7 +69,7 @@ pub use improve::{Improvement, Improver};
 pub use plan::Plan;
 pub use task::PlanningGame;
 
-use panza_sync::{catch_panic, is_past};
+use panza_sync::{catch_panic, in_same_span, is_past};
 
 use fixing::Fixing;
 use guided::Guided;
@@ -244,7 +244,8 @@ impl Planner {
                 .iter_mut()
                 .enumerate()
                 .map(|(index, entry)| {
-                    let thread = scope.spawn(move || entry.take_turn(goal, bound, until, stop));
+                    let turn = move || entry.take_turn(goal, bound, until, stop);
+                    let thread = scope.spawn(in_same_span(turn));
                     (index + 1, thread)
                 })
                 .collect();

@@ -174,6 +174,7 @@ impl Conductor {
             Phase::Waiting | Phase::Answered { .. } => {
                 if now >= self.give_up_at(game) {
                     let match_id = &*game.match_id;
+                    let _entered = game.record.enter();
                     tracing::warn!(match_id, "given up after long silence");
                     game.link
                         .order(Order::Abandon("given up after long silence"));
@@ -200,7 +201,9 @@ impl Conductor {
             return;
         }
         let phase = std::mem::replace(&mut game.phase, Phase::Waiting);
+        let entered = game.record.enter();
         tracing::error!(match_id = &*game.match_id, "START refused: {why}");
+        drop(entered);
         game.link.order(Order::Abandon("refused"));
         self.set_game(None);
         if let Phase::Starting(pending) = phase {
@@ -256,6 +259,7 @@ impl Conductor {
         start.play_clock = start.play_clock.min(longest);
         let roles = start.rules.rules.role_names();
         let record = Record::new(&self.settings, &start, &roles);
+        let _entered = record.enter();
         if asked != (start.start_clock, start.play_clock) {
             let (start_clock, play_clock) = asked;
             record.warning(&format!(

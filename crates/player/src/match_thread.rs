@@ -532,11 +532,11 @@ impl MatchThread {
         let until = now + left.mul_f64(metagame.seconds_share);
         let engine = self.engines.current();
         let uses_study = engine.is_some_and(|engine| engine.searcher.uses_study());
-        if !metagame.learning || !uses_study || until <= now || self.position() > 0 {
+        if !uses_study || until <= now || self.position() > 0 {
             return;
         }
         let (memory, search) = (&self.memory, &self.search);
-        if (self.tasks).study(game, memory, search, until, metagame.tuning) {
+        if (self.tasks).study(game, memory, search, until, metagame) {
             self.studying_until = Some(until);
         }
     }

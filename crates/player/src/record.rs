@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
-use tracing::Level;
+use tracing::span::EnteredSpan;
+use tracing::{Level, Span};
 
 use super::StartRequest;
 use super::searcher::PlanStatus;
@@ -31,6 +32,8 @@ const MAX_PLAN_MOVES: usize = 200;
 pub struct Record {
     match_id: Arc<str>,
     log: Arc<MatchLog>,
+    /// What is reported in it belongs to the match.
+    span: Span,
 }
 
 impl Record {
@@ -43,6 +46,7 @@ impl Record {
         };
         let record = Self {
             match_id: start.match_id.as_str().into(),
+            span: log.span(),
             log: Arc::new(log),
         };
         record
@@ -89,8 +93,15 @@ impl Record {
         Some(name.to_string_lossy().into_owned())
     }
 
+    /// What this thread reports, and what the threads report that it starts, belongs to the match
+    /// until the result is dropped.
+    pub fn enter(&self) -> EnteredSpan {
+        self.span.clone().entered()
+    }
+
     /// A line of the match log.
     pub fn note(&self, text: &str) {
+        let _entered = self.span.enter();
         tracing::debug!(match_id = &*self.match_id, "{text}");
         self.log.line(Level::INFO, format_args!("{text}"));
     }
@@ -106,12 +117,14 @@ impl Record {
 
     /// A line of the match log and of the console.
     fn announce(&self, text: &str) {
+        let _entered = self.span.enter();
         tracing::info!(match_id = &*self.match_id, "{text}");
         self.log.line(Level::INFO, format_args!("{text}"));
     }
 
     /// Something went wrong, and the match goes on.
     pub fn error(&self, text: &str) {
+        let _entered = self.span.enter();
         tracing::error!(match_id = &*self.match_id, "{text}");
         self.log.line(Level::ERROR, format_args!("{text}"));
         self.log.event("error", json!({ "text": text }));
@@ -120,6 +133,7 @@ impl Record {
 
     /// A message or rule was wrong, and the match goes on.
     pub fn warning(&self, text: &str) {
+        let _entered = self.span.enter();
         tracing::warn!(match_id = &*self.match_id, "{text}");
         self.log.line(Level::WARN, format_args!("{text}"));
         self.log.event("warning", json!({ "text": text }));

@@ -4,7 +4,7 @@
 
 use std::time::{Duration, Instant};
 
-use panza_telemetry::{SearchSample, StageTimes, ThreadTimes};
+use panza_telemetry::{SearchSample, StageTimes, SystemCounts, ThreadTimes};
 
 /// Time between samples of the search.
 const SAMPLE_EVERY: Duration = Duration::from_secs(1);
@@ -22,6 +22,7 @@ pub(super) struct Sampling {
     /// Times of the writer's stages since the search began, at the last sample.
     stages: StageTimes,
     threads: ThreadTimes,
+    system: SystemCounts,
 }
 
 impl Sampling {
@@ -35,9 +36,11 @@ impl Sampling {
             playouts: 0,
             stages: StageTimes::default(),
             threads: ThreadTimes::default(),
+            system: SystemCounts::default(),
         };
-        // Times before this match do not count.
+        // What was before this match does not count.
         sampling.times_since_last(&StageTimes::default(), 1.0);
+        sampling.system.since_last(1.0);
         sampling
     }
 
@@ -60,6 +63,7 @@ impl Sampling {
         self.iterations = sample.iterations;
         self.playouts = sample.playouts;
         sample.times = self.times_since_last(&sample.times, seconds);
+        sample.system = self.system.since_last(seconds);
         seconds
     }
 

@@ -15,6 +15,7 @@ use super::match_setup::MatchSetup;
 use super::plan_search::{self, KnownPlan};
 use super::record::Record;
 use panza_analysis::{BoardPainter, board};
+use panza_config::MetagameSettings;
 use panza_game::{BuildError, BuildKind, BuiltGame};
 use panza_gdl::Rules;
 use panza_memory::MatchMemory;
@@ -89,21 +90,21 @@ impl Tasks {
         spawned.is_ok()
     }
 
-    /// Studies the game with what is remembered of it until then, and tries other search settings
-    /// if `tuning` is set; false when there is no thread.
+    /// Studies the game with what is remembered of it until then, and trains and tunes as the
+    /// settings say; false when there is no thread.
     pub fn study(
         &self,
         game: &BuiltGame,
         memory: &MatchMemory,
         config: &SearchConfig,
         until: Instant,
-        tuning: bool,
+        settings: &MetagameSettings,
     ) -> bool {
         let budget = StudyBudget {
             until: Some(until),
             cancelled: self.stops.issue(),
-            learning: true,
-            tuning,
+            learning: settings.learning,
+            tuning: settings.tuning,
             // Beside the search that prepares a first answer.
             threads: config.rollout_threads.max(1),
             sampling: None,

@@ -248,7 +248,8 @@ mod tests {
         assert_eq!(settings.search.seed, 7);
 
         let settings = player_settings(&set(&["logs.match_logs=true"]), folder, 7).unwrap();
-        assert_eq!(settings.logs.folder, Path::new("logs"));
+        let default = Settings::load(None, &[]).unwrap();
+        assert_eq!(settings.logs.folder, default.logs.folder);
     }
 
     #[test]

@@ -34,7 +34,7 @@ pub mod ring;
 pub mod stop;
 mod threads;
 
-pub use threads::{catch_panic, lock, spawn, spawn_deep, spawn_scoped, unpoisoned};
+pub use threads::{catch_panic, in_same_span, lock, spawn, spawn_deep, spawn_scoped, unpoisoned};
 
 pub use budget::{Budget, Meter, after, is_past, left_until};
 pub use clock::thread_cpu_time;

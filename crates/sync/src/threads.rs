@@ -1,6 +1,9 @@
 //! Threads and their panics: spawning by name, locks whose holder has panicked, and the texts of
 //! panics.
 //!
+//! A thread takes over the `tracing` span that the thread which starts it is in, so that what it
+//! reports is known to belong to the same match.
+//!
 //! A mutex whose holder panicked is locked as any other. Each user keeps what it guards valid at
 //! every step, so the value is as good as before the panic.
 
@@ -33,7 +36,7 @@ pub fn spawn<T: Send + 'static>(
     name: impl Into<String>,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> io::Result<JoinHandle<T>> {
-    Builder::new().name(name.into()).spawn(work)
+    Builder::new().name(name.into()).spawn(in_same_span(work))
 }
 
 /// The same with a stack for work that recurses as deep as terms nest.
@@ -45,7 +48,8 @@ pub fn spawn_deep<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> io::Result<JoinHandle<T>> {
     let thread = Builder::new().name(name.into());
-    thread.stack_size(DEEP_STACK_BYTES).spawn(work)
+    let thread = thread.stack_size(DEEP_STACK_BYTES);
+    thread.spawn(in_same_span(work))
 }
 
 /// The same as [`spawn`] for a thread that ends with a scope.
@@ -57,7 +61,25 @@ pub fn spawn_scoped<'scope, T: Send + 'scope>(
     name: impl Into<String>,
     work: impl FnOnce() -> T + Send + 'scope,
 ) -> io::Result<ScopedJoinHandle<'scope, T>> {
-    Builder::new().name(name.into()).spawn_scoped(scope, work)
+    let thread = Builder::new().name(name.into());
+    thread.spawn_scoped(scope, in_same_span(work))
+}
+
+/// The work of another thread, in the span that the calling thread is in. In a span, its begin and
+/// its end are events.
+pub fn in_same_span<T>(work: impl FnOnce() -> T) -> impl FnOnce() -> T {
+    let span = tracing::Span::current();
+    move || {
+        if span.is_none() {
+            return work();
+        }
+        span.in_scope(|| {
+            tracing::debug!("the thread begins");
+            let outcome = work();
+            tracing::debug!("the thread ends");
+            outcome
+        })
+    }
 }
 
 /// Runs something that may panic. What it has changed may be half done after a panic: the caller

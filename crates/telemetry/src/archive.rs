@@ -23,6 +23,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
+use super::debug_log;
 use super::folder_name;
 use super::live;
 use super::sink::Target;
@@ -73,11 +74,13 @@ pub enum Part {
     Events,
     /// The figures of each second.
     Series,
+    /// The begin of the debug log.
+    Debug,
 }
 
 impl Part {
     /// All parts.
-    pub const ALL: [Part; 3] = [Part::Log, Part::Events, Part::Series];
+    pub const ALL: [Part; 4] = [Part::Log, Part::Events, Part::Series, Part::Debug];
 
     /// The name of its file.
     pub fn file_name(self) -> &'static str {
@@ -85,8 +88,18 @@ impl Part {
             Part::Log => Target::Text,
             Part::Events => Target::Events,
             Part::Series => Target::Series,
+            Part::Debug => return debug_log::FILES[0],
         };
         Target::FILES[target as usize]
+    }
+
+    /// The names of all files of a match but the summary: those of the parts, and the later ones of
+    /// the debug log.
+    fn file_names() -> impl Iterator<Item = &'static str> {
+        let parts = Part::ALL.map(Part::file_name);
+        parts
+            .into_iter()
+            .chain(debug_log::FILES.into_iter().skip(1))
     }
 }
 
@@ -105,6 +118,8 @@ pub struct Bundle {
     pub series: String,
     /// `match.log`.
     pub log: String,
+    /// `debug.log`.
+    pub debug: String,
     /// Notes on what is left out.
     pub notes: Vec<String>,
 }
@@ -267,6 +282,7 @@ impl Archive {
                 Part::Log => bundle.log = text,
                 Part::Events => bundle.events = text,
                 Part::Series => bundle.series = text,
+                Part::Debug => bundle.debug = text,
             }
         }
         Ok(bundle)

@@ -8,10 +8,13 @@ use std::borrow::Cow;
 use std::io::{self, IsTerminal, Write};
 use tracing::{Level, Subscriber};
 use tracing_appender::non_blocking::{ErrorCounter, NonBlocking, WorkerGuard};
+use tracing_subscriber::Layer;
 use tracing_subscriber::filter::Targets;
 use tracing_subscriber::fmt;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::{SubscriberInitExt, TryInitError};
+
+use super::debug_log::DebugLayer;
 
 /// The environment variable that overrules the configured level. It takes targets and
 /// levels, for example `panza_search=debug,hyper=info`.
@@ -47,7 +50,7 @@ pub struct ConsoleGuard {
 
 /// Sends the messages of this process to standard error: Panza's own down to `level`, those of the
 /// libraries it uses from warnings up. The environment variable `RUST_LOG`, where it is set,
-/// decides instead.
+/// decides instead. The debug logs of matches do not depend on either.
 ///
 /// # Errors
 /// When the variable cannot be understood, and on a second call.
@@ -94,7 +97,10 @@ fn subscriber<W: Write + 'static>(
     let lines = fmt::layer()
         .with_writer(move || Plain(writer()))
         .with_ansi(colours);
-    tracing_subscriber::registry().with(lines).with(filter)
+    // Each layer has its filter: the debug logs of matches hold more than the console.
+    tracing_subscriber::registry()
+        .with(DebugLayer.with_filter(DebugLayer::filter()))
+        .with(lines.with_filter(filter))
 }
 
 /// Writes control characters and those that change the direction of text as codes. The escape

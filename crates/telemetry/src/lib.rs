@@ -2,8 +2,9 @@
 //!
 //! [`init`] sets up `tracing` for the program. A [`MatchLog`] writes the logs of one match; an
 //! [`Archive`] reads the logs of all matches, live ones included. [`health()`] gives the figures of
-//! the process. Threads of their own write all lines, so that a full disk or a stalled terminal
-//! costs lines and never time; lost lines are counted and reported.
+//! the process. The events of all threads of a match go to a debug log in its folder, the messages
+//! of the configured level to standard error. Threads of their own write all lines, so that a full
+//! disk or a stalled terminal costs lines and never time; lost lines are counted and reported.
 //!
 //! # Logs
 //!
@@ -30,6 +31,7 @@ pub const COMMIT: Option<&str> = option_env!("PANZA_COMMIT");
 
 mod archive;
 mod console;
+mod debug_log;
 mod health;
 mod live;
 mod match_log;
@@ -37,6 +39,7 @@ mod memory;
 mod sample;
 mod sink;
 mod summary;
+mod system;
 mod threads;
 
 pub use archive::{Archive, Bundle, Entry, Event, Part};
@@ -46,4 +49,5 @@ pub use match_log::{MatchLog, folder_name};
 pub use memory::{peak_resident_bytes, resident_bytes};
 pub use sample::{SearchSample, StageTimes, move_cells, rounded};
 pub use summary::Summary;
+pub use system::{SystemCounts, SystemRates};
 pub use threads::ThreadTimes;

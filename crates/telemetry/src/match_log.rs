@@ -2,13 +2,14 @@
 //!
 //! It holds `match.log` for people, `events.jsonl` with one JSON object per line (`time`,
 //! `at_seconds` since the log was opened, `kind`, `data`), `series.csv` with one line of figures
-//! per second, and `summary.json` for the list of matches. Every line goes through one queue to a
-//! thread that writes it, so that the caller only copies a line. Lines that find the queue full are
-//! dropped and counted.
+//! per second, `summary.json` for the list of matches, and the debug log. Every line goes through a
+//! queue to a thread that writes it, so that the caller only copies a line. Lines that find the
+//! queue full are dropped and counted.
 //!
 //! Invariants: a folder belongs to one log and lies directly below the root, whatever the match id
 //! contains; only [`MatchLog::create`] and the drop wait for the disk.
 
+use super::debug_log::DebugLog;
 use super::live;
 use super::sample::HEADER;
 use super::sink::{Sink, Target};
@@ -23,7 +24,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
-use tracing::Level;
+use tracing::{Level, Span};
 use tracing_appender::non_blocking::{NonBlocking, NonBlockingBuilder, WorkerGuard};
 use tracing_subscriber::fmt::format::Writer;
 use tracing_subscriber::fmt::time::{FormatTime, SystemTime};
@@ -56,6 +57,7 @@ struct Open {
     lost: Arc<AtomicUsize>,
     worker: Option<WorkerGuard>,
     summary: Mutex<Summary>,
+    debug: Option<DebugLog>,
     /// Marks the match as live.
     _lock: Option<live::Lock>,
 }
@@ -82,6 +84,7 @@ impl MatchLog {
         let mut log = MatchLog::over(folder, [text?, events, series?], QUEUED_LINES);
         if let Some(open) = &mut log.open {
             open._lock = lock;
+            open.debug = DebugLog::open(open.folder.clone(), open.opened, match_id);
         }
         log.send(Target::Series, HEADER);
         log.event("log", serde_json::json!({ "match_id": match_id }));
@@ -119,6 +122,12 @@ impl MatchLog {
         self.open.as_ref().map(|open| open.folder.as_path())
     }
 
+    /// The span of the match: what is reported in it is part of the debug log.
+    pub fn span(&self) -> Span {
+        let debug = self.open.as_ref().and_then(|open| open.debug.as_ref());
+        debug.map_or_else(Span::none, |debug| debug.span().clone())
+    }
+
     /// Adds an event of some `kind`, a short word, with its `data`.
     pub fn event(&self, kind: &str, data: serde_json::Value) {
         let Some(open) = &self.open else { return };
@@ -140,24 +149,7 @@ impl MatchLog {
     /// escaped.
     pub fn line(&self, level: Level, text: fmt::Arguments<'_>) {
         let Some(open) = &self.open else { return };
-        let mut line = now();
-        // Writing to a string fails only if the caller's own formatting does.
-        let _ = write!(line, " {:>9.3} {level:>5} ", open.seconds());
-        let start = line.len();
-        let _ = line.write_fmt(text);
-        if line[start..].contains(char::is_control) {
-            // Names from outside must not steer the terminal of a reader.
-            let text = line.split_off(start).replace("\r\n", "\n");
-            for c in text.trim_end().chars() {
-                match c {
-                    '\n' | '\r' => line.push_str("\n    "),
-                    '\t' => line.push(c),
-                    c if c.is_control() => line.extend(c.escape_default()),
-                    c => line.push(c),
-                }
-            }
-        }
-        line.push('\n');
+        let line = entry(open.opened, level, text);
         self.send(Target::Text, &line);
     }
 
@@ -205,6 +197,7 @@ impl MatchLog {
                 lost,
                 worker: Some(worker),
                 summary: Mutex::default(),
+                debug: None,
                 _lock: None,
             }),
         }
@@ -244,6 +237,7 @@ impl Drop for MatchLog {
         let Some(open) = &mut self.open else { return };
         // Waits until the queue is written out.
         drop(open.worker.take());
+        drop(open.debug.take());
         health::dropped(open.queue.error_counter().dropped_lines());
         let lost = open.lost_lines();
         if lost > 0 {
@@ -305,6 +299,30 @@ fn create_folder(root: &Path, name: &str) -> io::Result<PathBuf> {
         io::ErrorKind::AlreadyExists,
         format!("{SAME_NAME} logs named {name} exist; move some away"),
     ))
+}
+
+/// An entry of a log for people, made so long after the log was opened. Further lines of the text
+/// are set in, and other control characters are escaped.
+pub(super) fn entry(opened: Instant, level: Level, text: fmt::Arguments<'_>) -> String {
+    let mut line = now();
+    // Writing to a string fails only if the caller's own formatting does.
+    let _ = write!(line, " {:>9.3} {level:>5} ", opened.elapsed().as_secs_f64());
+    let start = line.len();
+    let _ = line.write_fmt(text);
+    if line[start..].contains(char::is_control) {
+        // Names from outside must not steer the terminal of a reader.
+        let text = line.split_off(start).replace("\r\n", "\n");
+        for c in text.trim_end().chars() {
+            match c {
+                '\n' | '\r' => line.push_str("\n    "),
+                '\t' => line.push(c),
+                c if c.is_control() => line.extend(c.escape_default()),
+                c => line.push(c),
+            }
+        }
+    }
+    line.push('\n');
+    line
 }
 
 /// The time of day in UTC, such as `2026-03-01T12:00:00.000000Z`.

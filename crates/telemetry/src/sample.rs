@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use super::SystemRates;
 use panza_search::MoveStats;
 
 /// The state of a search at one moment. Rates are means since the previous sample; shares run from
@@ -36,6 +37,8 @@ pub struct SearchSample {
     pub root_moves: Vec<MoveStats<String>>,
     /// Thread seconds per second, by stage.
     pub times: StageTimes,
+    /// What the system made of the process.
+    pub system: SystemRates,
 }
 
 /// Thread seconds by stage. In a sample they are per second, so that they add up to the processors
@@ -107,8 +110,10 @@ impl StageTimes {
 /// The first line of `series.csv`. `root_moves` holds a JSON list of `[move, visits, value]`.
 pub(super) const HEADER: &str = "at_seconds,step,iterations,iterations_per_second,playouts,\
      playouts_per_second,nodes,pool_used,request_rings,result_rings,samples_per_request,\
-     best_move,best_value,memory_bytes,time_select,time_send,time_grow,time_back_up,time_writer,\
-     time_rollouts,time_study,time_other,root_moves\n";
+     best_move,best_value,memory_bytes,minor_faults_per_second,major_faults_per_second,\
+     voluntary_switches_per_second,involuntary_switches_per_second,stolen_share,\
+     time_select,time_send,time_grow,time_back_up,time_writer,time_rollouts,time_study,time_other,\
+     root_moves\n";
 
 /// Text, visits and value of a root move, as in the logs. A missing value is not a number.
 pub fn move_cells(root_move: &MoveStats<String>) -> (&str, u64, f64) {
@@ -140,6 +145,11 @@ impl SearchSample {
             quoted(&self.best_move),
             number(self.best_value, 3),
             memory_bytes.unwrap_or_default(),
+            number(self.system.minor_faults, 1),
+            number(self.system.major_faults, 1),
+            number(self.system.voluntary_switches, 1),
+            number(self.system.involuntary_switches, 1),
+            number(self.system.stolen, 4),
         ];
         cells.extend(self.times.cells().map(|seconds| number(seconds, 4)));
         cells.push(quoted(&root_moves));
@@ -200,11 +210,17 @@ mod tests {
                 other: 0.01,
                 ..StageTimes::default()
             },
+            system: SystemRates {
+                minor_faults: 1200.0,
+                voluntary_switches: 30.25,
+                stolen: 0.125,
+                ..SystemRates::default()
+            },
         };
         assert_eq!(
             sample.csv_line(4.0, Some(1 << 20)),
             "4.000,3,1000,250.0,64000,16000.0,777,0.1250,1.0000,0.5000,64.00,\
-             \"(mark 2 2)\",61.250,1048576,0.5000,0.0000,0.0000,0.0000,0.0000,0.0000,0.0000,0.0100,\
+             \"(mark 2 2)\",61.250,1048576,1200.0,,30.2,,0.1250,0.5000,0.0000,0.0000,0.0000,0.0000,0.0000,0.0000,0.0100,\
              \"[[\"\"(mark 2 2)\"\",500,61.25]]\"\n"
         );
     }
@@ -218,7 +234,7 @@ mod tests {
         };
         assert_eq!(
             sample.csv_line(0.5, None),
-            "0.500,0,0,0.0,0,0.0,0,,0.0000,0.0000,0.00,,,,\
+            "0.500,0,0,0.0,0,0.0,0,,0.0000,0.0000,0.00,,,,,,,,,\
              0.0000,0.0000,0.0000,0.0000,0.0000,0.0000,0.0000,0.0000,\"[]\"\n"
         );
         assert_eq!(

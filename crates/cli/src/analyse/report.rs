@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use crate::output::{Column, counted, grouped, table};
 use panza_analysis::distances::Target;
+use panza_analysis::mutex_groups::parts;
 use panza_analysis::{Autonomous, Distances, Symmetries};
 use panza_game::BuiltGame;
 use panza_gdl::{BaseId, Id};
@@ -57,6 +58,8 @@ struct DistanceReport {
     facts_true: DistanceSummary,
     facts_false: DistanceSummary,
     moves: DistanceSummary,
+    /// The same for each of the conditions any of which is enough, where there are a few.
+    conditions: Vec<DistanceReport>,
 }
 
 impl DistanceReport {
@@ -75,6 +78,19 @@ impl DistanceReport {
             facts_true: DistanceSummary::new(facts.clone().map(|(text, it)| (text, it.on))),
             facts_false: DistanceSummary::new(facts.map(|(text, it)| (text, it.off))),
             moves: DistanceSummary::new(moves),
+            conditions: found
+                .conditions
+                .iter()
+                .map(|it| Self::new(network, it))
+                .collect(),
+        }
+    }
+
+    /// The name of the target.
+    fn name(&self) -> String {
+        match (&self.role, self.goal) {
+            (Some(role), Some(goal)) => format!("{role} {goal}"),
+            _ => "the end".to_string(),
         }
     }
 }
@@ -185,6 +201,7 @@ impl Report {
                 "correlation": validation.evaluation,
                 "correlation_of_playouts": validation.playouts,
                 "kinds": study.heuristics,
+                "kinds_at_start": self.kinds_at_start(),
             })),
             "parameters": evaluation.map(|_| json!({
                 "evaluation_share": study.parameters.evaluation_share,
@@ -232,6 +249,24 @@ impl Report {
                 .map(|it| DistanceReport::new(network, it))
                 .collect(),
         )
+    }
+
+    /// For each kind of facts with a value, how many hold at the start.
+    fn kinds_at_start(&self) -> Vec<usize> {
+        let info = self.game.info();
+        let state = self.game.machine.initial_state();
+        let facts = info.state_facts(&state);
+        let facts: Vec<Vec<&str>> = facts.iter().map(|fact| parts(fact)).collect();
+        let count = |kind: &Heuristic| {
+            let pattern = parts(&kind.facts);
+            let is_one = |fact: &&Vec<&str>| {
+                let mut pairs = pattern.iter().zip(fact.iter());
+                pattern.len() == fact.len()
+                    && pairs.all(|(wanted, part)| wanted == part || *wanted == "*")
+            };
+            facts.iter().filter(is_one).count()
+        };
+        self.study.heuristics.iter().map(count).collect()
     }
 
     fn mutex_groups(&self) -> Vec<Vec<String>> {
@@ -282,7 +317,7 @@ impl Report {
                 .map_or(String::new(), |sampled| role_table(&sampled.roles)),
             self.distances()
                 .map_or(String::new(), |found| distance_table(&found)),
-            kind_table(&roles, &study.heuristics),
+            kind_table(&roles, &study.heuristics, &self.kinds_at_start()),
         ];
         let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
         parts.join("\n\n")
@@ -486,11 +521,15 @@ fn distance_table(targets: &[DistanceReport]) -> String {
         Column::text("distances"),
         Column::text("nearest"),
     ];
-    let rows = targets.iter().flat_map(|target| {
-        let name = match (&target.role, target.goal) {
-            (Some(role), Some(goal)) => format!("{role} {goal}"),
-            _ => "the end".to_string(),
-        };
+    let of_targets = targets.iter().flat_map(|target| {
+        let conditions = target.conditions.iter().enumerate();
+        let conditions = conditions.map(|(index, condition)| {
+            let name = format!("{} by condition {}", target.name(), index + 1);
+            (name, condition)
+        });
+        [(target.name(), target)].into_iter().chain(conditions)
+    });
+    let rows = of_targets.flat_map(|(name, target)| {
         let kinds = [
             ("facts true", &target.facts_true),
             ("facts false", &target.facts_false),
@@ -527,17 +566,25 @@ fn goals(goals: &GoalSpread) -> String {
 }
 
 /// The weights of kinds of facts in points of each role.
-fn kind_table(roles: &[String], kinds: &[Heuristic]) -> String {
+fn kind_table(roles: &[String], kinds: &[Heuristic], at_start: &[usize]) -> String {
     if kinds.is_empty() {
         return String::new();
     }
-    let columns = [Column::text("facts"), Column::text("points per role")];
-    let rows = kinds.iter().take(MAX_KINDS).map(|kind| {
-        let points = roles.iter().zip(&kind.worth);
-        let points = points.map(|(role, points)| format!("{role} {points:+.1}"));
-        let points: Vec<String> = points.collect();
-        vec![kind.facts.to_string(), points.join(", ")]
-    });
+    let columns = [
+        Column::text("facts"),
+        Column::figure("at the start"),
+        Column::text("points per role"),
+    ];
+    let rows = kinds
+        .iter()
+        .zip(at_start)
+        .take(MAX_KINDS)
+        .map(|(kind, count)| {
+            let points = roles.iter().zip(&kind.worth);
+            let points = points.map(|(role, points)| format!("{role} {points:+.1}"));
+            let points: Vec<String> = points.collect();
+            vec![kind.facts.clone(), count.to_string(), points.join(", ")]
+        });
     table(&columns, &rows.collect::<Vec<_>>())
 }
 

@@ -120,3 +120,28 @@ fn an_evaluation_is_trained_until_the_deadline() {
     );
     assert!(parameters.exploration > 0.0, "{parameters:?}");
 }
+
+#[test]
+fn without_learning_the_structure_is_found_and_settings_are_tuned_if_wanted() {
+    let game = game("ticTacToe");
+    let studied = |tuning| {
+        let budget = StudyBudget {
+            learning: false,
+            tuning,
+            sampling: None,
+            ..budget(Some(Instant::now() + Duration::from_secs(5)))
+        };
+        study(&game, None, &config(), &budget)
+    };
+    let alone = studied(false);
+    assert!(alone.evaluation.is_none() && alone.games == 0);
+    assert!(alone.structure.symmetries.is_some() && alone.structure.placements.is_some());
+    assert!(alone.trials.is_empty());
+    assert_eq!(alone.parameters, Parameters::default());
+    assert!(alone.is_useful());
+    let tuned = studied(true);
+    assert!(tuned.evaluation.is_none() && !tuned.parameters.uses_evaluation());
+    // Only exploration is left to try.
+    let factors = tuned.trials.iter().map(|trial| trial.tried.exploration);
+    assert!(!tuned.trials.is_empty() && factors.clone().all(|factor| factor != 1.0));
+}

@@ -36,8 +36,7 @@ pub(super) fn prune(archive: &Archive, most_bytes: u64) -> io::Result<usize> {
 
 /// Removes the files of a match, and the folder when nothing else is in it.
 fn remove(folder: &Path) -> io::Result<()> {
-    let names = Part::ALL.iter().map(|part| part.file_name());
-    for name in names.chain([SUMMARY, "summary.json.new"]) {
+    for name in Part::file_names().chain([SUMMARY, "summary.json.new"]) {
         match fs::remove_file(folder.join(name)) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}

@@ -136,8 +136,7 @@ fn take_in(summary: &mut Summary, line: &str) {
 }
 
 pub(super) fn bytes(folder: &Path) -> u64 {
-    let names = Part::ALL.iter().map(|part| part.file_name());
-    names
+    Part::file_names()
         .chain([SUMMARY])
         .filter_map(|name| fs::metadata(folder.join(name)).ok())
         .map(|data| data.len())

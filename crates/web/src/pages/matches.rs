@@ -86,6 +86,7 @@ pub(super) fn entry(it: &RoutedRequest) -> PageReply {
         "log": length(Part::Log),
         "events": length(Part::Events),
         "series": length(Part::Series),
+        "debug": length(Part::Debug),
     });
     PageReply::json(&value)
 }

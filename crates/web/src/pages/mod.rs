@@ -5,7 +5,8 @@
 //! - `/assets/NAME`: scripts and styles of these pages
 //! - `/api/matches?offset&limit&search`: the list as JSON
 //! - `/api/matches/FOLDER`: a match as in the list, with the length of its files
-//! - `/api/matches/FOLDER/log`, `/events`, `/series`, each `?from=BYTE`: the files, in whole lines
+//! - `/api/matches/FOLDER/log`, `/events`, `/series`, `/debug`, each `?from=BYTE`: the files, in
+//!   whole lines
 //! - `/api/matches/FOLDER/board`: how its game wants to be drawn, where it is one of the program
 //! - `/api/matches/FOLDER/bundle`: all of a match as one JSON object
 //! - `/api/matches/FOLDER/tiltyard`: the same in the form of match databases

@@ -78,6 +78,7 @@ static ROUTES: &[Route] = &[
     get("api/matches/*/log", ReadersOfMatch, Light, |it| matches::slice(it, Part::Log)),
     get("api/matches/*/events", ReadersOfMatch, Light, |it| matches::slice(it, Part::Events)),
     get("api/matches/*/series", ReadersOfMatch, Light, |it| matches::slice(it, Part::Series)),
+    get("api/matches/*/debug", ReadersOfMatch, Light, |it| matches::slice(it, Part::Debug)),
     get("api/matches/*/board", ReadersOfMatch, Light, tables::board),
     get("api/matches/*/bundle", ReadersOfMatch, Heavy, matches::bundle),
     get("api/matches/*/tiltyard", ReadersOfMatch, Heavy, matches::for_databases),

@@ -99,6 +99,7 @@ fn figures_by_step(series: &str) -> BTreeMap<u64, Vec<(&'static str, Value)>> {
 
 /// The bundle, packed into at most `room` bytes; nothing if it does not fit.
 fn packed_within(mut bundle: Bundle, room: usize) -> Option<String> {
+    bundle.debug.clear();
     let series = std::mem::take(&mut bundle.series);
     let notes = bundle.notes.clone();
     // What is larger would not fit however well it is packed, and packing takes long.
