@@ -17,7 +17,7 @@ use tokio::sync::Notify;
 
 use super::serve;
 use panza_cli::analyse::examine::build_as_in_match;
-use panza_cli::arguments::read_limited;
+use panza_cli::arguments::{is_standard_input, read_limited};
 use panza_cli::output::{Column, counted, progress_bar, spinner, table};
 use panza_cli::{Game, Outcome, Output, Rulesheet, SettingsChoice, interrupt};
 use panza_config::{OptionValue, Settings};
@@ -80,7 +80,7 @@ struct Subject {
 }
 
 pub fn run(arguments: &StudyArguments, output: Output) -> anyhow::Result<Outcome> {
-    let subject = Subject::load(&arguments.what)?;
+    let subject = Subject::load(arguments)?;
     match (&subject.log, arguments.blunders) {
         (Some(log), true) => blunders(arguments, &subject.game, log, output),
         (None, true) => bail!(
@@ -92,17 +92,28 @@ pub fn run(arguments: &StudyArguments, output: Output) -> anyhow::Result<Outcome
 }
 
 impl Subject {
-    fn load(what: &str) -> anyhow::Result<Self> {
+    fn load(arguments: &StudyArguments) -> anyhow::Result<Self> {
+        let what = arguments.what.as_str();
         let Some(path) = log_at(Path::new(what)) else {
-            let game = Game::load(what)?;
+            let settings = arguments.settings.load([])?;
+            let sheet = Rulesheet::find_in(what, &settings.games.folders)?;
+            // A log is a list of objects; no rulesheet begins with a brace.
+            if is_standard_input(Path::new(what)) && sheet.text.trim_start().starts_with('{') {
+                return Self::from_log(&sheet.text, &sheet.origin);
+            }
+            let game = Game::from_sheet(sheet)?;
             return Ok(Self { game, log: None });
         };
         let text = String::from_utf8_lossy(&read_limited(&path, MAX_LOG)?).into_owned();
-        let log = StoredMatch::read(&text);
-        let log = log.map_err(|why| anyhow!("`{}`: {why}", path.display()))?;
+        Self::from_log(&text, &path.display().to_string())
+    }
+
+    /// The match of a log; `shown` is its name in messages.
+    fn from_log(text: &str, shown: &str) -> anyhow::Result<Self> {
+        let log = StoredMatch::read(text).map_err(|why| anyhow!("`{shown}`: {why}"))?;
         let name = log.game.clone().unwrap_or_else(|| "rules".to_string());
         let game = Game::from_sheet(Rulesheet {
-            origin: format!("the rules in {}", path.display()),
+            origin: format!("the rules in {shown}"),
             name,
             text: log.rules.clone(),
             file: None,

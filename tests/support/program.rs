@@ -9,7 +9,10 @@ use crate::{PROGRAM, ROOT};
 
 pub fn program() -> Command {
     let mut command = Command::new(PROGRAM);
-    command.current_dir(ROOT).env_remove("RUST_LOG");
+    command
+        .current_dir(ROOT)
+        .env_remove("RUST_LOG")
+        .env_remove("PANZA_GAMES");
     command.stdin(Stdio::null());
     command
 }

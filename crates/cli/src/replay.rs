@@ -71,14 +71,23 @@ pub fn replay_file(
     machine: &Arc<dyn Machine>,
     path: &Path,
     replay: &mut Replay,
+    on_state: impl FnMut(),
+) -> anyhow::Result<()> {
+    replay_trace(machine, TraceReader::open(path)?, replay, on_state)
+}
+
+/// As [`replay_file`], of a trace that is read by `reader`.
+pub fn replay_trace(
+    machine: &Arc<dyn Machine>,
+    mut reader: TraceReader,
+    replay: &mut Replay,
     mut on_state: impl FnMut(),
 ) -> anyhow::Result<()> {
-    let mut reader = TraceReader::open(path)?;
     let mut comparison = Comparison {
         machine: machine.as_ref(),
         reasoner: Arc::clone(machine).reasoner(),
         roles: machine.info().roles(),
-        trace: path.display().to_string(),
+        trace: reader.shown().to_string(),
         line: 0,
         replay,
         expected_next: None,

@@ -31,7 +31,7 @@ pub(super) struct OptimiseArguments {
     #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = method_parser())]
     methods: Vec<Method>,
     /// A file that each solution is appended to; levels solved there are skipped.
-    #[arg(long, value_name = "FILE.sok")]
+    #[arg(short = 'o', long, value_name = "FILE.sok")]
     out: Option<PathBuf>,
 }
 
