@@ -8,6 +8,7 @@ mod support;
 
 mod access;
 mod cli;
+mod cli_names;
 mod edit;
 #[cfg(target_os = "linux")]
 mod faults;
