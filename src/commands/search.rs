@@ -33,7 +33,7 @@ const MAX_STATE_BYTES: u64 = 16 << 20;
 pub struct SearchArguments {
     /// Path to a rulesheet, or the name of a game.
     game: String,
-    /// The position, as one list of facts. [default: the initial state]
+    /// The position, as one list of facts; - is standard input. [default: the initial state]
     #[arg(long, value_name = "FILE")]
     state: Option<PathBuf>,
     /// The role to search for. [default: the first role with a choice]
@@ -274,9 +274,9 @@ fn shown_goal(proven: Option<u8>) -> String {
 /// The stages of an iteration in nanoseconds, of the mean times of the requests and answers that
 /// were timed, and the numbers of both per iteration: a descent to a solved node makes none.
 ///
-/// Samples are of elapsed time: the processor may do other work in one of them, and the first one
-/// finds empty caches. Such a sample counts for all that were not timed. So the stages are made
-/// smaller in proportion where they take longer than the whole, which is processor time.
+/// Samples are of elapsed time. The processor may do other work in one of them, which then counts
+/// for all that were not timed. So the stages are made smaller in proportion where they take longer
+/// than the whole, which is processor time.
 fn stages_within(
     [select, send, expand, back_up]: [f64; 4],
     [requests, answers]: [f64; 2],
