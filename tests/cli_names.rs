@@ -284,8 +284,9 @@ fn builds_that_explode_end_in_time_and_say_why() {
     let stats = objects(&["stats", path, "--build-seconds", "0.3"], 0).remove(0);
     assert!(stats["bases"].is_null(), "{stats}");
     assert_eq!(stats["machine"], "prover");
-    let reason = stats["reason"].as_str().unwrap();
-    assert!(!reason.is_empty());
+    // How far it came differs from run to run.
+    let reason = stats["reason"].as_str().unwrap().split(':').next().unwrap();
+    assert_eq!(reason, "grounding was not finished in time");
     let shown = text(&run(&["stats", path, "--build-seconds", "0.3"]).stdout);
     assert!(
         shown.contains(&format!("not compiled: {reason}")),

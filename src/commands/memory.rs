@@ -54,7 +54,7 @@ enum Action {
     },
     /// Take over a file of export, after checks.
     Import {
-        /// The file.
+        /// The file; - is standard input.
         file: PathBuf,
         /// Replace training of more games by this.
         #[arg(long)]

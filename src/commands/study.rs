@@ -44,7 +44,7 @@ const SHOW_EVERY: Duration = Duration::from_millis(200);
 #[derive(Args, Debug)]
 pub struct StudyArguments {
     /// A rulesheet, the name of a game, or the log of a match: its folder, its events.jsonl, or the
-    /// bundle that its page offers for download.
+    /// bundle that its page offers for download; - is a rulesheet or a log on standard input.
     #[arg(value_name = "GAME|LOG")]
     what: String,
     /// The turn of the match that is shown first. [default: the last]
