@@ -58,6 +58,7 @@ fn comment_faults(text: &str, key: &Key) -> Vec<String> {
         | Kind::HostNames
         | Kind::Origins
         | Kind::Secret
+        | Kind::Folders
         | Kind::Choice(_) => &[],
     };
     let words = comment.join(" ");
@@ -170,6 +171,7 @@ fn reads(code: &[Token], key: &Key) -> bool {
         "metagame" => "MetagameSettings",
         "logs" => "LogSettings",
         "memory" => "MemorySettings",
+        "games" => "GameSettings",
         other => panic!("add the struct of the section {other}"),
     };
     let has_type = code.iter().any(|token| token.text == section_type);

@@ -8,6 +8,7 @@ mod support;
 
 mod access;
 mod cli;
+mod cli_names;
 mod edit;
 mod field_rules;
 #[cfg(target_os = "linux")]

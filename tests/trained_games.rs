@@ -274,6 +274,11 @@ fn the_commands_train_export_import_and_forget() {
         assert_eq!(output.status.code(), Some(0), "{arguments:?}: {errors}");
         String::from_utf8(output.stdout).unwrap()
     };
+    // It says where it keeps what it learns before it plays.
+    let said = ok(&["train", GAME, "--games", "50", svg[0], svg[1]], &here);
+    let kept = format!("{GAME}: kept in {} after each 60 s", here.display());
+    let (at_kept, at_drawn) = (said.find(&kept), said.find(curve.to_str().unwrap()));
+    assert!(at_kept < at_drawn && at_kept.is_some(), "{said}");
     let listed = ok(&["memory", "list", "--json"], &here);
     let listed: Value = serde_json::from_str(listed.trim()).unwrap();
     assert_eq!(listed["name"], GAME);

@@ -62,9 +62,15 @@ pub enum Kind {
     Origins,
     /// A secret word, or the word `none`.
     Secret,
+    /// A list of folders.
+    Folders,
     /// One of some words.
     Choice(&'static [&'static str]),
 }
+
+/// Folders in a list, and bytes of each, at most.
+const MOST_FOLDERS: usize = 64;
+const LONGEST_FOLDER: usize = 1000;
 
 pub(super) const fn integer(low: i64, high: i64) -> Kind {
     Kind::Integer { low, high }
@@ -109,6 +115,9 @@ impl Kind {
                 let (least, most) = SECRET_BYTES;
                 format!("none, or {least} to {most} ASCII letters, digits, `-`, `_` or `.`")
             }
+            Kind::Folders => format!(
+                "up to {MOST_FOLDERS} folders like [\"games\"], of 1 to {LONGEST_FOLDER} bytes of text each"
+            ),
             Kind::Choice(words) => words.join(", "),
         }
     }
@@ -125,7 +134,8 @@ impl Kind {
             | Kind::Networks
             | Kind::HostNames
             | Kind::Origins
-            | Kind::Secret => range,
+            | Kind::Secret
+            | Kind::Folders => range,
             Kind::Address | Kind::AddressOrNone => format!("an {range}"),
             Kind::Choice(_) => format!("one of {range}"),
         }
@@ -134,7 +144,7 @@ impl Kind {
     /// Whether the value is a text, so that quotes may be left out.
     pub(super) fn is_text(&self) -> bool {
         match self {
-            Kind::Integer { .. } | Kind::Number { .. } | Kind::Flag => false,
+            Kind::Integer { .. } | Kind::Number { .. } | Kind::Flag | Kind::Folders => false,
             Kind::Word { .. }
             | Kind::Text { .. }
             | Kind::Address
@@ -163,8 +173,11 @@ impl Kind {
                         .bytes()
                         .all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte))
             }
-            (Kind::Text { longest }, Value::String(found)) => {
-                (1..=*longest).contains(&found.len()) && !found.chars().any(char::is_control)
+            (Kind::Text { longest }, Value::String(found)) => is_text(found, *longest),
+            (Kind::Folders, Value::Array(found)) => {
+                let mut folders = found.iter().map(Value::as_str);
+                found.len() <= MOST_FOLDERS
+                    && folders.all(|it| it.is_some_and(|it| is_text(it, LONGEST_FOLDER)))
             }
             (Kind::Address, Value::String(found)) => resolve(found).is_some(),
             (Kind::AddressOrNone, Value::String(found)) => {
@@ -178,6 +191,10 @@ impl Kind {
             _ => false,
         }
     }
+}
+
+fn is_text(text: &str, longest: usize) -> bool {
+    (1..=longest).contains(&text.len()) && !text.chars().any(char::is_control)
 }
 
 /// The address of an IP address or host name with a port. Of several addresses of a host the first

@@ -1,6 +1,6 @@
 //! Lays one table of settings over another, each value checked.
 
-use super::{ConfigError, DEFAULT_TOML, KEYS, Key, OptionValue, Settings};
+use super::{ConfigError, DEFAULT_TOML, KEYS, Key, Kind, OptionValue, Settings};
 use std::path::Path;
 use toml::{Table, Value};
 
@@ -56,6 +56,9 @@ fn overlay_value(
         .and_then(|(section, name)| find_key(section, name))
         .ok_or_else(|| unknown(place, dotted))?;
     let value = match text.parse::<Value>() {
+        Ok(value) if value.is_array() && key.kind == Kind::Folders => value,
+        // A single folder needs no brackets.
+        _ if key.kind == Kind::Folders => Value::Array(vec![Value::String(text.to_string())]),
         Ok(value) if value.is_str() || !key.kind.is_text() => value,
         _ => Value::String(text.to_string()),
     };

@@ -25,8 +25,8 @@ pub use access::{HostNames, Networks, Origins, Secret};
 pub use error::ConfigError;
 pub use keys::{Key, Kind};
 pub use settings::{
-    KEYS, LogSettings, MemorySettings, MetagameSettings, PlayerSettings, SearchSettings,
-    ServerSettings, Settings,
+    GameSettings, KEYS, LogSettings, MemorySettings, MetagameSettings, PlayerSettings,
+    SearchSettings, ServerSettings, Settings,
 };
 pub use state::state_folder;
 

@@ -155,4 +155,9 @@ settings! {
         /// How many games are kept.
         max_games: usize, "games", integer(1, 1_000_000);
     }
+    /// Where games are found by name.
+    games: GameSettings {
+        /// Folders of rulesheets, in the order in which they are looked into.
+        folders: Vec<PathBuf>, "none", Kind::Folders;
+    }
 }

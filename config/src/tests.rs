@@ -90,6 +90,25 @@ fn item_values_are_toml_or_else_text() {
 }
 
 #[test]
+fn folders_are_a_list_or_one_text() {
+    let folders = |item: &str| set(&[item]).map(|settings| settings.games.folders);
+    let one = folders("games.folders=../my games").unwrap();
+    assert_eq!(one, [Path::new("../my games")]);
+    let two = folders("games.folders=[\"a\", \"b\"]").unwrap();
+    assert_eq!(two, [Path::new("a"), Path::new("b")]);
+    assert!(folders("games.folders=[]").unwrap().is_empty());
+    for wrong in ["[1]", "[\"\"]", ""] {
+        let message = error_of(&[&format!("games.folders={wrong}")]);
+        assert!(
+            message.contains("expected up to 64 folders like"),
+            "{message}"
+        );
+    }
+    let many = format!("games.folders={:?}", ["a"; 65]);
+    assert!(folders(&many).is_err());
+}
+
+#[test]
 fn a_value_out_of_range_is_named_with_its_range() {
     assert_eq!(
         error_of(&["search.threads=99999"]),
@@ -186,7 +205,7 @@ fn an_unknown_key_is_named_with_what_it_could_be() {
     assert_eq!(
         file_error("[serach]\nthreads = 2\n"),
         "user.toml: there is no setting `serach`; \
-         expected a key in one of the sections server, player, search, metagame, logs, memory"
+         expected a key in one of the sections server, player, search, metagame, logs, memory, games"
     );
     assert_eq!(
         error_of(&["threads=2"]),

@@ -23,7 +23,7 @@ pub struct BenchArguments {
     #[arg(long, default_value_t = 5.0, value_parser = parse_seconds, allow_negative_numbers = true)]
     seconds: f64,
     /// Threads, each with its own engine.
-    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(short = 'j', long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..))]
     threads: u16,
     /// Seed of the random numbers; thread number t takes the stream of seed + t.
     #[arg(long, default_value_t = 1)]

@@ -42,7 +42,8 @@ pub fn run(arguments: &FormatArguments, output: Output) -> anyhow::Result<Outcom
         (false, _) => None,
         (true, Some(file)) => Some(file),
         (true, None) => bail!(
-            "`{}` is a copy inside the program and cannot be rewritten; expected the path of a file",
+            "`{}` is a copy inside the program or standard input, and cannot be rewritten; \
+             expected the path of a file",
             arguments.game
         ),
     };

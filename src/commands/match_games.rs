@@ -50,7 +50,7 @@ pub struct MatchArguments {
     #[arg(long, default_value_t = 5, value_name = "S", value_parser = parse_clock, allow_negative_numbers = true)]
     play_clock: u32,
     /// Number of matches.
-    #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(short = 'n', long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     games: u32,
     /// Give each player the next role in each further match.
     #[arg(long)]
@@ -59,6 +59,9 @@ pub struct MatchArguments {
     /// [default: another one each time]
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
+    /// Keep the page of the matches until Ctrl-C after they have ended, as on a terminal.
+    #[arg(long)]
+    stay: bool,
     // Those of the players `panza`.
     #[command(flatten)]
     settings: SettingsChoice,
@@ -67,7 +70,7 @@ pub struct MatchArguments {
 /// Runs the command. It is [`Outcome::DoesNotHold`] when a player of this process made a fault, or
 /// a match has no result.
 pub fn run(arguments: &MatchArguments, output: Output) -> anyhow::Result<Outcome> {
-    let game = Game::load(&arguments.game)?;
+    let game = arguments.settings.game(&arguments.game)?;
     let roles = game.role_names();
     let chance = roles.iter().position(|role| role == CHANCE_ROLE);
     let mut specs = arguments.player.clone();
@@ -87,6 +90,9 @@ pub fn run(arguments: &MatchArguments, output: Output) -> anyhow::Result<Outcome
     }
     for spec in &specs {
         spec.reach()?;
+    }
+    if arguments.stay && !specs.contains(&PlayerSpec::Panza) {
+        bail!("--stay keeps the page of a player panza, and none plays");
     }
     let seed = arguments.seed.unwrap_or_else(any_seed);
     let (runtime, cancelled) = interrupt::runtime()?;
@@ -120,14 +126,15 @@ pub fn run(arguments: &MatchArguments, output: Output) -> anyhow::Result<Outcome
         output,
     };
     let outcome = series.play(handle, &cancelled);
-    // People may read the page of a match that has ended.
+    // People may read the page of a match that has ended. Scripts wait for the end of the command.
     let page = players.iter().find_map(Player::page);
+    let is_for_people = !output.is_json() && io::stdout().is_terminal();
     if let Some(page) = page
         && matches!(outcome, Ok(Outcome::Holds | Outcome::DoesNotHold))
-        && !output.is_json()
-        && io::stdout().is_terminal()
+        && (arguments.stay || is_for_people)
     {
-        output.line(format_args!("\n{page} shows this until Ctrl-C"))?;
+        // Standard output may be a file. A closed standard error is no error.
+        let _ = writeln!(io::stderr(), "\n{page} shows this until Ctrl-C");
         let mut cancelled = cancelled.clone();
         // It cannot fail: the sender waits for signals as long as the runtime lives.
         let _ = handle.block_on(cancelled.wait_for(|&is_cancelled| is_cancelled));

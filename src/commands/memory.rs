@@ -2,7 +2,7 @@
 //!
 //! Invariant: a file that cannot be imported changes nothing.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -11,11 +11,11 @@ use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
 use panza_analysis::signature;
-use panza_cli::arguments::read_text;
+use panza_cli::arguments::{read_text, shown_path};
 use panza_cli::game_source::known_games;
-use panza_cli::output::{Column, counted, grouped, table, write_whole};
+use panza_cli::output::{Column, counted, grouped, spinner, table, write_whole};
 use panza_cli::{Game, Outcome, Output, SettingsChoice};
-use panza_config::MemorySettings;
+use panza_config::Settings;
 use panza_memory::{GameMemory, GameRecord, Kind, Store};
 use panza_metagame::transfer::{Imported, MOST_FILE_BYTES, export, import};
 use panza_metagame::{Progress, curve};
@@ -49,12 +49,12 @@ enum Action {
         #[command(flatten)]
         game: OfGame,
         /// The file. [default: SIGNATURE.json]
-        #[arg(long, value_name = "FILE")]
+        #[arg(short, long, value_name = "FILE")]
         out: Option<PathBuf>,
     },
     /// Take over a file of export, after checks.
     Import {
-        /// The file.
+        /// The file; - is standard input.
         file: PathBuf,
         /// Replace training of more games by this.
         #[arg(long)]
@@ -82,12 +82,12 @@ struct MemoryChoice {
 }
 
 impl MemoryChoice {
-    fn settings(&self) -> anyhow::Result<MemorySettings> {
-        Ok(self.settings.load([])?.memory)
+    fn settings(&self) -> anyhow::Result<Settings> {
+        self.settings.load([])
     }
 
     fn open(&self) -> anyhow::Result<Store> {
-        let settings = self.settings()?;
+        let settings = self.settings()?.memory;
         Ok(Store::open(&settings.path, settings.max_games, PATIENCE)?)
     }
 }
@@ -98,7 +98,7 @@ impl OfGame {
             self.game.len() == 32 && self.game.bytes().all(|byte| byte.is_ascii_hexdigit());
         match is_signature {
             true => Ok(self.game.to_ascii_lowercase()),
-            false => Ok(signature_of(&Game::load(&self.game)?)),
+            false => Ok(signature_of(&self.memory.settings.game(&self.game)?)),
         }
     }
 }
@@ -109,7 +109,7 @@ fn signature_of(game: &Game) -> String {
 
 pub(super) fn run(arguments: &MemoryArguments, output: Output) -> anyhow::Result<Outcome> {
     match &arguments.action {
-        Action::List { memory } => list(&mut memory.open()?, output)?,
+        Action::List { memory } => list(memory, output)?,
         Action::Show { game, svg } => {
             let (signature, record) = read(game)?;
             if let Some(path) = svg {
@@ -140,8 +140,8 @@ pub(super) fn run(arguments: &MemoryArguments, output: Output) -> anyhow::Result
         } => {
             let text = read_text(file, MOST_FILE_BYTES)?;
             let Imported { rules, notes } = import(&text)
-                .map_err(|why| anyhow!("`{}` is not imported: {why}", file.display()))?;
-            let settings = memory.settings()?;
+                .map_err(|why| anyhow!("`{}` is not imported: {why}", shown_path(file)))?;
+            let settings = memory.settings()?.memory;
             let (mut game, known) = GameMemory::open(&settings.path, settings.max_games, &rules)?;
             if let Some(known) = known.as_ref().filter(|_| !replace) {
                 let (here, there) = (trained_games(&known.notes), trained_games(&notes));
@@ -224,12 +224,33 @@ fn show(
     Ok(())
 }
 
-fn list(store: &mut Store, output: Output) -> anyhow::Result<()> {
-    let games = store.list()?;
-    let names: HashMap<String, String> = known_games()
-        .into_iter()
-        .filter_map(|name| Some((signature_of(&Game::load(&name).ok()?), name)))
-        .collect();
+/// The names of the games with these signatures, where they are known.
+fn names_of<'a>(
+    signatures: impl Iterator<Item = &'a str>,
+    of_settings: &[PathBuf],
+) -> HashMap<String, String> {
+    let mut nameless: HashSet<&str> = signatures.collect();
+    let mut names = HashMap::new();
+    for known in known_games(of_settings) {
+        if nameless.is_empty() {
+            break;
+        }
+        if let Ok((game, _)) = known.load() {
+            let signature = signature_of(&game);
+            if nameless.remove(signature.as_str()) {
+                names.insert(signature, known.name);
+            }
+        }
+    }
+    names
+}
+
+fn list(memory: &MemoryChoice, output: Output) -> anyhow::Result<()> {
+    let games = memory.open()?.list()?;
+    let signatures = games.iter().map(|game| game.signature.as_str());
+    let progress = spinner("looking up names");
+    let names = names_of(signatures, &memory.settings()?.games.folders);
+    progress.finish_and_clear();
     let mut rows = Vec::new();
     for game in &games {
         let name = names.get(&game.signature);

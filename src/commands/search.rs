@@ -10,7 +10,7 @@ use clap::Args;
 use serde_json::json;
 
 use panza_cli::analyse::examine::build_as_in_match;
-use panza_cli::arguments::{parse_seconds, read_text};
+use panza_cli::arguments::{parse_seconds, read_text, shown_path};
 use panza_cli::engine_choice::{build_prover, build_to_search};
 use panza_cli::output::{Column, countdown, counted, grouped, spinner, table};
 use panza_cli::trace::canonical;
@@ -19,7 +19,7 @@ use panza_game::BuiltGame;
 use panza_gdl::{Id, RoleId, Sexpr, sexpr};
 use panza_machine::Machine;
 use panza_metagame::{Study, StudyBudget, study};
-use panza_search::{Search, SearchConfig};
+use panza_search::{RootReport, Search, SearchConfig};
 use panza_sync::{Budget, thread_cpu_time};
 
 /// The time limit for building a game that is studied.
@@ -33,7 +33,7 @@ const MAX_STATE_BYTES: u64 = 16 << 20;
 pub struct SearchArguments {
     /// Path to a rulesheet, or the name of a game.
     game: String,
-    /// The position, as one list of facts. [default: the initial state]
+    /// The position, as one list of facts; - is standard input. [default: the initial state]
     #[arg(long, value_name = "FILE")]
     state: Option<PathBuf>,
     /// The role to search for. [default: the first role with a choice]
@@ -47,7 +47,7 @@ pub struct SearchArguments {
 }
 
 pub fn run(arguments: &SearchArguments, output: Output) -> anyhow::Result<Outcome> {
-    let game = Game::load(&arguments.game)?;
+    let game = arguments.search.settings.game(&arguments.game)?;
     let facts = arguments.state.as_deref().map(read_position).transpose()?;
     let progress = spinner(format!("{}: compiling", game.sheet.name));
     let built = build(&game, arguments)?;
@@ -171,8 +171,12 @@ fn show(
     let rate = |count: u64| count as f64 / seconds.max(1e-9);
     // Processor time per iteration of the thread that owns the graph, and of its stages.
     let writer = cpu.map(|cpu| cpu.as_nanos() as f64 / root.iterations.max(1) as f64);
+    let statistics = search.statistics();
+    let per_iteration = |count: u64| count as f64 / root.iterations.max(1) as f64;
+    let counts = [statistics.requests, statistics.answers].map(per_iteration);
     let stages = search.times().means();
-    let bytes = search.statistics().bytes;
+    let stages = stages.map(|means| stages_within(means, counts, writer));
+    let bytes = statistics.bytes;
     let moves = root.moves.iter().map(|report| {
         let mut object = json!({
             "move": info.move_text(report.mv),
@@ -212,8 +216,6 @@ fn show(
     }
     output.object(&object)?;
 
-    let value = |value: Option<f32>| value.map_or("-".to_string(), |value| format!("{value:.2}"));
-    let proven = |proven: Option<u8>| proven.map_or("-".to_string(), |goal| goal.to_string());
     output.line(format_args!(
         "{} ({}), {}: {}, value {}, proven {}\n\
          {} ({} per second), {}, {}, {} MiB, depth {}, {seconds:.2} s",
@@ -221,8 +223,8 @@ fn show(
         machine.kind(),
         info.role_name(role),
         best.as_deref().unwrap_or("no legal move"),
-        value(root.value),
-        proven(root.proven),
+        shown_value(root.value),
+        shown_goal(root.proven),
         counted(root.iterations, "iteration"),
         grouped(rate(root.iterations).round() as u64),
         counted(root.playouts, "playout"),
@@ -240,21 +242,57 @@ fn show(
             "{writer:.0} ns of processor time per iteration in the thread of the graph{stages}"
         ))?;
     }
+    output.line(format_args!("\n{}", moves_table(machine, &root)))?;
+    Ok(())
+}
+
+/// The moves of the root as a table.
+fn moves_table(machine: &Arc<dyn Machine>, root: &RootReport) -> String {
     let is_mixed = root.moves.iter().any(|report| report.probability.is_some());
     let mut columns = vec![Column::text("move")];
     columns.extend(["visits", "value", "proven"].map(Column::figure));
     columns.extend(is_mixed.then(|| Column::figure("share")));
     let rows = root.moves.iter().map(|report| {
         let visits = grouped(report.visits as u64);
-        let mut row = vec![info.move_text(report.mv), visits];
-        row.extend([value(report.value), proven(report.proven())]);
+        let mut row = vec![machine.info().move_text(report.mv), visits];
+        row.extend([shown_value(report.value), shown_goal(report.proven())]);
         let share = report.probability.unwrap_or(0.0);
         row.extend(is_mixed.then(|| format!("{:.1} %", 100.0 * share)));
         row
     });
-    let table = table(&columns, &rows.collect::<Vec<_>>());
-    output.line(format_args!("\n{table}"))?;
-    Ok(())
+    table(&columns, &rows.collect::<Vec<_>>())
+}
+
+fn shown_value(value: Option<f32>) -> String {
+    value.map_or("-".to_string(), |value| format!("{value:.2}"))
+}
+
+fn shown_goal(proven: Option<u8>) -> String {
+    proven.map_or("-".to_string(), |goal| goal.to_string())
+}
+
+/// The stages of an iteration in nanoseconds, of the mean times of the requests and answers that
+/// were timed, and the numbers of both per iteration: a descent to a solved node makes none.
+///
+/// Samples are of elapsed time. The processor may do other work in one of them, which then counts
+/// for all that were not timed. So the stages are made smaller in proportion where they take longer
+/// than the whole, which is processor time.
+fn stages_within(
+    [select, send, expand, back_up]: [f64; 4],
+    [requests, answers]: [f64; 2],
+    whole: Option<f64>,
+) -> [f64; 4] {
+    let stages = [
+        select * requests,
+        send * requests,
+        expand * answers,
+        back_up * answers,
+    ];
+    let sum: f64 = stages.iter().sum();
+    match whole {
+        Some(whole) if sum > whole => stages.map(|stage| stage * whole / sum),
+        _ => stages,
+    }
 }
 
 /// The number with the digits that single precision needs.
@@ -287,12 +325,13 @@ fn find_role(
 
 /// The facts of a file with one list of them.
 fn read_position(path: &Path) -> anyhow::Result<Vec<String>> {
-    let shown = path.display();
     let text = read_text(path, MAX_STATE_BYTES)?;
-    read_facts(&text, &shown.to_string())
+    read_facts(&text, &shown_path(path))
 }
 
 fn read_facts(text: &str, origin: &str) -> anyhow::Result<Vec<String>> {
+    // Editors on Windows write a byte-order mark.
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let (expressions, faults) = sexpr::parse(text);
     if let Some(fault) = faults.first() {
         bail!("{}", fault.one_line(origin, text));
@@ -324,10 +363,25 @@ mod tests {
     use super::*;
 
     #[test]
+    fn stages_take_no_longer_than_the_whole() {
+        let means = [100.0, 200.0, 300.0, 400.0];
+        assert_eq!(stages_within(means, [1.0, 1.0], Some(1000.0)), means);
+        assert_eq!(stages_within(means, [1.0, 1.0], None), means);
+        // Half of the iterations end in a solved node, and the answers to a fifth have not come.
+        let fewer = stages_within(means, [0.5, 0.4], Some(2000.0));
+        assert_eq!(fewer, [50.0, 100.0, 120.0, 160.0]);
+        // A sample in which another program had the processor.
+        let stages = stages_within([100.0, 31_757.0, 300.0, 400.0], [1.0, 1.0], Some(2929.0));
+        assert!(stages.iter().sum::<f64>() <= 2929.001, "{stages:?}");
+        assert!(stages[1] > stages[3] && stages[3] > stages[0], "{stages:?}");
+    }
+
+    #[test]
     fn positions_are_one_list_of_facts() {
         let facts =
             read_facts("; mine\n((cell 1  1 x)\n (true (control o)) (ready))", "p").unwrap();
         assert_eq!(facts, ["(cell 1 1 x)", "(control o)", "ready"]);
+        assert_eq!(read_facts("\u{feff}((ready))", "p").unwrap(), ["ready"]);
         assert_eq!(read_facts("()", "p").unwrap(), Vec::<String>::new());
         let message = |text: &str| read_facts(text, "p").unwrap_err().to_string();
         assert!(message("(a) (b)").contains("expected one list of facts"));

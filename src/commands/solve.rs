@@ -36,7 +36,7 @@ pub struct SolveArguments {
     #[arg(long, value_name = "NAME", value_parser = SOLVERS)]
     solver: Option<String>,
     /// Solvers that run at once.
-    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u16).range(1..=64))]
+    #[arg(short = 'j', long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u16).range(1..=64))]
     threads: u16,
     /// Mebibytes for states.
     #[arg(long, value_name = "MIB", default_value_t = 2048, value_parser = clap::value_parser!(u32).range(16..))]
@@ -87,7 +87,8 @@ pub fn run(arguments: &SolveArguments, output: Output) -> anyhow::Result<Outcome
     }
     let mut found = planner.findings().clone();
     let n_moves_found = found.plan.as_ref().map(|plan| plan.moves.len());
-    let mut is_shortest = false;
+    // Breadth-first search finds a plan of fewest moves first.
+    let mut is_shortest = found.solver == "layers";
     if arguments.improve
         && let Some(mut improver) = planner.into_improver()
     {
@@ -105,7 +106,7 @@ pub fn run(arguments: &SolveArguments, output: Output) -> anyhow::Result<Outcome
             is_shortest: is_proven,
             ..
         } = improver.found();
-        is_shortest = is_proven;
+        is_shortest = is_proven || is_shortest && n_moves_found == Some(plan.moves.len());
         found.is_best |= plan.goal >= found.bound;
         found.plan = Some(plan);
     }
@@ -171,14 +172,22 @@ fn show(
         return Ok(Outcome::DoesNotHold);
     };
     output.line(format_args!(
-        "{name}: goal {}{} in {}{}{}, found by the {} solver; {seconds:.2} s, {}",
+        "{name}: goal {}, {}; {}, {}{}; found by the {} solver in {seconds:.2} s, {}",
         plan.goal,
-        if found.is_best { ", proven best," } else { "" },
+        if found.is_best {
+            "the best there is".to_string()
+        } else {
+            format!("at most {} is possible", found.bound)
+        },
         counted(plan.moves.len() as u64, "move"),
-        if is_shortest { ", proven shortest" } else { "" },
         match n_moves_found {
-            Some(n_moves) if n_moves > plan.moves.len() => format!(", shortened from {n_moves}"),
+            Some(n_moves) if n_moves > plan.moves.len() => format!("shortened from {n_moves}, "),
             _ => String::new(),
+        },
+        if is_shortest {
+            "shown shortest"
+        } else {
+            "not shown shortest"
         },
         found.solver,
         counted(found.n_states, "state"),

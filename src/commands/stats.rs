@@ -5,7 +5,8 @@ use std::time::Duration;
 use clap::Args;
 use serde_json::json;
 
-use panza_cli::output::{grouped, spinner};
+use panza_cli::arguments::parse_seconds;
+use panza_cli::output::{countdown, grouped};
 use panza_cli::{Game, Outcome, Output};
 use panza_game::{Compiled, compile};
 use panza_machine::Machine;
@@ -16,13 +17,17 @@ use panza_telemetry::peak_resident_bytes;
 pub struct StatsArguments {
     /// Path to a rulesheet, or the name of a game.
     game: String,
+    /// Seconds to build the game; one that takes longer has no sizes.
+    #[arg(long, default_value_t = 60.0, value_parser = parse_seconds, allow_negative_numbers = true, value_name = "S")]
+    build_seconds: f64,
 }
 
-/// Runs the command. A game that cannot be compiled has no sizes; the prover runs it.
+/// Runs the command. A game that cannot be compiled in time has no sizes; the prover runs it.
 pub fn run(arguments: &StatsArguments, output: Output) -> anyhow::Result<Outcome> {
     let game = Game::load(&arguments.game)?;
-    let progress = spinner(format!("{}: compiling", game.sheet.name));
-    let compiled = compile(&game.rules, Budget::generous());
+    let time = Duration::from_secs_f64(arguments.build_seconds);
+    let progress = countdown(format!("{}: compiling", game.sheet.name), Some(time));
+    let compiled = compile(&game.rules, Budget::lasting(time));
     progress.finish_and_clear();
     let reason = compiled.as_ref().err().map(ToString::to_string);
     let compiled = compiled.as_ref().ok();

@@ -17,7 +17,7 @@ use tokio::sync::Notify;
 
 use super::serve;
 use panza_cli::analyse::examine::build_as_in_match;
-use panza_cli::arguments::read_text;
+use panza_cli::arguments::{is_standard_input, read_text};
 use panza_cli::output::{Column, counted, progress_bar, spinner, table};
 use panza_cli::{Game, Outcome, Output, Rulesheet, SettingsChoice, interrupt};
 use panza_config::{OptionValue, Settings};
@@ -44,7 +44,8 @@ const SHOW_EVERY: Duration = Duration::from_millis(200);
 #[derive(Args, Debug)]
 pub struct StudyArguments {
     /// A rulesheet, the name of a game, or the log of a match: its folder, its events.jsonl, or the
-    /// bundle that its page offers for download. The JSON of a match of ggp-base or Tiltyard, too.
+    /// bundle that its page offers for download. The JSON of a match of ggp-base or Tiltyard, too;
+    /// - is a rulesheet or a log on standard input.
     #[arg(value_name = "GAME|LOG")]
     what: String,
     /// The turn of the match that is shown first. [default: the last]
@@ -80,7 +81,7 @@ struct Subject {
 }
 
 pub fn run(arguments: &StudyArguments, output: Output) -> anyhow::Result<Outcome> {
-    let subject = Subject::load(&arguments.what)?;
+    let subject = Subject::load(arguments)?;
     match (&subject.log, arguments.blunders) {
         (Some(log), true) => blunders(arguments, &subject.game, log, output),
         (None, true) => bail!(
@@ -92,27 +93,33 @@ pub fn run(arguments: &StudyArguments, output: Output) -> anyhow::Result<Outcome
 }
 
 impl Subject {
-    fn load(what: &str) -> anyhow::Result<Self> {
+    fn load(arguments: &StudyArguments) -> anyhow::Result<Self> {
+        let what = arguments.what.as_str();
         let Some(path) = log_at(Path::new(what)) else {
-            let game = Game::load(what)?;
+            let settings = arguments.settings.load([])?;
+            let sheet = Rulesheet::find_in(what, &settings.games.folders)?;
+            // A log is a list of objects; no rulesheet begins with a brace.
+            if is_standard_input(Path::new(what)) && sheet.text.trim_start().starts_with('{') {
+                return Self::from_log(&sheet.text, &sheet.origin);
+            }
+            let game = Game::from_sheet(sheet)?;
             return Ok(Self { game, log: None });
         };
-        let text = read_text(&path, MAX_LOG)?;
-        let log = StoredMatch::read(&text);
-        let log = log.map_err(|why| anyhow!("`{}`: {why}", path.display()))?;
+        Self::from_log(&read_text(&path, MAX_LOG)?, &path.display().to_string())
+    }
+
+    /// The match of a log; `shown` is its name in messages.
+    fn from_log(text: &str, shown: &str) -> anyhow::Result<Self> {
+        let log = StoredMatch::read(text).map_err(|why| anyhow!("`{shown}`: {why}"))?;
         let name = log.game.clone().unwrap_or_else(|| "rules".to_string());
         if log.rules.is_empty() {
-            let found = Game::load(&name).with_context(|| {
-                format!(
-                    "`{}` has no rules and names its game `{name}`",
-                    path.display()
-                )
-            });
+            let found = Game::load(&name)
+                .with_context(|| format!("`{shown}` has no rules and names its game `{name}`"));
             let log = Some(log);
             return Ok(Self { game: found?, log });
         }
         let game = Game::from_sheet(Rulesheet {
-            origin: format!("the rules in {}", path.display()),
+            origin: format!("the rules in {shown}"),
             name,
             text: log.rules.clone(),
             encoding: Encoding::Utf8,

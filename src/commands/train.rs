@@ -1,7 +1,8 @@
 //! `panza train`: trains an evaluation of a game by self-play, for as long as one likes, and keeps
 //! it for matches.
 
-use std::path::PathBuf;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::available_parallelism;
@@ -13,8 +14,8 @@ use serde_json::{Value, json};
 
 use panza_cli::analyse::examine::build_as_in_match;
 use panza_cli::arguments::parse_seconds;
-use panza_cli::output::{grouped, show_seconds, spinner, write_whole};
-use panza_cli::{Game, Outcome, Output, SettingsChoice, interrupt};
+use panza_cli::output::{counted, grouped, show_seconds, spinner, write_whole};
+use panza_cli::{Outcome, Output, SettingsChoice, interrupt};
 use panza_memory::GameMemory;
 use panza_metagame::{Member, Members, Progress, RoundPlan, RoundReport, Training, curve};
 use panza_player::search_config;
@@ -38,7 +39,7 @@ pub struct TrainArguments {
     #[arg(long, value_name = "H", value_parser = parse_hours, allow_negative_numbers = true)]
     hours: Option<f64>,
     /// End after N games of self-play in total, those of earlier runs included.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(short = 'n', long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     games: Option<u64>,
     /// End when the best generation is at least E Elo points above the search without an
     /// evaluation.
@@ -49,7 +50,7 @@ pub struct TrainArguments {
     #[arg(long, value_name = "S", default_value_t = 60.0, value_parser = parse_seconds, allow_negative_numbers = true)]
     round: f64,
     /// Threads that play. [default: all processors]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
+    #[arg(short = 'j', long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
     threads: Option<u16>,
     /// Positions expanded for each move of self-play; 1 evaluates the moves alone.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=4096))]
@@ -90,7 +91,7 @@ pub fn run_with(
         settings.memory.enabled,
         "training is kept in the memory, which the settings switch off; use --set memory.enabled=true"
     );
-    let game = Game::load(&arguments.game)?;
+    let game = arguments.settings.game(&arguments.game)?;
     let name = &game.sheet.name;
     let progress = spinner(format!("{name}: compiling"));
     let (built, reason) = build_as_in_match(&game, BUILD_TIME)?;
@@ -103,19 +104,13 @@ pub fn run_with(
     let mut training = Training::new(&built, config, history.as_ref())
         .map_err(|reason| anyhow!("{name} cannot be trained: {reason}"))?;
     progress.finish_and_clear();
-    let before = training.progress();
-    output.object(&json!({
-        "game": name,
-        "signature": memory.signature(),
-        "memory": path,
-        "resumed": before.games > 0,
-        "generation": before.generation,
-        "games": before.games,
-        "seconds": before.seconds,
-    }))?;
-    if before.games > 0 {
-        output.line(format_args!("{name}: going on with {}", describe(before)))?;
-    }
+    announce(
+        arguments,
+        name,
+        (&memory, path),
+        training.progress(),
+        output,
+    )?;
     let stop = Arc::default();
     let processors = available_parallelism().map_or(1, usize::from);
     let longest = members.map_or(Duration::MAX, |_| MAX_SHARED_ROUND);
@@ -132,10 +127,15 @@ pub fn run_with(
         .map(|hours| Duration::from_secs_f64(3600.0 * hours));
     let begin = Instant::now();
     interrupt::stop(&stop)?;
-    show_seconds(&progress, format!("{name}: training"), limit);
+    let progress = spinner("");
     while !is_over(arguments, training.progress(), limit, begin) {
         let left = limit.map(|limit| limit.saturating_sub(begin.elapsed()));
         let time = left.map_or(plan.time, |left| left.min(plan.time));
+        show_seconds(
+            &progress,
+            round_message(name, training.progress(), left),
+            Some(time),
+        );
         let report = training
             .round(&RoundPlan { time, ..plan })
             .map_err(|reason| anyhow!("{name} cannot be trained: {reason}"))?;
@@ -163,6 +163,40 @@ pub fn run_with(
     Ok(Outcome::Holds)
 }
 
+/// Says what a run begins with, and where it keeps what it learns.
+fn announce(
+    arguments: &TrainArguments,
+    name: &str,
+    (memory, path): (&GameMemory, &Path),
+    before: &Progress,
+    output: Output,
+) -> io::Result<()> {
+    output.object(&json!({
+        "game": name,
+        "signature": memory.signature(),
+        "memory": path,
+        "resumed": before.games > 0,
+        "generation": before.generation,
+        "games": before.games,
+        "seconds": before.seconds,
+    }))?;
+    if before.games > 0 {
+        output.line(format_args!("{name}: going on with {}", describe(before)))?;
+    }
+    let path = shown_absolute(path);
+    output.line(format_args!(
+        "{name}: kept in {path} after each {:.0} s, where matches find it",
+        arguments.round
+    ))?;
+    if let Some(svg) = &arguments.svg {
+        let svg = shown_absolute(svg);
+        output.line(format_args!(
+            "{name}: the learning curve is drawn into {svg}"
+        ))?;
+    }
+    Ok(())
+}
+
 /// A process that plays for a training: calls `work` with what obeys orders, until it returns.
 ///
 /// # Errors
@@ -172,7 +206,7 @@ pub fn join(
     work: impl FnOnce(&mut Member<'_>) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
     let settings = arguments.settings.load([])?;
-    let game = Game::load(&arguments.game)?;
+    let game = arguments.settings.game(&arguments.game)?;
     let (built, _) = build_as_in_match(&game, BUILD_TIME)?;
     let config = search_config(&settings.search, arguments.seed);
     let cancelled = AtomicBool::new(false);
@@ -210,6 +244,22 @@ fn object(progress: &Progress, report: &RoundReport, left: Option<Duration>) -> 
         "pending": report.pending.map(|(pairs, score)| json!({ "pairs": pairs, "score": score })),
         "test": report.test,
     })
+}
+
+/// What is shown while a round runs.
+fn round_message(name: &str, progress: &Progress, left: Option<Duration>) -> String {
+    let left = left.map_or(String::new(), |left| {
+        format!(", {:.2} h left", left.as_secs_f64() / 3600.0)
+    });
+    let games = counted(progress.games as u64, "game");
+    let generation = progress.generation;
+    format!("{name}: generation {generation}, {games}{left}; this round")
+}
+
+/// A path that can be followed from any folder.
+fn shown_absolute(path: &Path) -> String {
+    let absolute = std::path::absolute(path);
+    absolute.as_deref().unwrap_or(path).display().to_string()
 }
 
 /// A round for people.

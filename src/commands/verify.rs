@@ -1,24 +1,31 @@
 //! `panza verify`: compares recorded playouts with the engines.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::Args;
 use serde_json::json;
 
+use panza_cli::arguments::parse_seconds;
 use panza_cli::output::{counted, spinner};
-use panza_cli::replay::replay_file;
-use panza_cli::{EngineChoice, EngineKind, Game, Outcome, Output, Replay, engine_choice};
+use panza_cli::replay::replay_trace;
+use panza_cli::trace::Trace;
+use panza_cli::{EngineKind, Game, Outcome, Output, Replay, engine_choice};
+use panza_sync::Budget;
 
 #[derive(Args, Debug)]
 pub struct VerifyArguments {
     /// Path to a rulesheet, or the name of a game.
     game: String,
-    /// Recorded playouts: JSON lines, compressed where the name ends in .gz.
+    /// Recorded playouts: JSON lines, compressed where the name ends in .gz; - is standard input.
     #[arg(long, required = true, num_args = 1.., value_name = "FILE")]
     trace: Vec<PathBuf>,
     /// The engine that is compared: counter, lanes, prover or all (those that the game has).
     #[arg(long, alias = "machine", default_value = "all", value_parser = parse_engines)]
     engine: Engines,
+    /// Seconds to build the engines together; the prover needs none.
+    #[arg(long, default_value_t = 60.0, value_parser = parse_seconds, allow_negative_numbers = true, value_name = "S")]
+    build_seconds: f64,
 }
 
 /// One engine, or all that a game has.
@@ -41,19 +48,24 @@ pub fn run(arguments: &VerifyArguments, output: Output) -> anyhow::Result<Outcom
         Some(kind) => vec![kind],
         None => EngineKind::ALL.to_vec(),
     };
+    let traces = arguments.trace.iter().map(|path| Trace::at(path));
+    let traces: Vec<Trace> = traces.collect::<anyhow::Result<_>>()?;
+    let limits = Budget::lasting(Duration::from_secs_f64(arguments.build_seconds));
     let mut outcome = Outcome::Holds;
     for kind in kinds {
         let progress = spinner(format!("{} ({kind})", game.sheet.name));
         let (mut replay, mut refused) = (Replay::default(), None);
-        match engine_choice::build(&game.rules, EngineChoice::Only(kind)) {
+        match engine_choice::build_within(&game.rules, kind, engine_choice::WIDTH, limits) {
             Ok(built) => {
                 let machine = built.machine()?;
-                for trace in &arguments.trace {
-                    replay_file(&machine, trace, &mut replay, || progress.inc(1))?;
+                for trace in &traces {
+                    replay_trace(&machine, trace.read()?, &mut replay, || progress.inc(1))?;
                 }
             }
             // Any game has the prover.
-            Err(error) if is_all && kind != EngineKind::Prover => refused = Some(error.to_string()),
+            Err(error) if is_all && kind != EngineKind::Prover => {
+                refused = Some(format!("{error:#}"));
+            }
             Err(error) => return Err(error),
         }
         progress.finish_and_clear();

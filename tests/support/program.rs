@@ -9,7 +9,10 @@ use crate::{PROGRAM, ROOT};
 
 pub fn program() -> Command {
     let mut command = Command::new(PROGRAM);
-    command.current_dir(ROOT).env_remove("RUST_LOG");
+    command
+        .current_dir(ROOT)
+        .env_remove("RUST_LOG")
+        .env_remove("PANZA_GAMES");
     // Nothing is written outside of the folder of builds.
     command.env("XDG_STATE_HOME", env!("CARGO_TARGET_TMPDIR"));
     command.stdin(Stdio::null());

@@ -1,10 +1,12 @@
 //! Command-line arguments that several commands share.
 
 use std::fs;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use anyhow::{Context, bail};
+use anyhow::{Context, bail, ensure};
 use clap::Args;
 
 use panza_config::{OptionValue, Settings};
@@ -42,10 +44,10 @@ pub struct SearchChoice {
     #[arg(long, value_name = "S", conflicts_with = "iterations", value_parser = parse_seconds, allow_negative_numbers = true)]
     pub seconds: Option<f64>,
     /// Iterations to search a position, instead of seconds.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(short = 'n', long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub iterations: Option<u64>,
     /// Threads: one grows the graph, the others make playouts. A single thread does both.
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=256))]
+    #[arg(short = 'j', long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=256))]
     pub threads: u16,
     /// Seed of the random numbers.
     #[arg(long, value_name = "N", default_value_t = 1)]
@@ -93,15 +95,41 @@ pub fn parse_clock(text: &str) -> Result<u32, String> {
     }
 }
 
-/// The text of a file of at most `limit` bytes, decoded as every text from outside is.
+/// What standard input is called in messages.
+pub const STANDARD_INPUT: &str = "standard input";
+
+/// Whether a path is `-`, which stands for standard input.
+pub fn is_standard_input(path: &Path) -> bool {
+    path.as_os_str() == "-"
+}
+
+/// A path as messages show it.
+pub fn shown_path(path: &Path) -> String {
+    match is_standard_input(path) {
+        true => STANDARD_INPUT.to_string(),
+        false => path.display().to_string(),
+    }
+}
+
+/// The text of a file, or of standard input for `-`, of at most `limit` bytes, decoded as every
+/// text from outside is.
+///
+/// # Errors
+/// As [`read_limited`].
 pub fn read_text(path: &Path, limit: u64) -> anyhow::Result<String> {
     let bytes = read_limited(path, limit)?;
     Ok(text::decode(&bytes).0.into_owned())
 }
 
-/// The bytes of a file of at most `limit` bytes.
+/// The bytes of a file, or of standard input for `-`, of at most `limit` bytes.
+///
+/// # Errors
+/// It cannot be read or is longer, or standard input was read before.
 pub fn read_limited(path: &Path, limit: u64) -> anyhow::Result<Vec<u8>> {
     let cannot_read = || format!("cannot read `{}`", path.display());
+    if is_standard_input(path) {
+        return read_standard_input(limit);
+    }
     let length = fs::metadata(path).with_context(cannot_read)?.len();
     if length > limit {
         bail!(
@@ -110,4 +138,22 @@ pub fn read_limited(path: &Path, limit: u64) -> anyhow::Result<Vec<u8>> {
         );
     }
     fs::read(path).with_context(cannot_read)
+}
+
+/// All of standard input.
+fn read_standard_input(limit: u64) -> anyhow::Result<Vec<u8>> {
+    static WAS_READ: AtomicBool = AtomicBool::new(false);
+    ensure!(
+        !WAS_READ.swap(true, Ordering::Relaxed),
+        "only one argument can be -, for standard input is read once"
+    );
+    let mut bytes = Vec::new();
+    let most = limit.saturating_add(1);
+    let read = io::stdin().lock().take(most).read_to_end(&mut bytes);
+    read.context("cannot read standard input")?;
+    ensure!(
+        bytes.len() as u64 <= limit,
+        "standard input has more than {limit} bytes"
+    );
+    Ok(bytes)
 }

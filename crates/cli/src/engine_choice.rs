@@ -1,6 +1,7 @@
 //! The engine that a command runs a game with: which one, and how it is built.
 //!
-//! Engines are built without time limits, unlike those of a match.
+//! Engines are built without time limits, unlike those of a match, except where a command gives
+//! one.
 
 use std::fmt;
 use std::sync::Arc;
@@ -110,7 +111,34 @@ impl Built {
 pub fn build(rules: &Rules, choice: EngineChoice) -> anyhow::Result<Built> {
     match choice {
         EngineChoice::Auto => or_prover(build_machine(rules), rules),
-        EngineChoice::Only(_) => build_for_playouts(rules, choice, WIDTH),
+        EngineChoice::Only(kind) => build_within(rules, kind, WIDTH, Budget::generous()),
+    }
+}
+
+/// Builds this engine within a budget. The prover needs no time.
+///
+/// # Errors
+/// The game is too large for the engine, or the budget ended a stage.
+pub fn build_within(
+    rules: &Rules,
+    kind: EngineKind,
+    width: usize,
+    limits: Budget<'_>,
+) -> anyhow::Result<Built> {
+    match kind {
+        EngineKind::Counter => {
+            let machine = compile(rules, limits)?.machine;
+            Ok(Built::Machine(Arc::new(machine)))
+        }
+        EngineKind::Lanes => match counter_and_lanes(rules, width, limits)? {
+            (_, Some(lanes)) => Ok(Built::Machine(lanes)),
+            (_, None) => bail!("no compiled machine: the game is too large for lanes"),
+        },
+        EngineKind::Prover => {
+            let built = Built::Prover(rules.clone());
+            built.machine()?;
+            Ok(built)
+        }
     }
 }
 
@@ -121,18 +149,7 @@ pub fn build_for_playouts(
     width: usize,
 ) -> anyhow::Result<Built> {
     match choice {
-        EngineChoice::Only(EngineKind::Counter) => build_machine(rules).map(Built::Machine),
-        EngineChoice::Only(EngineKind::Lanes) => {
-            let (_, Some(lanes)) = counter_and_lanes(rules, width)? else {
-                bail!("no compiled machine: the game is too large for lanes");
-            };
-            Ok(Built::Machine(lanes))
-        }
-        EngineChoice::Only(EngineKind::Prover) => {
-            let built = Built::Prover(rules.clone());
-            built.machine()?;
-            Ok(built)
-        }
+        EngineChoice::Only(kind) => build_within(rules, kind, width, Budget::generous()),
         EngineChoice::Auto => or_prover(build_faster(rules, PlayoutPolicy::Uniform), rules),
     }
 }
@@ -146,7 +163,7 @@ fn or_prover(machine: anyhow::Result<Arc<dyn Machine>>, rules: &Rules) -> anyhow
 
 /// The counter machine.
 pub fn build_machine(rules: &Rules) -> anyhow::Result<Arc<dyn Machine>> {
-    Ok(Arc::new(compile(rules)?.machine))
+    Ok(Arc::new(compile(rules, Budget::generous())?.machine))
 }
 
 /// The machine that evaluates the rules themselves.
@@ -160,29 +177,28 @@ pub fn build_to_search(rules: &Rules, threads: u16) -> anyhow::Result<Arc<dyn Ma
     if threads > 1 {
         return build_faster(rules, PlayoutPolicy::Decisive);
     }
-    let (counter, lanes) = counter_and_lanes(rules, WIDTH)?;
+    let (counter, lanes) = counter_and_lanes(rules, WIDTH, Budget::generous())?;
     Ok(lanes.unwrap_or(counter))
 }
 
 /// The machine that measures faster in random playouts.
 pub fn build_faster(rules: &Rules, policy: PlayoutPolicy) -> anyhow::Result<Arc<dyn Machine>> {
-    let compiled = compile(rules)?;
+    let compiled = compile(rules, Budget::generous())?;
     Ok(panza_game::fastest(compiled, Budget::generous(), policy).0)
 }
 
 type Machines = (Arc<dyn Machine>, Option<Arc<dyn Machine>>);
 
 /// The counter machine, and lanes of a width unless the game is too large for them.
-fn counter_and_lanes(rules: &Rules, width: usize) -> anyhow::Result<Machines> {
-    let Compiled { machine, lanes, .. } = compile(rules)?;
+fn counter_and_lanes(rules: &Rules, width: usize, limits: Budget<'_>) -> anyhow::Result<Machines> {
+    let Compiled { machine, lanes, .. } = compile(rules, limits)?;
     let counter = Arc::new(machine);
     let n_words = width / 64;
-    let lanes =
-        panza_game::compile_lanes(Arc::clone(&counter), &lanes, Budget::generous(), n_words);
+    let lanes = panza_game::compile_lanes(Arc::clone(&counter), &lanes, limits, n_words);
     Ok((counter, lanes.map(|lanes| Arc::new(lanes) as _)))
 }
 
-fn compile(rules: &Rules) -> anyhow::Result<Compiled> {
-    let compiled = panza_game::compile(rules, Budget::generous());
+fn compile(rules: &Rules, limits: Budget<'_>) -> anyhow::Result<Compiled> {
+    let compiled = panza_game::compile(rules, limits);
     compiled.context("no compiled machine")
 }

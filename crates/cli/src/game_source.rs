@@ -1,21 +1,19 @@
 //! Finds the game that the command line names, and loads its rules.
 //!
-//! A game is a path to a rulesheet or a name. A name is looked up in the folder `gdl-games` of the
-//! working directory and then among the copies inside the program. [`Dialect::of`] says whether a
-//! rulesheet is KIF or HRF.
+//! A game is a path to a rulesheet, `-` for standard input, or a name. A name is looked up in
+//! [folders](game_folders) and then among the copies inside the program. [`Dialect::of`] says
+//! whether a rulesheet is KIF or HRF.
 
 use std::borrow::Cow;
-use std::fs;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::bail;
 
-use super::arguments::read_limited;
+use super::arguments::{STANDARD_INPUT, SettingsChoice, is_standard_input, read_limited};
+use super::game_folders::{self, ENDINGS};
 use panza_gdl::{Diagnostic, Encoding, Rules, Severity, Span, text};
 use panza_hrf::Dialect;
-
-/// The folder of rulesheets that are found by name.
-pub const FOLDER: &str = "gdl-games";
 
 /// Larger files are refused.
 const MAX_BYTES: u64 = 64 << 20;
@@ -33,8 +31,17 @@ pub struct Rulesheet {
     pub text: String,
     /// How its file is encoded.
     pub encoding: Encoding,
-    /// The file, unless it is a copy inside the program.
+    /// The file, unless it is a copy inside the program or was read from standard input.
     pub file: Option<PathBuf>,
+}
+
+/// A game that is known by name.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct KnownGame {
+    /// The name.
+    pub name: String,
+    /// The folder that has its rulesheet; none for a copy inside the program.
+    pub folder: Option<PathBuf>,
 }
 
 /// A rulesheet whose rules can be played.
@@ -47,16 +54,22 @@ pub struct Game {
 }
 
 impl Rulesheet {
-    /// Finds a rulesheet by path or name.
+    /// Finds a rulesheet by path or name, or reads it from standard input.
+    ///
+    /// # Errors
+    /// There is none, or it cannot be read.
     pub fn find(argument: &str) -> anyhow::Result<Self> {
-        Self::find_beside(argument, Path::new(""))
+        Self::find_in(argument, &[])
     }
 
-    /// As [`find`](Self::find), with names looked for in `directory/gdl-games`.
-    fn find_beside(argument: &str, directory: &Path) -> anyhow::Result<Self> {
-        let path = directory.join(argument);
-        if path.is_file() {
-            return Self::read(&path, argument);
+    /// As [`find`](Self::find), with the folders of the settings, which come before others.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn find_in(argument: &str, of_settings: &[PathBuf]) -> anyhow::Result<Self> {
+        let path = Path::new(argument);
+        if is_standard_input(path) || path.is_file() {
+            return Self::read(path, argument);
         }
         if path.is_dir() {
             bail!("`{argument}` is a folder; a rulesheet or the name of a game was expected");
@@ -64,14 +77,20 @@ impl Rulesheet {
         if looks_like_path(argument) {
             bail!("no file `{argument}`");
         }
-        let folder = directory.join(FOLDER);
-        for ending in ["gdl", "hrf"] {
-            let by_name = folder.join(format!("{argument}.{ending}"));
-            if by_name.is_file() {
-                return Self::read(&by_name, &format!("{FOLDER}/{argument}.{ending}"));
+        Self::find_among(argument, &game_folders::folders(of_settings))
+    }
+
+    /// Finds a rulesheet by name, in these folders or inside the program.
+    fn find_among(name: &str, folders: &[PathBuf]) -> anyhow::Result<Self> {
+        for folder in folders {
+            if let Some(found) = game_folders::find(folder, name)? {
+                let mut sheet = Self::read(&found.file, &found.file.to_string_lossy())?;
+                // In a folder of its own a game is named after the folder.
+                sheet.name = name.to_string();
+                return Ok(sheet);
             }
         }
-        if let Some((name, text)) = EMBEDDED.iter().find(|(name, _)| *name == argument) {
+        if let Some((name, text)) = EMBEDDED.iter().find(|(known, _)| *known == name) {
             return Ok(Self {
                 name: name.to_string(),
                 // Its file may not be there.
@@ -81,14 +100,14 @@ impl Rulesheet {
                 file: None,
             });
         }
-        let known = known_names(&folder);
-        match near_names(argument, &known).as_slice() {
+        let known = known_among(folders);
+        let known: Vec<&str> = known.iter().map(|game| game.name.as_str()).collect();
+        match near_names(name, &known).as_slice() {
             [] => bail!(
-                "no game `{argument}`: neither a file nor one of the {} games known by name ({})",
-                known.len(),
-                known.join(", ")
+                "no game `{name}`: neither a file nor one of the {} games that `panza games` lists",
+                known.len()
             ),
-            near => bail!("no game `{argument}`; near names: {}", near.join(", ")),
+            near => bail!("no game `{name}`; did you mean {}?", near.join(" or ")),
         }
     }
 
@@ -114,6 +133,15 @@ impl Rulesheet {
     fn read(path: &Path, shown: &str) -> anyhow::Result<Self> {
         let bytes = read_limited(path, MAX_BYTES)?;
         let (text, encoding) = text::decode(&bytes);
+        if is_standard_input(path) {
+            return Ok(Self {
+                name: "stdin".to_string(),
+                origin: STANDARD_INPUT.to_string(),
+                text: text.into_owned(),
+                encoding,
+                file: None,
+            });
+        }
         let name = path.file_stem().unwrap_or(path.as_os_str());
         Ok(Self {
             name: name.to_string_lossy().into_owned(),
@@ -128,7 +156,15 @@ impl Rulesheet {
 impl Game {
     /// Finds a rulesheet and reads its rules.
     pub fn load(argument: &str) -> anyhow::Result<Self> {
-        Self::from_sheet(Rulesheet::find(argument)?)
+        Self::load_in(argument, &[])
+    }
+
+    /// As [`load`](Self::load), with the folders of the settings, which come before others.
+    ///
+    /// # Errors
+    /// There is no such rulesheet, or its rules cannot be played.
+    pub fn load_in(argument: &str, of_settings: &[PathBuf]) -> anyhow::Result<Self> {
+        Self::from_sheet(Rulesheet::find_in(argument, of_settings)?)
     }
 
     /// Reads a rulesheet's rules.
@@ -172,45 +208,69 @@ impl Game {
     }
 }
 
+impl SettingsChoice {
+    /// The game of a path or a name, which is looked up in the folders of the settings too.
+    ///
+    /// # Errors
+    /// The settings cannot be used, or the game cannot be loaded.
+    pub fn game(&self, argument: &str) -> anyhow::Result<Game> {
+        Game::load_in(argument, &self.load([])?.games.folders)
+    }
+}
+
 /// Whether an argument can only be meant as a path.
 fn looks_like_path(argument: &str) -> bool {
     let path = Path::new(argument);
     path.components().count() != 1
         || argument.ends_with(std::path::is_separator)
         || path.extension().is_some_and(|extension| {
-            let mut endings = ["gdl", "kif", "hrf"].into_iter();
+            let mut endings = ENDINGS.into_iter();
             endings.any(|ending| extension.eq_ignore_ascii_case(ending))
         })
 }
 
-/// The games known by name: those in `gdl-games` beside the working directory and those inside the
-/// program, sorted, each once.
-pub fn known_games() -> Vec<String> {
-    known_names(Path::new(FOLDER))
+/// The games known by name, sorted by name, each once: from the first place that has it.
+pub fn known_games(of_settings: &[PathBuf]) -> Vec<KnownGame> {
+    known_among(&game_folders::folders(of_settings))
 }
 
-/// The games of a folder and those inside the program, sorted, each once.
-fn known_names(folder: &Path) -> Vec<String> {
-    let mut names: Vec<String> = EMBEDDED.iter().map(|(name, _)| name.to_string()).collect();
-    if let Ok(entries) = fs::read_dir(folder) {
-        let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
-        names.extend(paths.filter_map(|path: PathBuf| {
-            let ending = path.extension();
-            let is_rulesheet = ending.is_some_and(|ending| ending == "gdl" || ending == "hrf");
-            is_rulesheet.then(|| path.file_stem()?.to_str().map(str::to_string))?
-        }));
+impl KnownGame {
+    /// Reads its rules, and its title where metadata have one.
+    ///
+    /// # Errors
+    /// The rulesheet cannot be read, or its rules cannot be played.
+    pub fn load(&self) -> anyhow::Result<(Game, Option<String>)> {
+        let folders = self.folder.as_slice();
+        let game = Game::from_sheet(Rulesheet::find_among(&self.name, folders)?)?;
+        let folder = folders.first();
+        let found = folder.and_then(|folder| game_folders::find(folder, &self.name).ok()?);
+        Ok((game, found.and_then(|found| found.title)))
     }
-    names.sort();
-    names.dedup();
-    names
 }
 
-/// Up to five known names that are similar to `wanted`, nearest first.
-fn near_names(wanted: &str, known: &[String]) -> Vec<String> {
+/// The games of these folders and those inside the program.
+fn known_among(folders: &[PathBuf]) -> Vec<KnownGame> {
+    let mut known = BTreeMap::new();
+    for folder in folders {
+        for name in game_folders::names(folder) {
+            known.entry(name).or_insert_with(|| Some(folder.clone()));
+        }
+    }
+    for (name, _) in EMBEDDED {
+        known.entry(name.to_string()).or_insert(None);
+    }
+    let known = known.into_iter();
+    known
+        .map(|(name, folder)| KnownGame { name, folder })
+        .collect()
+}
+
+/// Up to five known names that are similar to `wanted`, in quotes, nearest first.
+fn near_names(wanted: &str, known: &[&str]) -> Vec<String> {
     let wanted = wanted.to_lowercase();
-    let mut near: Vec<(usize, &String)> = known
+    let mut near: Vec<(usize, &str)> = known
         .iter()
-        .filter_map(|name| {
+        .filter_map(|&name| {
             let lower = name.to_lowercase();
             let distance = strsim::damerau_levenshtein(&wanted, &lower);
             let is_part = wanted.len() >= 3 && lower.contains(&wanted)
@@ -220,42 +280,55 @@ fn near_names(wanted: &str, known: &[String]) -> Vec<String> {
         .collect();
     near.sort();
     let nearest = near.into_iter().take(5);
-    nearest.map(|(_, name)| name.clone()).collect()
+    nearest.map(|(_, name)| format!("`{name}`")).collect()
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]
-    fn a_file_beside_the_directory_wins_over_the_copy_inside() {
-        let directory = tempfile::tempdir().unwrap();
-        fs::create_dir(directory.path().join(FOLDER)).unwrap();
-        let find = || Rulesheet::find_beside("ticTacToe", directory.path()).unwrap();
+    fn folders_come_in_order_and_before_the_copies_inside() {
+        let [first, second] = [0; 2].map(|_| tempfile::tempdir().unwrap());
+        let folders = [&first, &second].map(|folder| folder.path().to_path_buf());
+        let find = || Rulesheet::find_among("ticTacToe", &folders).unwrap();
         assert!(find().text.contains("xplayer"));
-        fs::write(
-            directory.path().join(FOLDER).join("ticTacToe.gdl"),
-            "(role me)",
-        )
-        .unwrap();
-        assert_eq!(find().text, "(role me)");
-        assert_eq!(find().name, "ticTacToe");
+        assert_eq!(find().file, None);
+        for (folder, ending, text) in [
+            (&second, "gdl", "(role second)"),
+            (&first, "kif", "(role first)"),
+        ] {
+            let file = folder.path().join(format!("ticTacToe.{ending}"));
+            fs::write(&file, text).unwrap();
+            assert_eq!(
+                (find().text.as_str(), find().name.as_str()),
+                (text, "ticTacToe")
+            );
+            assert_eq!(find().file, Some(file));
+        }
+        let known = known_among(&folders);
+        let of = |name: &str| known.iter().find(|game| game.name == name).unwrap();
+        assert_eq!(of("ticTacToe").folder.as_ref(), Some(&folders[0]));
+        assert_eq!(of("hex").folder, None);
+        assert!(known.is_sorted_by_key(|game| &game.name));
     }
 
     #[test]
     fn unknown_names_get_near_ones() {
-        let message = |argument: &str| {
-            Rulesheet::find_beside(argument, Path::new("/nonexistent"))
-                .unwrap_err()
-                .to_string()
-        };
+        let message = |argument: &str| Rulesheet::find(argument).unwrap_err().to_string();
+        let near = message("tictactoe");
         assert!(
-            message("tictactoe").starts_with("no game `tictactoe`; near names: ticTacToe"),
-            "{}",
-            message("tictactoe")
+            near.starts_with("no game `tictactoe`; did you mean `ticTacToe` or "),
+            "{near}"
         );
-        assert!(message("conectFour").contains("connectFour"));
-        assert!(message("qqqqqqqqq").contains("games known by name (bidding"));
+        assert!(message("conectFour").contains("did you mean `connectFour`"));
+        let far = message("qqqqqqqqq");
+        assert!(
+            far.contains("games that `panza games` lists") && far.len() < 100,
+            "{far}"
+        );
         assert_eq!(message("x/y"), "no file `x/y`");
         assert_eq!(message("x.kif"), "no file `x.kif`");
         assert_eq!(message("x.hrf"), "no file `x.hrf`");
@@ -264,10 +337,9 @@ mod tests {
     #[test]
     fn the_ending_of_the_file_tells_the_dialect() {
         let directory = tempfile::tempdir().unwrap();
-        fs::create_dir(directory.path().join(FOLDER)).unwrap();
         let text = "role(a) init(control(a)) legal(go) go :: over goal(a,100) terminal :- over";
-        fs::write(directory.path().join(FOLDER).join("one.hrf"), text).unwrap();
-        let sheet = Rulesheet::find_beside("one", directory.path()).unwrap();
+        fs::write(directory.path().join("one.hrf"), text).unwrap();
+        let sheet = Rulesheet::find_among("one", &[directory.path().to_path_buf()]).unwrap();
         let game = Game::from_sheet(sheet).unwrap();
         assert_eq!(game.role_names(), ["a"]);
         let kif = game.kif_text();

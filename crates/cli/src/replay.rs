@@ -71,10 +71,19 @@ pub fn replay_file(
     machine: &Arc<dyn Machine>,
     path: &Path,
     replay: &mut Replay,
+    on_state: impl FnMut(),
+) -> anyhow::Result<()> {
+    replay_trace(machine, TraceReader::open(path)?, replay, on_state)
+}
+
+/// As [`replay_file`], of a trace that is read by `reader`.
+pub fn replay_trace(
+    machine: &Arc<dyn Machine>,
+    mut reader: TraceReader,
+    replay: &mut Replay,
     mut on_state: impl FnMut(),
 ) -> anyhow::Result<()> {
-    let mut reader = TraceReader::open(path)?;
-    let mut comparison = Comparison::new(machine, path.display().to_string(), replay);
+    let mut comparison = Comparison::new(machine, reader.shown().to_string(), replay);
     while let Some(state) = reader.next_state()? {
         comparison.line = reader.line();
         comparison.replay.states += 1;

@@ -4,17 +4,23 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, Cursor, Read};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use anyhow::{Context, bail};
 use flate2::read::MultiGzDecoder;
 use serde::Deserialize;
 
+use super::arguments::{STANDARD_INPUT, is_standard_input, read_limited};
 use panza_gdl::{Sexpr, Symbols, sexpr};
 
 /// Longer lines are refused, so that a damaged or hostile file cannot fill the memory.
 const MAX_LINE_BYTES: u64 = 64 << 20;
+/// A longer trace on standard input is refused.
+const MAX_HELD_BYTES: u64 = 1 << 30;
+/// What compressed files begin with.
+const GZIP: [u8; 2] = [0x1f, 0x8b];
 
 /// One recorded state.
 #[derive(Clone, PartialEq, Eq, Debug, Deserialize)]
@@ -88,9 +94,53 @@ thread_local! {
     static KEYWORDS: Symbols = Symbols::new();
 }
 
+/// A trace that can be read more than once.
+#[derive(Clone, Debug)]
+pub enum Trace {
+    /// A file, compressed where its name ends in `.gz`.
+    File(PathBuf),
+    /// What standard input had, compressed where it begins like gzip.
+    Held(Arc<[u8]>),
+}
+
+impl Trace {
+    /// The trace of a path; for `-` standard input is read.
+    ///
+    /// # Errors
+    /// Standard input cannot be read or is too long.
+    pub fn at(path: &Path) -> anyhow::Result<Self> {
+        Ok(match is_standard_input(path) {
+            true => Self::Held(read_limited(path, MAX_HELD_BYTES)?.into()),
+            false => Self::File(path.to_path_buf()),
+        })
+    }
+
+    /// Begins to read it.
+    ///
+    /// # Errors
+    /// The file cannot be opened.
+    pub fn read(&self) -> anyhow::Result<TraceReader> {
+        match self {
+            Self::File(path) => TraceReader::open(path),
+            Self::Held(bytes) => Ok(TraceReader {
+                shown: STANDARD_INPUT.to_string(),
+                lines: match bytes.starts_with(&GZIP) {
+                    true => Box::new(BufReader::new(MultiGzDecoder::new(Cursor::new(
+                        Arc::clone(bytes),
+                    )))),
+                    false => Box::new(Cursor::new(Arc::clone(bytes))),
+                },
+                line: 0,
+                buffer: Vec::new(),
+            }),
+        }
+    }
+}
+
 /// Reads a trace line by line.
 pub struct TraceReader {
-    path: PathBuf,
+    /// Its name in messages.
+    shown: String,
     lines: Box<dyn BufRead>,
     line: u64,
     buffer: Vec<u8>,
@@ -107,11 +157,16 @@ impl TraceReader {
             false => Box::new(BufReader::new(file)),
         };
         Ok(Self {
-            path: path.to_path_buf(),
+            shown: shown.to_string(),
             lines,
             line: 0,
             buffer: Vec::new(),
         })
+    }
+
+    /// The name of the trace in messages.
+    pub fn shown(&self) -> &str {
+        &self.shown
     }
 
     /// The number of the line read last, from 1.
@@ -123,7 +178,7 @@ impl TraceReader {
     pub fn next_state(&mut self) -> anyhow::Result<Option<TraceState>> {
         loop {
             self.line += 1;
-            let place = || format!("{}:{}", self.path.display(), self.line);
+            let place = || format!("{}:{}", self.shown, self.line);
             self.buffer.clear();
             (&mut self.lines)
                 .take(MAX_LINE_BYTES)
@@ -188,6 +243,13 @@ mod tests {
                 "{message}"
             );
             assert!(reader.next_state().unwrap().is_none());
+            // The bytes alone say whether they are compressed.
+            let held = Trace::Held(std::fs::read(&path).unwrap().into());
+            for _ in 0..2 {
+                let mut reader = held.read().unwrap();
+                assert_eq!(reader.shown(), "standard input");
+                assert!(reader.next_state().unwrap().unwrap().terminal);
+            }
         }
     }
 }

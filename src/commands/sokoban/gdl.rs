@@ -21,7 +21,7 @@ pub(super) struct GdlArguments {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     steps: Option<u32>,
     /// A folder for a rulesheet of each level; without it one level goes to standard output.
-    #[arg(long, value_name = "FOLDER")]
+    #[arg(short = 'o', long, value_name = "FOLDER")]
     out: Option<PathBuf>,
 }
 

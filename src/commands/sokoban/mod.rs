@@ -26,7 +26,7 @@ pub struct SokobanArguments {
 enum Action {
     /// Find a solution of each level.
     #[command(
-        after_help = "A level that --out has a verified solution of is skipped, so the same command continues an\n\
+        after_long_help = "A level that --out has a verified solution of is skipped, so the same command continues an\n\
             interrupted one. Status 1: a level has no solution, or none was found.\n\n\
             Examples:\n  \
             panza sokoban solve sokoban-levels/twelve.sok --out solved.sok\n  \
@@ -35,7 +35,7 @@ enum Action {
     Solve(solve::SolveArguments),
     /// Make the solutions in a file shorter.
     #[command(
-        after_help = "Starts from the best verified solution of each level in FILE. Levels that --out has a verified\n\
+        after_long_help = "Starts from the best verified solution of each level in FILE. Levels that --out has a verified\n\
             solution of are skipped. Ctrl-C keeps what was gained for the level at hand. Status 1: a level\n\
             has no solution in FILE.\n\n\
             Examples:\n  \
@@ -46,7 +46,7 @@ enum Action {
     Optimise(optimise::OptimiseArguments),
     /// Check levels, and replay the solutions in the file.
     #[command(
-        after_help = "Shown of a solution: moves, pushes, box lines, box changes, pushing sessions, player lines.\n\
+        after_long_help = "Shown of a solution: moves, pushes, box lines, box changes, pushing sessions, player lines.\n\
             Status 1: a level or a solution has a fault.\n\n\
             Examples:\n  \
             panza sokoban check sokoban-levels/twelve.sok\n  \
@@ -55,7 +55,7 @@ enum Action {
     Check(check::CheckArguments),
     /// Write levels as rulesheets.
     #[command(
-        after_help = "The game ends after --steps moves; without it, after twice the moves of the shortest solution\n\
+        after_long_help = "The game ends after --steps moves; without it, after twice the moves of the shortest solution\n\
             in FILE, or after 1000.\n\n\
             Examples:\n  \
             panza sokoban gdl sokoban-levels/twelve.sok --level 3 > shelves.gdl\n  \
@@ -64,7 +64,7 @@ enum Action {
     Gdl(gdl::GdlArguments),
     /// Solve all levels of a file and write a Markdown table.
     #[command(
-        after_help = "Nodes are positions whose pushes were generated. Status 1: a level was not solved. --ladder\n\
+        after_long_help = "Nodes are positions whose pushes were generated. Status 1: a level was not solved. --ladder\n\
             shows what each part of Rolling Stone's search adds.\n\n\
             Examples:\n  \
             panza sokoban bench sokoban-levels/twelve.sok --seconds 10\n  \

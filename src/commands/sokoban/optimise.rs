@@ -49,7 +49,7 @@ pub(super) struct OptimiseArguments {
     )]
     vicinity: Vec<u16>,
     /// A file that each solution is appended to; levels solved there are skipped.
-    #[arg(long, value_name = "FILE.sok")]
+    #[arg(short = 'o', long, value_name = "FILE.sok")]
     out: Option<PathBuf>,
 }
 

@@ -21,7 +21,7 @@ pub(super) struct SolveArguments {
     #[command(flatten)]
     search: SearchChoice,
     /// A file that each solution is appended to; levels solved there are skipped.
-    #[arg(long, value_name = "FILE.sok")]
+    #[arg(short = 'o', long, value_name = "FILE.sok")]
     out: Option<PathBuf>,
 }
 

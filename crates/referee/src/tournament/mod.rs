@@ -20,6 +20,7 @@ use clap::Args;
 
 use super::game_manager::Ending;
 use super::players::PlayerSpec;
+use panza_cli::arguments::is_standard_input;
 use panza_cli::{Outcome, Output, interrupt};
 use panza_sync::pinning;
 use plan::{Entry, Schedule};
@@ -30,7 +31,8 @@ use results::{MatchResult, ResultsFile};
 /// The arguments of `panza tournament`.
 #[derive(Args, Debug)]
 pub struct TournamentArguments {
-    /// Files with players, games and clocks; with --show also files of results (.jsonl).
+    /// Files with players, games and clocks; with --show also files of results (.jsonl). One may be
+    /// -, standard input.
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// The file of results, for a single FILE. [default: FILE with the ending .results.jsonl]
@@ -40,7 +42,7 @@ pub struct TournamentArguments {
     #[arg(long)]
     show: bool,
     /// Play at most N matches now.
-    #[arg(long, value_name = "N", conflicts_with = "show")]
+    #[arg(short = 'n', long, value_name = "N", conflicts_with = "show")]
     limit: Option<usize>,
 }
 
@@ -69,6 +71,10 @@ pub fn run_at(
             arguments.files.len()
         );
     }
+    let is_read = |file: &PathBuf| is_standard_input(file) && !arguments.show;
+    if arguments.results.is_none() && arguments.files.iter().any(is_read) {
+        bail!("a tournament on standard input needs --results PATH, where results are kept");
+    }
     let named = &arguments.results;
     let results_of = |file: &Path| named.clone().unwrap_or_else(|| results::beside(file));
     let mut outcome = Outcome::Holds;
@@ -76,7 +82,7 @@ pub fn run_at(
     if arguments.show {
         for file in &arguments.files {
             let path = results_of(file);
-            if !path.is_file() {
+            if !path.is_file() && !is_standard_input(&path) {
                 bail!("no results `{}`", path.display());
             }
             all.extend(results::load(&path)?);

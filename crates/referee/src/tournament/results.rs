@@ -12,7 +12,7 @@ use anyhow::{Context, bail};
 use serde::{Deserialize, Serialize};
 
 use crate::game_manager::{Ending, Fault};
-use panza_cli::arguments::read_limited;
+use panza_cli::arguments::{is_standard_input, read_limited, shown_path};
 
 /// The ending of a results file, instead of that of the tournament's file.
 const ENDING: &str = "results.jsonl";
@@ -75,7 +75,8 @@ pub struct MatchResult {
 
 /// The results file of a tournament's file. A results file is its own.
 pub fn beside(file: &Path) -> PathBuf {
-    if file.extension().is_some_and(|ending| ending == "jsonl") {
+    let is_results = file.extension().is_some_and(|ending| ending == "jsonl");
+    if is_results || is_standard_input(file) {
         return file.to_path_buf();
     }
     file.with_extension(ENDING)
@@ -88,8 +89,8 @@ pub fn load(path: &Path) -> anyhow::Result<Vec<MatchResult>> {
 
 /// The results, and the length of their lines in bytes.
 fn read(path: &Path) -> anyhow::Result<(Vec<MatchResult>, u64)> {
-    let shown = path.display();
-    if !path.exists() {
+    let shown = shown_path(path);
+    if !path.exists() && !is_standard_input(path) {
         return Ok((Vec::new(), 0));
     }
     let bytes = read_limited(path, MAX_BYTES)?;

@@ -15,7 +15,7 @@ use toml::Spanned;
 
 use super::plan::{Contestant, Entry, Event, PORT, Schedule};
 use crate::players::PlayerSpec;
-use panza_cli::arguments::read_text;
+use panza_cli::arguments::{read_text, shown_path};
 use panza_cli::output::counted;
 use panza_cli::{Game, SettingsChoice};
 use panza_gdl::CHANCE_ROLE;
@@ -30,7 +30,7 @@ const READY_SECONDS: f64 = 30.0;
 
 impl Schedule {
     pub(super) fn load(file: &Path) -> anyhow::Result<Self> {
-        let shown = file.display().to_string();
+        let shown = shown_path(file);
         let text = read_text(file, MAX_BYTES)?;
         Self::parse(&text, &shown)
     }

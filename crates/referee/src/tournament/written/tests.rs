@@ -120,7 +120,7 @@ fn faults_are_told_with_their_line() {
         ),
         (
             file("games = [\n'tictactoe']", &two),
-            "t.toml:2: no game `tictactoe`; near names: ticTacToe",
+            "t.toml:2: no game `tictactoe`; did you mean `ticTacToe` or",
         ),
         (
             file("games = ['hex',\n'hex']", &two),
