@@ -8,6 +8,7 @@
 #![forbid(unsafe_code)]
 
 mod analysis;
+mod anchors;
 mod book;
 mod children;
 pub mod corpus;
@@ -114,6 +115,14 @@ enum Command {
             cargo lab book --game hex reversi --out two.jsonl --openings 4 --seconds 1 --rulesheets /tmp/openings"
     )]
     Book(book::BookArguments),
+    /// Play matches against a foreign player from the openings of a book.
+    #[command(
+        after_help = "Beside FILE.jsonl stand the file of the tournament, the openings as rulesheets, and the output of the players.\n\
+            Void matches are listed apart. Needs two cores, and `cargo build --release` for Panza. Status 1: matches were not played.\n\n\
+            Example:\n  cargo lab anchors --pool --book book.jsonl --opponent '../shared/peers/sancho {port}' \\\n    \
+            --void-check 'grep -q Ready {log}' --out sancho.jsonl --page anchors.md"
+    )]
+    Anchors(anchors::AnchorsArguments),
     /// Play as an engine of a duel: commands on standard input, replies on standard output.
     #[command(after_help = duel::protocol::help())]
     Engine,
@@ -186,6 +195,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<Outcome> {
         Command::Fingerprint(arguments) => fingerprint::run(arguments, output),
         Command::Duel(arguments) => duel::run(arguments, output),
         Command::Book(arguments) => book::run(arguments, output),
+        Command::Anchors(arguments) => anchors::run(arguments, output),
         Command::Engine => duel::protocol::serve(&mut duel::LocalEngine::new()?),
         Command::Messages(arguments) => messages::run(arguments, output),
         Command::Hostile(arguments) => hostile::run(arguments, output),

@@ -133,6 +133,8 @@ pub enum FaultKind {
     Connection,
     /// An answer that is no legal move.
     Illegal,
+    /// The player was not fit for the match, by what was found out after it.
+    Unfit,
 }
 
 impl FaultKind {
@@ -142,6 +144,7 @@ impl FaultKind {
             FaultKind::Timeout => "timeout",
             FaultKind::Connection => "connection",
             FaultKind::Illegal => "illegal",
+            FaultKind::Unfit => "unfit",
         }
     }
 }

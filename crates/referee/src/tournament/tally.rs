@@ -7,8 +7,8 @@
 //! counting half, with Wilson's score interval for 95 % (Wilson, 1927). Shares of points stand
 //! beside it: in games whose goals do not add up to 100 they say little about strength.
 //!
-//! A match in which a player did not answer START, or could not be reached later, says nothing
-//! about strength. It is void: it is listed apart and counts nowhere.
+//! A match in which a player did not answer START, could not be reached later, or was not fit, says
+//! nothing about strength. It is void: it is listed apart and counts nowhere.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -122,6 +122,7 @@ pub(super) struct Faults {
     pub timeouts: u32,
     pub connection: u32,
     pub illegal: u32,
+    pub unfit: u32,
 }
 
 impl Faults {
@@ -130,6 +131,7 @@ impl Faults {
             FaultKind::Timeout => self.timeouts += 1,
             FaultKind::Connection => self.connection += 1,
             FaultKind::Illegal => self.illegal += 1,
+            FaultKind::Unfit => self.unfit += 1,
         }
     }
 
@@ -139,6 +141,7 @@ impl Faults {
             (self.timeouts, "timeout"),
             (self.connection, "connection"),
             (self.illegal, "illegal"),
+            (self.unfit, "unfit"),
         ];
         let kinds = kinds.iter().filter(|(count, _)| *count > 0);
         let words: Vec<String> = kinds
