@@ -8,6 +8,8 @@
 #![forbid(unsafe_code)]
 
 mod analysis;
+mod anchors;
+mod book;
 mod children;
 pub mod corpus;
 pub mod duel;
@@ -20,6 +22,7 @@ mod nets;
 pub mod oracle;
 mod page;
 mod performance;
+pub mod pool;
 mod puzzles;
 mod server;
 mod shorten;
@@ -101,15 +104,32 @@ enum Command {
     /// Find out by pairs of games whether engine A is stronger than engine B.
     #[command(
         after_help = "Both engines are the current build unless a program is given, which must obey the commands of `cargo lab engine`.\n\
-            Openings are random and called open by a reference search; each is played twice with roles swapped, which is a pair.\n\
-            A sequential test with 5 % errors ends the duel: `A stronger` (--elo1 and more), or `not stronger` (--elo0 and less).\n\
+            Openings are those of a book, or random and called open by a reference search; each is played twice with sides\n\
+            swapped, which is a pair. A sequential test with 5 % errors ends the duel: `A stronger` (--elo1 and more), or `not stronger` (--elo0 and less).\n\
             Status 1: A was not found to be stronger.\n\n\
             Examples:\n  cargo lab duel --game connectFour --a exploration=0.6\n  \
+            cargo lab duel --pool --book book.jsonl --share-studies studies --studies 3 --a amaf=false --out amaf.jsonl\n  \
             cargo lab duel --game connectFour breakthrough ../shared/corpus/games/amazons_8x8.kif --ms 30 --study 20 --studies 10 \\\n    \
             --b-program '../older/target/release/panza-lab engine' --out older.jsonl --page docs/duels.md\n  \
             cargo lab duel --game hex --iterations 1000 --a first_play_visits=0 --pairs 100 --elo0 -20 --elo1 20 --json"
     )]
     Duel(duel::DuelArguments),
+    /// Make a book: balanced openings of games, for duels and for players that know no book.
+    #[command(
+        after_help = "The book has a line of JSON for each opening: the moves, the facts of the position, and the values by both searches.\n\
+            It takes some minutes for each game at 10 s, one core. Status 1: balanced openings were not found for some numbers.\n\n\
+            Examples:\n  cargo lab book --pool --out book.jsonl\n  \
+            cargo lab book --game hex reversi --out two.jsonl --openings 4 --seconds 1 --rulesheets /tmp/openings"
+    )]
+    Book(book::BookArguments),
+    /// Play matches against a foreign player from the openings of a book.
+    #[command(
+        after_help = "Beside FILE.jsonl stand the file of the tournament, the openings as rulesheets, and the output of the players.\n\
+            Void matches are listed apart. Needs two cores, and `cargo build --release` for Panza. Status 1: matches were not played.\n\n\
+            Example:\n  cargo lab anchors --pool --book book.jsonl --opponent '../shared/peers/sancho {port}' \\\n    \
+            --void-check 'grep -q Ready {log}' --out sancho.jsonl --page anchors.md"
+    )]
+    Anchors(anchors::AnchorsArguments),
     /// Play as an engine of a duel: commands on standard input, replies on standard output.
     #[command(after_help = duel::protocol::help())]
     Engine,
@@ -182,6 +202,8 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<Outcome> {
         Command::Performance(arguments) => performance::run(arguments, output),
         Command::Fingerprint(arguments) => fingerprint::run(arguments, output),
         Command::Duel(arguments) => duel::run(arguments, output),
+        Command::Book(arguments) => book::run(arguments, output),
+        Command::Anchors(arguments) => anchors::run(arguments, output),
         Command::Engine => duel::protocol::serve(&mut duel::LocalEngine::new()?),
         Command::Messages(arguments) => messages::run(arguments, output),
         Command::Hostile(arguments) => hostile::run(arguments, output),

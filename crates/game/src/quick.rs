@@ -66,6 +66,10 @@ pub fn machine(
 /// # Errors
 /// The prover cannot evaluate the rules.
 pub fn prover(rules: &Rules, stop: &Arc<AtomicBool>) -> Result<Arc<dyn Machine>, BuildError> {
-    let machine = ProverMachine::stopped_by(rules, Arc::clone(stop))?;
+    let budget = Budget {
+        stop: Some(stop),
+        ..Budget::generous()
+    };
+    let machine = ProverMachine::within(rules, budget)?;
     Ok(Arc::new(machine))
 }

@@ -47,10 +47,12 @@ pub mod transfer;
 pub use curve::curve;
 pub use member::Member;
 pub use move_order::{MoveOrder, move_order};
-pub use notes::{evaluation_note, notes, prior_study, read_evaluation};
+pub use notes::{evaluation_note, notes, prior_study, read_evaluation, whole_study_notes};
 pub use parameters::Parameters;
 pub use structure::Structure;
-pub use study::{PriorStudy, SampleSize, Study, StudyBudget, Trained, find_prospects, study};
+pub use study::{
+    PriorStudy, SampleSize, Study, StudyBudget, Trained, WithoutInputs, find_prospects, study,
+};
 pub use team::{Members, facts_hash};
 pub use training::{Progress, RoundPlan, RoundReport, Test, Training};
 pub use tuning::Trial;

@@ -39,6 +39,16 @@ pub fn notes(info: &dyn GameInfo, study: &Study) -> Vec<(Kind, Value)> {
     study_notes(info, study, MAX_FACTS)
 }
 
+/// The notes by which [`prior_study`] gives back a study that trained an evaluation as it is: the
+/// note of a training says that nothing is to be trained further.
+pub fn whole_study_notes(info: &dyn GameInfo, study: &Study) -> Vec<(Kind, Value)> {
+    let generation = study.generation.unwrap_or(1);
+    let mut notes = study_notes(info, study, usize::MAX);
+    let training = json!({ "progress": { "generation": generation } });
+    notes.push((Kind::Training, training));
+    notes
+}
+
 /// The notes of a study, with its evaluation unless it has more than `max_facts` facts.
 pub(super) fn study_notes(
     info: &dyn GameInfo,

@@ -23,7 +23,7 @@ use panza_learning::{
     Deadline, Evaluation, GradientSums, Heuristic, Known, Learned, LearningBudget, heuristics,
 };
 use panza_search::SearchConfig;
-use panza_sync::{Budget, Meter};
+use panza_sync::{Budget, Meter, thread_cpu_time};
 
 /// What a study does, and its limits.
 #[derive(Clone, Debug)]
@@ -40,6 +40,20 @@ pub struct StudyBudget {
     pub threads: usize,
     /// Random games for statistics, which only people read.
     pub sampling: Option<SampleSize>,
+    /// Inputs of the evaluation beside facts that are left out.
+    pub without: WithoutInputs,
+    /// Whether training is limited by the processor time of this thread, so that other programs do
+    /// not shorten it. The deadline then moves. For one thread only.
+    pub processor_time: bool,
+}
+
+/// Inputs that an evaluation does not get, to measure what they are worth.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct WithoutInputs {
+    /// No combinations of facts on lines.
+    pub tuples: bool,
+    /// No numbers of moves and distances.
+    pub prospects: bool,
 }
 
 /// How many random games are sampled, at most.
@@ -201,6 +215,20 @@ impl StudyBudget {
             tuning: settings.tuning,
             threads: 1,
             sampling: None,
+            without: WithoutInputs::default(),
+            processor_time: false,
+        }
+    }
+
+    /// The deadline of training with this share of the time left.
+    fn training_deadline(&self, share: f64) -> Option<Deadline> {
+        let until = self.share(share)?;
+        match thread_cpu_time().filter(|_| self.processor_time) {
+            Some(now) => Some(Deadline {
+                at: now + until.saturating_duration_since(Instant::now()),
+                clock: || thread_cpu_time().unwrap_or(Duration::MAX),
+            }),
+            None => Some(Deadline::wall(until)),
         }
     }
 
@@ -225,7 +253,7 @@ impl StudyBudget {
 impl Study {
     /// Trains an evaluation, on top of a prior one, and tunes the settings: each if it is wanted.
     fn improve(&mut self, game: &BuiltGame, config: &SearchConfig, budget: &StudyBudget) {
-        let Some(until) = budget.until else {
+        let Some(mut until) = budget.until else {
             return;
         };
         if until.saturating_duration_since(Instant::now()) < MIN_IMPROVING_TIME {
@@ -234,6 +262,7 @@ impl Study {
         let mut may = MayTry::default();
         let mut length = None;
         if budget.learning {
+            let (begun, begun_cpu) = (Instant::now(), thread_cpu_time());
             // What cannot be learned is not tuned either.
             let Some(learned) = self.train(game, config, budget) else {
                 return;
@@ -241,7 +270,14 @@ impl Study {
             if learned.games > 0 {
                 length = Some(learned.mean_length);
             }
-            may = self.take(game, config, budget, learned);
+            let mut budget = budget.clone();
+            let used = thread_cpu_time().zip(begun_cpu);
+            if let Some((now, then)) = used.filter(|_| budget.processor_time) {
+                // What others took of the processor is added to the time that is left.
+                until += begun.elapsed().saturating_sub(now.saturating_sub(then));
+                budget.until = Some(until);
+            }
+            may = self.take(game, config, &budget, learned);
         } else {
             length = tuning::mean_length(&game.machine, config.seed);
         }
@@ -316,8 +352,10 @@ impl Study {
             max_steps: STEPS,
             ..budget.limits(TUPLES_SHARE)
         });
-        let tuples = network.and_then(|it| Tuples::find(it, &game.machine, of_tuples));
-        let prospects = network.and_then(|_| find_prospects(game));
+        let of_lines = network.filter(|_| !budget.without.tuples);
+        let tuples = of_lines.and_then(|it| Tuples::find(it, &game.machine, of_tuples));
+        let of_prospects = network.filter(|_| !budget.without.prospects);
+        let prospects = of_prospects.and_then(|_| find_prospects(game));
         panza_learning::learn(
             &game.machine,
             self.structure.symmetries.as_deref(),
@@ -326,7 +364,7 @@ impl Study {
             known,
             LearningBudget {
                 games: usize::MAX,
-                until: budget.share(share).map(Deadline::wall),
+                until: budget.training_deadline(share),
                 cancelled: Some(&budget.cancelled),
                 threads: budget.threads,
                 seed: config.seed,

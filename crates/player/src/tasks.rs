@@ -19,7 +19,7 @@ use panza_config::MetagameSettings;
 use panza_game::{BuildError, BuildKind, BuiltGame};
 use panza_gdl::Rules;
 use panza_memory::MatchMemory;
-use panza_metagame::{Study, StudyBudget};
+use panza_metagame::{Study, StudyBudget, WithoutInputs};
 use panza_search::SearchConfig;
 use panza_sync::{Random, catch_panic, spawn, spawn_deep};
 
@@ -108,6 +108,8 @@ impl Tasks {
             // Beside the search that prepares a first answer.
             threads: config.rollout_threads.max(1),
             sampling: None,
+            without: WithoutInputs::default(),
+            processor_time: false,
         };
         let (game, memory, config) = (game.clone(), memory.clone(), config.clone());
         self.spawn("study", move |results| {

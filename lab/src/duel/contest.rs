@@ -1,9 +1,14 @@
 //! One game of a duel: two engines that play pairs.
 //!
-//! Invariants: a pair depends on the seed and its number, not on the pairs before it; only one
-//! engine thinks at a time.
+//! With two roles the engines swap them between the games of a pair. With more, one engine has one
+//! role and the other has all others, and the single role goes round from pair to pair. So equal
+//! engines score a half in expectation, whatever the roles are worth.
+//!
+//! Both engines study with the same seed. Invariants: a pair depends on the seed and its number, not
+//! on the pairs before it; only one engine thinks at a time.
 
 use std::hash::{Hash, Hasher};
+use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use panza_gdl::MoveId;
@@ -11,10 +16,11 @@ use panza_sync::Random;
 use rustc_hash::FxHasher;
 use serde_json::Value;
 
+use super::book::BookOpening;
 use super::opening::{self, ReferenceLimit};
 use super::protocol::{Command, Engine, Thought};
 use super::record::Usage;
-use super::referee::Referee;
+use super::referee::{Outcome, Referee};
 
 /// Joint moves after which a game is stopped and drawn.
 const MAX_MOVES: usize = 300;
@@ -38,7 +44,7 @@ impl MoveBudget {
 }
 
 /// How pairs are played.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Rules {
     pub budget: MoveBudget,
     /// Seconds of a study; 0 for none.
@@ -47,6 +53,9 @@ pub(super) struct Rules {
     pub studies: u32,
     pub seed: u64,
     pub reference: ReferenceLimit,
+    /// Where A's studies are written to, and where those of both come from.
+    pub studies_to: Option<PathBuf>,
+    pub studies_from: Option<PathBuf>,
 }
 
 /// An engine of a duel, with what it did in this pair.
@@ -63,8 +72,11 @@ impl Player {
         reply.with_context(|| format!("engine {}", self.name))
     }
 
-    fn study(&mut self, seconds: f64, seed: u64) -> anyhow::Result<()> {
-        let command = Command::Study { seconds, seed };
+    fn study(&mut self, seconds: f64, seed: u64, file: Option<&Path>) -> anyhow::Result<()> {
+        let command = match file {
+            Some(file) => Command::Load(file.to_string_lossy().into_owned()),
+            None => Command::Study { seconds, seed },
+        };
         let studied = serde_json::from_value(self.ask(&command)?);
         let studied =
             studied.with_context(|| format!("engine {}: no reply to `{command}`", self.name))?;
@@ -90,14 +102,18 @@ pub(super) struct Contest {
     pub referee: Referee,
     /// A and B.
     pub players: [Player; 2],
+    /// The openings of the book; without a book each pair finds its own.
+    pub book: Vec<BookOpening>,
 }
 
 /// The two games of a pair.
 pub(super) struct Pair {
     /// Joint moves.
     pub opening: Vec<String>,
-    pub opening_value: f64,
-    /// A's points as the first role and as the second.
+    pub opening_values: Vec<f64>,
+    pub study: u32,
+    /// A's wins and points.
+    pub won: [f64; 2],
     pub points: [f64; 2],
     pub lengths: [u32; 2],
     /// Of A and B.
@@ -107,28 +123,43 @@ pub(super) struct Pair {
 impl Contest {
     /// Plays a pair.
     pub fn play(&mut self, pair: u32, rules: &Rules) -> anyhow::Result<Pair> {
-        let seed = |numbers: &[u32]| derived_seed(rules.seed, &self.referee.name, numbers);
-        let mut random = Random::new(seed(&[0, pair]));
-        let study = pair % rules.studies.max(1);
-        let study_seeds = [0, 1].map(|player| seed(&[1, study, player]));
-        let search_seeds = [0, 1].map(|game| [0, 1].map(|player| seed(&[2, pair, game, player])));
-        let opening = opening::find(&mut self.referee, rules.reference, &mut random)?;
-        if rules.study > 0.0 {
-            for (player, seed) in self.players.iter_mut().zip(study_seeds) {
-                player.study(rules.study, seed)?;
+        let name = self.referee.name.clone();
+        let seed = |numbers: &[u32]| derived_seed(rules.seed, &name, numbers);
+        let opening = match self.book.get(pair as usize % self.book.len().max(1)) {
+            Some(opening) => opening.replay(&mut self.referee)?,
+            None => {
+                let mut random = Random::new(seed(&[0, pair]));
+                opening::find(&mut self.referee, rules.reference, &mut random)?
             }
-        }
-        let (mut points, mut lengths) = ([0.0; 2], [0; 2]);
-        for (game, seeds) in search_seeds.into_iter().enumerate() {
-            let (of_first, length) = self.play_game(&opening.moves, game, seeds, rules.budget)?;
-            points[game] = if game == 0 { of_first } else { 1.0 - of_first };
-            lengths[game] = length;
+        };
+        let study = match rules.has_studies() {
+            true => self.study(pair % rules.studies.max(1), rules)?,
+            false => pair,
+        };
+        // With two roles A has the first one first.
+        let n_roles = self.referee.n_roles;
+        let alone = if n_roles == 2 {
+            0
+        } else {
+            pair as usize % n_roles
+        };
+        let (mut won, mut points, mut lengths) = ([0.0; 2], [0.0; 2], [0; 2]);
+        for game in 0..2 {
+            let roles_of_a: Vec<bool> = (0..n_roles)
+                .map(|role| (role == alone) == (game == 0))
+                .collect();
+            let seeds = |role: usize| seed(&[2, pair, game as u32, role as u32]);
+            let (outcome, length) =
+                self.play_game(&opening.moves, &roles_of_a, seeds, rules.budget)?;
+            (won[game], points[game], lengths[game]) = (outcome.won, outcome.points, length);
         }
         let texts = opening.moves.iter();
         let texts = texts.map(|joint_move| self.referee.texts(joint_move).join(" | "));
         Ok(Pair {
             opening: texts.collect(),
-            opening_value: opening.value,
+            opening_values: opening.values,
+            study,
+            won,
             points,
             lengths,
             usage: self
@@ -138,27 +169,45 @@ impl Contest {
         })
     }
 
-    /// Plays a game from an opening; A has the role `role_of_a`. Returns the first role's points
-    /// and the number of joint moves.
+    /// Lets both engines study with the same seed, or take the same stored study.
+    fn study(&mut self, study: u32, rules: &Rules) -> anyhow::Result<u32> {
+        let name = &self.referee.name;
+        let seed = derived_seed(rules.seed, name, &[1, study]);
+        let file = |folder: &PathBuf| folder.join(format!("{name}-{study}.json"));
+        let from = rules.studies_from.as_ref().map(file);
+        for player in &mut self.players {
+            player.study(rules.study, seed, from.as_deref())?;
+        }
+        if let Some(to) = rules.studies_to.as_ref().map(file)
+            && !to.exists()
+        {
+            let to = to.to_string_lossy().into_owned();
+            self.players[0].ask(&Command::Save(to))?;
+        }
+        Ok(study)
+    }
+
+    /// Plays a game from an opening. `seeds` gives the seed of each role's search. Returns what A
+    /// has and the number of joint moves.
     fn play_game(
         &mut self,
         opening: &[Vec<MoveId>],
-        role_of_a: usize,
-        seeds: [u64; 2],
+        roles_of_a: &[bool],
+        seeds: impl Fn(usize) -> u64,
         budget: MoveBudget,
-    ) -> anyhow::Result<(f64, u32)> {
-        // The role of each player; it is its own inverse.
-        let roles = [role_of_a, 1 - role_of_a];
+    ) -> anyhow::Result<(Outcome, u32)> {
+        let player_of = |role: usize| usize::from(!roles_of_a[role]);
         self.referee.restart();
-        for ((player, role), seed) in self.players.iter_mut().zip(roles).zip(seeds) {
-            player.ask(&Command::New { role, seed })?;
+        for role in 0..roles_of_a.len() {
+            let seed = seeds(role);
+            self.players[player_of(role)].ask(&Command::New { role, seed })?;
         }
         for joint_move in opening {
             self.advance(joint_move)?;
         }
         for length in opening.len()..MAX_MOVES {
             if self.referee.is_over() {
-                return Ok((self.referee.points(), length as u32));
+                return Ok((self.referee.outcome(roles_of_a), length as u32));
             }
             let legal = self.referee.legal();
             let mut joint_move = Vec::with_capacity(legal.len());
@@ -171,7 +220,7 @@ impl Contest {
                 let mv = match only {
                     Some(only) => only,
                     None => {
-                        let player = &mut self.players[roles[role]];
+                        let player = &mut self.players[player_of(role)];
                         let text = player.think(&budget.command(role))?;
                         let mv = self.referee.find(role, &text);
                         mv.with_context(|| format!("engine {}", player.name))?
@@ -181,9 +230,14 @@ impl Contest {
             }
             self.advance(&joint_move)?;
         }
-        let is_over = self.referee.is_over();
-        let points = if is_over { self.referee.points() } else { 0.5 };
-        Ok((points, MAX_MOVES as u32))
+        let outcome = match self.referee.is_over() {
+            true => self.referee.outcome(roles_of_a),
+            false => Outcome {
+                won: 0.5,
+                points: 0.5,
+            },
+        };
+        Ok((outcome, MAX_MOVES as u32))
     }
 
     fn advance(&mut self, joint_move: &[MoveId]) -> anyhow::Result<()> {
@@ -196,8 +250,14 @@ impl Contest {
     }
 }
 
+impl Rules {
+    fn has_studies(&self) -> bool {
+        self.study > 0.0 || self.studies_from.is_some()
+    }
+}
+
 /// A seed for one purpose in one game.
-fn derived_seed(seed: u64, game: &str, numbers: &[u32]) -> u64 {
+pub(crate) fn derived_seed(seed: u64, game: &str, numbers: &[u32]) -> u64 {
     let mut hasher = FxHasher::default();
     (seed, game, numbers).hash(&mut hasher);
     Random::new(hasher.finish()).bits()

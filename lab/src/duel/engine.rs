@@ -1,11 +1,12 @@
 //! The current build as an engine: builds and studies games and searches them as a match does.
 //!
 //! Invariants: without rollout threads, thinking is limited by processor time, so that a loaded
-//! machine changes nothing. With them, and in a study, it is limited by time on the clock.
+//! machine changes nothing; training in a study is too. With rollout threads thinking is limited by
+//! time on the clock, and so are trials of settings.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -18,14 +19,15 @@ use panza_config::{MetagameSettings, Settings};
 use panza_game::BuiltGame;
 use panza_gdl::{Id, MoveId, RoleId, Rules};
 use panza_machine::Reasoner;
-use panza_metagame::{Study, StudyBudget, study};
+use panza_metagame::{Study, StudyBudget, WithoutInputs, study};
 use panza_player::{Searcher, preferred_search, search_config};
 use panza_search::{PARAMETERS, Parameter, SearchConfig, StudyEffect};
 use panza_sync::{Budget, thread_cpu_time};
 use panza_telemetry::COMMIT;
 use serde_json::{Value, json};
 
-use super::protocol::{Command, Engine, Thought};
+use super::protocol::{Command, Engine, PARTS, Thought};
+use super::stored;
 use crate::trained::prior_study;
 
 /// Time to build a game; after that it is played with the prover.
@@ -33,7 +35,7 @@ const BUILD_TIME: Duration = Duration::from_secs(120);
 
 /// A build of a game.
 #[derive(Clone)]
-pub(super) struct NamedGame {
+pub(crate) struct NamedGame {
     pub name: String,
     pub built: BuiltGame,
     pub rules: Arc<Rules>,
@@ -41,7 +43,7 @@ pub(super) struct NamedGame {
 
 /// Builds that engines of one process share, so that they have the same machine.
 #[derive(Clone, Default)]
-pub(super) struct Builds(Rc<RefCell<BTreeMap<BuildKey, NamedGame>>>);
+pub(crate) struct Builds(Rc<RefCell<BTreeMap<BuildKey, NamedGame>>>);
 
 /// The path of a rulesheet, and the number of lanes where it is not measured.
 type BuildKey = (String, Option<usize>);
@@ -61,6 +63,10 @@ struct Overrides {
     /// Parameters that a study chooses, and their values instead of its own.
     chosen: Vec<(&'static Parameter, f64)>,
     is_factored: bool,
+    /// The setting `metagame.tuning`, where it is not that of the settings.
+    tuning: Option<bool>,
+    /// The parts that are switched off.
+    off: Vec<&'static str>,
     /// The memory file that studies begin with.
     memory: Option<PathBuf>,
     /// Lanes of a machine; `None` measures the fastest.
@@ -81,9 +87,15 @@ struct PlayedGame {
 }
 
 struct SeededStudy {
-    seconds: f64,
-    seed: u64,
+    origin: Origin,
     study: Study,
+}
+
+/// Where a study comes from.
+#[derive(PartialEq)]
+enum Origin {
+    Made { seconds: f64, seed: u64 },
+    File(String),
 }
 
 impl Builds {
@@ -142,6 +154,8 @@ impl LocalEngine {
                 },
                 chosen: Vec::new(),
                 is_factored: settings.search.factored,
+                tuning: None,
+                off: Vec::new(),
                 memory: None,
                 width: None,
             },
@@ -180,32 +194,52 @@ impl LocalEngine {
         let is_factored = self.overrides.is_factored;
         let metagame = MetagameSettings {
             learning: true,
+            tuning: (self.overrides.tuning).unwrap_or(self.settings.metagame.tuning),
             ..self.settings.metagame.clone()
+        };
+        let without = WithoutInputs {
+            tuples: self.overrides.is_off("tuples"),
+            prospects: self.overrides.is_off("prospects"),
         };
         let memory = self.overrides.memory.clone();
         let played = self.game()?;
-        let is_same = |known: &SeededStudy| known.seconds == seconds && known.seed == seed;
+        let origin = Origin::Made { seconds, seed };
+        let is_same = |known: &SeededStudy| known.origin == origin;
         played.study = played.studies.iter().position(is_same);
         if seconds > 0.0 && played.study.is_none() && played.uses_study(&config, is_factored) {
             let time = Duration::from_secs_f64(seconds);
-            let budget = StudyBudget::from_now(&metagame, time, &Arc::default());
+            let budget = StudyBudget {
+                without,
+                processor_time: true,
+                ..StudyBudget::from_now(&metagame, time, &Arc::default())
+            };
             let (game, rules) = (&played.game.built, &played.game.rules);
             let prior = memory.map(|path| prior_study(&path, rules, game));
-            played.studies.push(SeededStudy {
-                seconds,
-                seed,
-                study: study(game, prior.transpose()?, &config, &budget),
-            });
+            let study = study(game, prior.transpose()?, &config, &budget);
+            played.studies.push(SeededStudy { origin, study });
             played.study = Some(played.studies.len() - 1);
         }
-        let Some(study) = played.study() else {
-            return Ok(json!({"games": 0, "evaluation_share": 0, "exploration": 1}));
-        };
-        Ok(json!({
-            "games": study.games,
-            "evaluation_share": study.parameters.evaluation_share,
-            "exploration": study.parameters.exploration,
-        }))
+        Ok(studied(played.study()))
+    }
+
+    fn save(&mut self, file: &str) -> anyhow::Result<Value> {
+        let played = self.game()?;
+        stored::save(Path::new(file), &played.game, played.study())?;
+        Ok(json!({}))
+    }
+
+    fn load(&mut self, file: &str) -> anyhow::Result<Value> {
+        let played = self.game()?;
+        let origin = Origin::File(file.to_string());
+        let is_same = |known: &SeededStudy| known.origin == origin;
+        played.study = played.studies.iter().position(is_same);
+        if played.study.is_none()
+            && let Some(study) = stored::load(Path::new(file), &played.game)?
+        {
+            played.studies.push(SeededStudy { origin, study });
+            played.study = Some(played.studies.len() - 1);
+        }
+        Ok(studied(played.study()))
     }
 
     fn start(&mut self, role: usize, seed: u64) -> anyhow::Result<Value> {
@@ -245,12 +279,15 @@ impl Overrides {
             }
             return Ok(());
         }
+        if let Some(&part) = PARTS.iter().find(|part| **part == key) {
+            let is_on = switch(key, value)?;
+            self.off.retain(|off| *off != part);
+            self.off.extend((!is_on).then_some(part));
+            return Ok(());
+        }
         match key {
-            "factored" => {
-                let is_factored = value.parse().ok();
-                self.is_factored = is_factored
-                    .with_context(|| format!("{key} is `{value}`; expected true or false"))?;
-            }
+            "factored" => self.is_factored = switch(key, value)?,
+            "tuning" => self.tuning = Some(switch(key, value)?),
             "memory" => self.memory = Some(PathBuf::from(value)),
             "width" if value == "0" => self.width = None,
             "width" => {
@@ -288,14 +325,49 @@ impl Overrides {
         for (parameter, value) in &self.chosen {
             parameter.set(&mut config, *value);
         }
+        self.without_parts(config)
+    }
+
+    fn without_parts(&self, mut config: SearchConfig) -> SearchConfig {
+        if self.is_off("amaf") {
+            config.placements = None;
+        }
+        if self.is_off("symmetries") {
+            config.symmetries = None;
+        }
+        if self.is_off("ranges") {
+            config.score_ranges = Arc::from([]);
+        }
         config
     }
+
+    fn is_off(&self, part: &str) -> bool {
+        self.off.contains(&part)
+    }
+}
+
+/// The reply to `study` and `load`.
+fn studied(study: Option<&Study>) -> Value {
+    match study {
+        Some(study) => json!({
+            "games": study.games,
+            "evaluation_share": study.parameters.evaluation_share,
+            "exploration": study.parameters.exploration,
+        }),
+        None => json!({"games": 0, "evaluation_share": 0, "exploration": 1}),
+    }
+}
+
+fn switch(key: &str, value: &str) -> anyhow::Result<bool> {
+    let switch = value.parse().ok();
+    switch.with_context(|| format!("{key} is `{value}`; expected true or false"))
 }
 
 /// The keys that `set` takes.
 pub(super) fn keys() -> Vec<&'static str> {
     let parameters = PARAMETERS.iter().map(|it| it.name);
-    parameters.chain(["factored", "memory", "width"]).collect()
+    let others = ["factored", "tuning", "memory", "width"];
+    parameters.chain(PARTS).chain(others).collect()
 }
 
 impl PlayedGame {
@@ -394,6 +466,8 @@ impl Engine for LocalEngine {
                 Ok(self.take_game(game))
             }
             Command::Study { seconds, seed } => self.study(*seconds, *seed),
+            Command::Save(file) => self.save(file),
+            Command::Load(file) => self.load(file),
             Command::Set { key, value } => self.overrides.set(key, value).map(|()| json!({})),
             Command::New { role, seed } => self.start(*role, *seed),
             Command::Advance(moves) => self.game()?.advance(moves),
@@ -417,7 +491,7 @@ impl Engine for LocalEngine {
 
 /// Time since a moment: processor time of this thread, or time on the clock.
 #[derive(Clone, Copy)]
-pub(super) struct ThinkingClock {
+pub(crate) struct ThinkingClock {
     cpu: Option<Duration>,
     wall: Instant,
 }

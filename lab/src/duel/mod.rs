@@ -1,23 +1,26 @@
 //! `cargo lab duel`: whether one engine is stronger than another, by pairs of games.
 //!
 //! Each engine is the current build with settings, or an outside program that obeys the commands of
-//! `cargo lab engine`. The engines play openings that a reference search calls open, each twice
-//! with roles swapped, until a sequential test decides. Games of a duel are played in turn, a pair
+//! `cargo lab engine`. The engines play openings of a book, or such that a reference search calls
+//! open, each twice with sides swapped, until a sequential test decides. They share luck where they
+//! can: the opening, the seeds of studies, and with `--share-studies` the studies. Games of a duel are played in turn, a pair
 //! each, and the test is on the pairs of all games together. Pairs come from a [`PairSource`]: this
 //! process, or others, which finish them in any order. The test takes them in their own order, so
 //! that quick games do not come first.
 //!
 //! An engine thinks at its own moves only, and only where it has a choice.
 
-mod classes;
-mod contest;
-mod engine;
-mod opening;
+pub(crate) mod book;
+pub(crate) mod contest;
+pub(crate) mod engine;
+pub(crate) mod opening;
 mod program;
 pub mod protocol;
 mod record;
-mod referee;
+pub(crate) mod referee;
 mod report;
+mod statistics;
+mod stored;
 
 pub use engine::LocalEngine;
 
@@ -32,19 +35,23 @@ use panza_cli::engine_choice::WIDTH;
 use panza_cli::output::progress_bar;
 use panza_cli::{Outcome, Output, Rulesheet};
 use serde::{Deserialize, Serialize};
+use serde_json::json;
+use tempfile::TempDir;
 
 use crate::page::{Page, check_place};
 use crate::performance::rulesheet_file;
+use crate::pool::{GameChoice, is_held_out};
+use book::{Book, BookOpening};
 use contest::{Contest, MoveBudget, Player, Rules};
 use engine::Builds;
 use opening::ReferenceLimit;
-use panza_metagame::sprt::{Hypotheses, PairTally, Verdict};
+use panza_metagame::sprt::{Hypotheses, Verdict};
 use program::Program;
 use protocol::Command;
 pub use record::PairRecord;
 use record::{Terms, Usage};
 use referee::Referee;
-use report::{GameResult, percent};
+use report::{Results, percent};
 
 /// Limits of the reference search for openings.
 const REFERENCE_ITERATIONS: u64 = 20_000;
@@ -57,9 +64,12 @@ const SAMPLES_PER_REQUEST: u32 = 4;
 /// The arguments of `cargo lab duel`.
 #[derive(Args, Debug)]
 pub struct DuelArguments {
-    /// Paths to rulesheets, or names of games; games of two roles.
-    #[arg(long = "game", required = true, num_args = 1.., value_name = "NAME")]
-    games: Vec<String>,
+    #[command(flatten)]
+    games: GameChoice,
+    /// Play the openings of this book, see `cargo lab book`. Games that it does not have are left
+    /// out.
+    #[arg(long, value_name = "FILE")]
+    book: Option<PathBuf>,
     /// Settings of engine A, see `cargo lab engine --help`.
     #[arg(long, value_delimiter = ',', value_name = "KEY=VALUE,...")]
     a: Vec<String>,
@@ -78,12 +88,20 @@ pub struct DuelArguments {
     /// Iterations for a move, instead of time.
     #[arg(long, value_name = "N", conflicts_with = "ms", value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
     iterations: Option<u64>,
-    /// Seconds of a study of each game by each engine, as in a match. [default: no study]
+    /// Seconds of a study of each game by each engine, as in a match: processor time for training.
+    /// [default: no study]
     #[arg(long, value_name = "S", value_parser = parse_seconds, allow_negative_numbers = true)]
     study: Option<f64>,
     /// Independent studies of each engine, used in turn over the pairs.
-    #[arg(long, value_name = "N", default_value_t = 1, requires = "study", value_parser = clap::value_parser!(u32).range(1..=1_000))]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1_000))]
     studies: u32,
+    /// Write engine A's studies to this folder, for --share-studies.
+    #[arg(long, value_name = "FOLDER", requires = "study")]
+    save_studies: Option<PathBuf>,
+    /// Let both engines play with the studies in this folder instead of making some. Where only the
+    /// search differs this takes the luck of studies out.
+    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["study", "save_studies"])]
+    share_studies: Option<PathBuf>,
     /// Pairs of each game, at most.
     #[arg(long, value_name = "N", default_value_t = 500, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pairs: u32,
@@ -91,11 +109,16 @@ pub struct DuelArguments {
     #[arg(long, default_value_t = 0.0, allow_negative_numbers = true)]
     elo0: f64,
     /// Elo difference at which A is stronger; above --elo0.
-    #[arg(long, default_value_t = 35.0, allow_negative_numbers = true)]
+    #[arg(long, default_value_t = 20.0, allow_negative_numbers = true)]
     elo1: f64,
     /// Seed of openings, studies and searches.
     #[arg(long, default_value_t = 1)]
     seed: u64,
+    /// Check the measure itself: play the current build against itself, first with other seeds only,
+    /// then with the exploration of A halved. The interval of the first has to hold 50 %, that of
+    /// the second must not.
+    #[arg(long, conflicts_with_all = ["a", "b", "a_program", "b_program", "out", "page"])]
+    itself: bool,
     /// Append each pair to this file; go on after the pairs in it.
     #[arg(long, value_name = "FILE.jsonl")]
     out: Option<PathBuf>,
@@ -137,13 +160,53 @@ pub trait PairSource {
 
 /// Runs the command. [`Outcome::Holds`] if A is stronger.
 pub(crate) fn run(arguments: &DuelArguments, output: Output) -> anyhow::Result<Outcome> {
-    let duel = Duel::start(arguments)?;
+    if arguments.itself {
+        return check_itself(arguments, output);
+    }
+    let results = play_here(arguments, output, &arguments.a)?;
+    Ok(Outcome::holds_if(
+        results.is_stronger(hypotheses(arguments)?),
+    ))
+}
+
+/// Plays the duel in this process, with these settings of engine A.
+fn play_here(arguments: &DuelArguments, output: Output, a: &[String]) -> anyhow::Result<Results> {
+    let duel = Duel::start_with(arguments, a)?;
     let (names, terms) = (duel.names(), duel.terms.clone());
     let mut pairs = LocalPairs {
         duel,
         orders: VecDeque::new(),
     };
     run_at(arguments, output, &names, &terms, &mut pairs)
+}
+
+/// Plays the build against itself, equal and hampered. Neither duel ends before its last pair, since
+/// an interval after a sequential test is biased.
+fn check_itself(arguments: &DuelArguments, output: Output) -> anyhow::Result<Outcome> {
+    let settings = panza_config::Settings::load(None, &[])?;
+    let halved = panza_player::search_config(&settings.search, 0).exploration / 2.0;
+    let equal = play_here(arguments, output, &[])?.pooled.interval();
+    let hampered = play_here(arguments, output, &[format!("exploration={halved}")])?;
+    let hampered = hampered.pooled.interval();
+    let is_held = equal.is_none_or(|(low, high)| low <= 0.5 && 0.5 <= high);
+    let is_found = hampered.is_some_and(|(low, high)| high < 0.5 || low > 0.5);
+    let said = |holds| if holds { "yes" } else { "no" };
+    output.line(format_args!(
+        "The interval of equal engines holds 50 %: {}. Halved exploration is found: {}.",
+        said(is_held),
+        said(is_found)
+    ))?;
+    output.object(&json!({"equal_holds": is_held, "halved_is_found": is_found}))?;
+    Ok(Outcome::holds_if(is_held && is_found))
+}
+
+/// The hypotheses of the sequential test.
+fn hypotheses(arguments: &DuelArguments) -> anyhow::Result<Hypotheses> {
+    let (elo0, elo1) = (arguments.elo0, arguments.elo1);
+    if !(elo0.is_finite() && elo1.is_finite() && elo1 > elo0) {
+        bail!("--elo1 must be above --elo0");
+    }
+    Ok(Hypotheses { elo0, elo1 })
 }
 
 /// As `cargo lab duel`, with the pairs of another source.
@@ -156,7 +219,10 @@ pub fn run_elsewhere(
     source: &mut dyn PairSource,
 ) -> anyhow::Result<Outcome> {
     let duel = Duel::start(arguments)?;
-    run_at(arguments, output, &duel.names(), &duel.terms, source)
+    let results = run_at(arguments, output, &duel.names(), &duel.terms, source)?;
+    Ok(Outcome::holds_if(
+        results.is_stronger(hypotheses(arguments)?),
+    ))
 }
 
 /// Runs the command with pairs of a source. Games have `names`.
@@ -166,17 +232,10 @@ fn run_at(
     names: &[String],
     terms: &Terms,
     source: &mut dyn PairSource,
-) -> anyhow::Result<Outcome> {
+) -> anyhow::Result<Results> {
     check_place(arguments.out.as_deref())?;
     check_place(arguments.page.as_deref())?;
-    let hypotheses = Hypotheses {
-        elo0: arguments.elo0,
-        elo1: arguments.elo1,
-    };
-    let (elo0, elo1) = (hypotheses.elo0, hypotheses.elo1);
-    if !(elo0.is_finite() && elo1.is_finite() && elo1 > elo0) {
-        bail!("--elo1 must be above --elo0");
-    }
+    let hypotheses = hypotheses(arguments)?;
     let (mut file, known) = match &arguments.out {
         Some(path) => {
             let (file, known) = record::open(path, terms)?;
@@ -197,11 +256,11 @@ fn run_at(
         Some(file) => record::append(file, record),
         None => Ok(()),
     };
-    let mut results: Vec<GameResult> = names.iter().map(|it| GameResult::new(it)).collect();
+    let mut results = Results::new(names);
     let bar = progress_bar(u64::from(arguments.pairs) * names.len() as u64, "pairs");
-    let mut pooled = PairTally::default();
     for order in in_order {
-        if order.game == 0 && pooled.verdict(hypotheses) != Verdict::Open {
+        let may_end = order.game == 0 && !arguments.itself;
+        if may_end && results.pooled.verdict(hypotheses) != Verdict::Open {
             break;
         }
         let record = loop {
@@ -219,14 +278,15 @@ fn run_at(
             keep(&record)?;
             known.insert((record.game.clone(), record.pair), record);
         };
-        bar.suspend(|| output.object(&record))?;
-        pooled.add(record.points.iter().sum());
-        results[order.game].add(record);
+        if !is_held_out(&record.game) {
+            bar.suspend(|| output.object(&record))?;
+        }
+        results.add(order.game, record);
         bar.inc(1);
         bar.set_message(format!(
             "{} LLR {:+.2}",
-            percent(pooled.score()),
-            pooled.llr(hypotheses)
+            percent(results.pooled.score()),
+            results.pooled.llr(hypotheses)
         ));
     }
     source.stop();
@@ -235,16 +295,15 @@ fn run_at(
     }
     bar.finish_and_clear();
     let mut page = Page::new("Duel", &report::about(terms, hypotheses));
-    report::write(&mut page, &results, &pooled, hypotheses);
-    for row in report::objects(&results, &pooled, hypotheses) {
+    report::write(&mut page, &results, hypotheses);
+    for row in report::objects(&results, hypotheses) {
         output.object(&row)?;
     }
     if let Some(path) = arguments.page.as_deref() {
         page.write(Some(path), output)?;
     }
     page.write(None, output)?;
-    let verdict = pooled.verdict(hypotheses);
-    Ok(Outcome::holds_if(verdict == Verdict::Stronger))
+    Ok(results)
 }
 
 /// Plays pairs in this process.
@@ -283,7 +342,9 @@ fn play(
         game: name,
         pair,
         opening: played.opening,
-        opening_value: played.opening_value,
+        opening_values: played.opening_values,
+        study: played.study,
+        won: played.won,
         points: played.points,
         lengths: played.lengths,
         a,
@@ -291,62 +352,83 @@ fn play(
     })
 }
 
-/// The engines of all games.
+/// The games of a duel. Each is built, and its engines start, with its first pair.
 pub struct Duel {
-    contests: Vec<Contest>,
+    games: Vec<DuelGame>,
+    engines: [EngineChoice; 2],
+    builds: Builds,
+    width: Option<usize>,
     rules: Rules,
     terms: Terms,
+    /// For rulesheets that have no file.
+    folder: TempDir,
+}
+
+struct DuelGame {
+    sheet: Rulesheet,
+    openings: Vec<BookOpening>,
+    contest: Option<Contest>,
 }
 
 impl Duel {
     fn names(&self) -> Vec<String> {
-        let games = self.contests.iter();
-        games.map(|it| it.referee.name.clone()).collect()
+        let games = self.games.iter();
+        games.map(|it| it.sheet.name.clone()).collect()
     }
 
     /// Plays a pair.
     ///
     /// # Errors
-    /// There is no such game, or an engine failed.
+    /// There is no such game, it cannot be played, or an engine failed.
     pub fn play(&mut self, order: PairOrder) -> anyhow::Result<PairRecord> {
-        let contest = self.contests.get_mut(order.game);
-        let contest = contest.with_context(|| format!("there is no game {}", order.game))?;
+        let game = self.games.get_mut(order.game);
+        let game = game.with_context(|| format!("there is no game {}", order.game))?;
+        let contest = match &mut game.contest {
+            Some(contest) => contest,
+            None => {
+                let path = rulesheet_file(&game.sheet, &self.folder)?;
+                let path = path.to_string_lossy().into_owned();
+                let mut referee = Referee::new(&self.builds.get(&path, self.width)?)?;
+                for opening in &game.openings {
+                    let played = opening.replay(&mut referee);
+                    played.with_context(|| format!("game `{}`", referee.name))?;
+                }
+                let start = |choice: &EngineChoice| {
+                    let (mut player, _) = choice.start(&self.builds)?;
+                    player.ask(&Command::Game(path.clone()))?;
+                    anyhow::Ok(player)
+                };
+                let [a, b] = &self.engines;
+                game.contest.insert(Contest {
+                    referee,
+                    players: [start(a)?, start(b)?],
+                    book: game.openings.clone(),
+                })
+            }
+        };
         play(contest, order.pair, &self.rules, &self.terms)
     }
 
-    /// Starts the engines and builds the games.
+    /// Finds the games and sees that the engines start.
     ///
     /// # Errors
     /// Arguments cannot be used, or an engine does not start.
     pub fn start(arguments: &DuelArguments) -> anyhow::Result<Self> {
+        Self::start_with(arguments, &arguments.a)
+    }
+
+    /// As [`start`](Self::start), with these settings of engine A.
+    fn start_with(arguments: &DuelArguments, a: &[String]) -> anyhow::Result<Self> {
         let (rules, width) = rules(arguments);
         let builds = Builds::default();
-        let folder = tempfile::tempdir().context("no folder for rulesheets")?;
         let engines = [
-            EngineChoice::new("A", &arguments.a_program, &arguments.a, width)?,
+            EngineChoice::new("A", &arguments.a_program, a, width)?,
             EngineChoice::new("B", &arguments.b_program, &arguments.b, width)?,
         ];
-        let mut contests: Vec<Contest> = Vec::new();
-        let mut shown = [String::new(), String::new()];
-        for game in &arguments.games {
-            let sheet = Rulesheet::find(game)?;
-            let is_same = |known: &Contest| known.referee.name == sheet.name;
-            if contests.iter().any(is_same) {
-                bail!("two games are called `{}`", sheet.name);
-            }
-            let path = rulesheet_file(&sheet, &folder)?;
-            let path = path.to_string_lossy().into_owned();
-            let referee = Referee::new(&builds.get(&path, width)?)?;
-            let mut start = |index: usize| {
-                let choice: &EngineChoice = &engines[index];
-                let (player, version) = choice.start(&builds, &path)?;
-                shown[index] = version;
-                anyhow::Ok(player)
-            };
-            let players = [start(0)?, start(1)?];
-            contests.push(Contest { referee, players });
-        }
-        let [a, b] = shown;
+        let (_, a) = engines[0].start(&builds)?;
+        let (_, b) = engines[1].start(&builds)?;
+        let book = arguments.book.as_deref().map(Book::load).transpose()?;
+        let studies = arguments.studies;
         let terms = Terms {
             a,
             b,
@@ -354,18 +436,46 @@ impl Duel {
                 MoveBudget::Milliseconds(ms) => format!("{ms} ms of processor time"),
                 MoveBudget::Iterations(iterations) => format!("{iterations} iterations"),
             },
-            study: match arguments.study {
-                Some(seconds) => format!("{} of {seconds} s", arguments.studies),
-                None => "none".to_string(),
+            study: match (arguments.study, &arguments.share_studies) {
+                (Some(seconds), _) => format!("{studies} of {seconds} s"),
+                (None, Some(_)) => format!("{studies}, the same for both"),
+                (None, None) => "none".to_string(),
             },
             seed: arguments.seed,
+            book: book.as_ref().map(|book| (book.len(), book.identity)),
         };
         Ok(Self {
-            contests,
+            games: games(arguments, book)?,
+            engines,
+            builds,
+            width,
             rules,
             terms,
+            folder: tempfile::tempdir().context("no folder for rulesheets")?,
         })
     }
+}
+
+/// The games, with their openings. Those that a book does not have are left out.
+fn games(arguments: &DuelArguments, book: Option<Book>) -> anyhow::Result<Vec<DuelGame>> {
+    let sheets = arguments.games.sheets()?;
+    let has_book = book.is_some();
+    let mut openings = book.unwrap_or_default().games;
+    let games = sheets.into_iter().map(|sheet| DuelGame {
+        openings: openings.remove(&sheet.name).unwrap_or_default(),
+        sheet,
+        contest: None,
+    });
+    let (games, without): (Vec<_>, Vec<_>) =
+        games.partition(|game| !has_book || !game.openings.is_empty());
+    let without: Vec<&str> = without.iter().map(|game| &*game.sheet.name).collect();
+    if games.is_empty() {
+        bail!("the book has no opening of {}", without.join(", "));
+    }
+    if !without.is_empty() {
+        tracing::warn!("the book has no opening of {}", without.join(", "));
+    }
+    Ok(games)
 }
 
 /// How pairs are played, and the number of lanes where it is not measured.
@@ -392,6 +502,8 @@ fn rules(arguments: &DuelArguments) -> (Rules, Option<usize>) {
         studies: arguments.studies,
         seed: arguments.seed,
         reference,
+        studies_to: arguments.save_studies.clone(),
+        studies_from: arguments.share_studies.clone(),
     };
     (rules, arguments.iterations.map(|_| WIDTH))
 }
@@ -431,8 +543,8 @@ impl EngineChoice {
         })
     }
 
-    /// Starts it with a game; also names its version and settings.
-    fn start(&self, builds: &Builds, game: &str) -> anyhow::Result<(Player, String)> {
+    /// Starts it without a game; also names its version and settings.
+    fn start(&self, builds: &Builds) -> anyhow::Result<(Player, String)> {
         let mut player = Player {
             name: self.name,
             engine: match &self.program {
@@ -448,7 +560,6 @@ impl EngineChoice {
             shown.push_str(&format!(", {key}={value}"));
             player.ask(&Command::Set { key, value })?;
         }
-        player.ask(&Command::Game(game.to_string()))?;
         Ok((player, shown))
     }
 }

@@ -1,4 +1,4 @@
-//! Openings: random first moves after which a reference search calls the game open.
+//! Openings: random first moves after which searches call the game open.
 //!
 //! The reference is the current build, unstudied, with fixed settings, so that openings do not
 //! depend on the engines. With a limit in iterations alone they depend on the seed only.
@@ -21,9 +21,9 @@ const MIN_PLIES: u32 = 2;
 const MAX_PLIES: u32 = 8;
 /// Openings tried; if none is balanced, the one closest to 50 is played.
 const TRIES: u32 = 60;
-/// Values of the first role at which an opening is balanced.
-const LEAST_VALUE: f64 = 35.0;
-const GREATEST_VALUE: f64 = 65.0;
+/// Points between the values of the roles up to which an opening is balanced: in a zero-sum game of
+/// two roles the first one's value is then 35 to 65.
+const MAX_SPREAD: f64 = 30.0;
 /// Iterations of the reference search between two looks at the time.
 const SLICE: u64 = 500;
 /// Settings of the reference search.
@@ -33,27 +33,47 @@ const MAX_BYTES: usize = 128 << 20;
 
 /// Limits of the reference search of a position.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct ReferenceLimit {
+pub(crate) struct ReferenceLimit {
     pub iterations: u64,
     pub time: Option<Duration>,
 }
 
-pub(super) struct Opening {
+pub(crate) struct Opening {
     /// Joint moves.
     pub moves: Vec<Vec<MoveId>>,
-    /// The first role's value.
-    pub value: f64,
+    /// The roles' expected goals.
+    pub values: Vec<f64>,
 }
 
-impl Opening {
-    /// The distance of the value from an even game.
-    fn distance(&self) -> f64 {
-        (self.value - 50.0).abs()
-    }
+/// What a search says of a position.
+pub(crate) struct Valued {
+    /// The roles' expected goals.
+    pub values: Vec<f64>,
+    /// Whether the goal of a role is proven.
+    pub is_proven: bool,
 }
 
-pub(super) fn is_balanced(value: f64) -> bool {
-    (LEAST_VALUE..=GREATEST_VALUE).contains(&value)
+/// The points between the least and the greatest value.
+pub(crate) fn spread(values: &[f64]) -> f64 {
+    let least = values.iter().copied().fold(f64::INFINITY, f64::min);
+    let most = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    most - least
+}
+
+pub(super) fn is_balanced(values: &[f64]) -> bool {
+    spread(values) <= MAX_SPREAD
+}
+
+/// The settings of searches that value openings.
+pub(crate) fn reference_config() -> anyhow::Result<SearchConfig> {
+    let settings = Settings::load(None, &[])?;
+    Ok(SearchConfig {
+        rollout_threads: 0,
+        samples_per_request: SAMPLES_PER_REQUEST,
+        max_nodes: MAX_NODES,
+        max_bytes: MAX_BYTES,
+        ..search_config(&settings.search, 1)
+    })
 }
 
 /// Finds an opening. Where all random games end at once, it is empty.
@@ -62,40 +82,33 @@ pub(super) fn find(
     limit: ReferenceLimit,
     random: &mut Random,
 ) -> anyhow::Result<Opening> {
-    let settings = Settings::load(None, &[])?;
-    let config = SearchConfig {
-        rollout_threads: 0,
-        samples_per_request: SAMPLES_PER_REQUEST,
-        max_nodes: MAX_NODES,
-        max_bytes: MAX_BYTES,
-        ..search_config(&settings.search, 1)
-    };
-    let mut closest = Opening {
-        moves: Vec::new(),
-        value: f64::INFINITY,
-    };
+    let config = reference_config()?;
+    let mut closest: Option<Opening> = None;
     for _ in 0..TRIES {
         let Some(moves) = random_line(referee, random) else {
             continue;
         };
-        let value = value(&referee.machine, referee.state(), &config, limit);
-        let opening = Opening { moves, value };
-        if is_balanced(value) {
+        let values = value(&referee.machine, referee.state(), &config, limit).values;
+        let opening = Opening { moves, values };
+        if is_balanced(&opening.values) {
             return Ok(opening);
         }
-        if opening.distance() < closest.distance() {
-            closest = opening;
+        let is_closer = |known: &Opening| spread(&opening.values) < spread(&known.values);
+        if closest.as_ref().is_none_or(is_closer) {
+            closest = Some(opening);
         }
     }
-    if closest.moves.is_empty() {
+    Ok(closest.unwrap_or_else(|| {
         referee.restart();
-        closest.value = value(&referee.machine, referee.state(), &config, limit);
-    }
-    Ok(closest)
+        Opening {
+            moves: Vec::new(),
+            values: value(&referee.machine, referee.state(), &config, limit).values,
+        }
+    }))
 }
 
 /// Random joint moves from the initial state, after which a role has a choice.
-fn random_line(referee: &mut Referee, random: &mut Random) -> Option<Vec<Vec<MoveId>>> {
+pub(crate) fn random_line(referee: &mut Referee, random: &mut Random) -> Option<Vec<Vec<MoveId>>> {
     let plies = MIN_PLIES + random.below(MAX_PLIES - MIN_PLIES + 1);
     referee.restart();
     let mut moves = Vec::new();
@@ -115,25 +128,38 @@ fn random_line(referee: &mut Referee, random: &mut Random) -> Option<Vec<Vec<Mov
     has_choice.then_some(moves)
 }
 
-/// The first role's expected goal in a state.
-fn value(
+/// What searches of each role say of a state. They share the limit.
+pub(crate) fn value(
     machine: &Arc<dyn Machine>,
     state: &[u64],
     config: &SearchConfig,
     limit: ReferenceLimit,
-) -> f64 {
-    let first = RoleId::from_index(0);
-    let mut search = Search::new(Arc::clone(machine), first, config.clone());
-    search.set_state(state);
-    let clock = ThinkingClock::cpu();
-    let is_late = || limit.time.is_some_and(|time| clock.elapsed() >= time);
-    let mut left = limit.iterations;
-    while left > 0 && !is_late() {
-        let slice = left.min(SLICE);
-        if search.run(Budget::of_steps(slice)) == StopReason::Proven {
-            break;
+) -> Valued {
+    let n_roles = machine.info().n_roles().max(1);
+    let (iterations, time) = (
+        limit.iterations / n_roles as u64,
+        limit.time.map(|time| time / n_roles as u32),
+    );
+    let mut valued = Valued {
+        values: Vec::with_capacity(n_roles),
+        is_proven: false,
+    };
+    for role in (0..n_roles).map(RoleId::from_index) {
+        let mut search = Search::new(Arc::clone(machine), role, config.clone());
+        search.set_state(state);
+        let clock = ThinkingClock::cpu();
+        let is_late = || time.is_some_and(|time| clock.elapsed() >= time);
+        let mut left = iterations;
+        while left > 0 && !is_late() {
+            let slice = left.min(SLICE);
+            if search.run(Budget::of_steps(slice)) == StopReason::Proven {
+                break;
+            }
+            left -= slice;
         }
-        left -= slice;
+        let root = search.root();
+        valued.values.push(root.value.map_or(50.0, f64::from));
+        valued.is_proven |= root.proven.is_some();
     }
-    search.root().value.map_or(50.0, f64::from)
+    valued
 }

@@ -8,6 +8,8 @@
 //! | `version` | names the build | `name`, `commit` |
 //! | `game PATH` | builds a game, as a match does | `game`, `machine`, `roles` |
 //! | `study SECONDS SEED` | studies it, see below | `games`, `evaluation_share`, `exploration` |
+//! | `save FILE` | writes the study in use to a file | |
+//! | `load FILE` | plays with a study that was saved, and learns nothing more | as `study` |
 //! | `set KEY VALUE` | overrides a setting, see below | |
 //! | `new ROLE SEED` | starts a search of that role (from 0) at the initial state | `role` |
 //! | `advance MOVE \| MOVE...` | plays a joint move in all searches | |
@@ -22,9 +24,10 @@
 //! `set` overrides a parameter of the search, one of [`PARAMETERS`]. What a study scales it scales,
 //! as in a match; what it chooses is replaced. Later studies begin with what long training has left
 //! in the file `memory`. `width` is the number of lanes of games that are built later; 0 measures
-//! the fastest, as a match does. `factored` (true or false) is the setting of the same name. With
-//! `rollout_threads` thinking is limited by time on the clock. The other settings are those of a
-//! match on one core.
+//! the fastest, as a match does. `factored` and `tuning` (true or false) are the settings of the
+//! same names. The parts of the search in [`PARTS`] are switched off with false; `tuples` and
+//! `prospects` are inputs of evaluations that are trained later. With `rollout_threads` thinking is
+//! limited by time on the clock. The other settings are those of a match on one core.
 //!
 //! Never uses: duels.
 
@@ -38,6 +41,10 @@ use panza_search::PARAMETERS;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+/// Parts of the search and of studies that can be switched off: AMAF values, symmetries, goal
+/// ranges by latches, weights of lines, and numbers of moves and distances.
+pub const PARTS: [&str; 5] = ["amaf", "symmetries", "ranges", "tuples", "prospects"];
+
 /// A command; the page of the module says what each does.
 #[derive(Clone, PartialEq, Debug)]
 #[allow(missing_docs)]
@@ -45,6 +52,8 @@ pub enum Command {
     Version,
     Game(String),
     Study { seconds: f64, seed: u64 },
+    Save(String),
+    Load(String),
     Set { key: String, value: String },
     New { role: usize, seed: u64 },
     Advance(Vec<String>),
@@ -79,11 +88,14 @@ pub fn help() -> String {
         .iter()
         .map(|it| format!("    {:<20} {}\n", it.name, it.range()))
         .collect();
+    let parts = PARTS.join(", ");
     format!(
         "Commands, one a line; replies are JSON objects, or `error` and a reason:\n  \
             version                 name and commit\n  \
             game PATH               build a game\n  \
             study SECONDS SEED      study it as a match does; 0 plays unstudied\n  \
+            save FILE               write the study in use to a file\n  \
+            load FILE               play with a study that was saved\n  \
             set KEY VALUE           override a setting, see below\n  \
             new ROLE SEED           search for a role, from 0, at the initial state\n  \
             advance MOVE | MOVE     play a joint move\n  \
@@ -92,7 +104,8 @@ pub fn help() -> String {
             iterate ROLE N          search for iterations, and name the move\n  \
             quit\n\n\
             Keys of `set`, and their values:\n{parameters}    \
-            factored             true or false\n    \
+            factored             true or false; also tuning\n    \
+            PART                 true or false; PART is one of {parts}\n    \
             memory               a file for studies to begin with\n    \
             width                lanes of the next game; 0 measures\n\n\
             Example:\n  printf 'game ticTacToe\\nnew 0 1\\niterate 0 1000\\n' | cargo lab engine"
@@ -129,6 +142,9 @@ impl FromStr for Command {
                     seed: number(seed, "SEED")?,
                 })
             }
+            "save" | "load" if rest.is_empty() => bail!("expected `{name} FILE`"),
+            "save" => Ok(Self::Save(rest.to_string())),
+            "load" => Ok(Self::Load(rest.to_string())),
             "set" => {
                 let (key, value) = two("KEY VALUE")?;
                 Ok(Self::Set {
@@ -163,7 +179,7 @@ impl FromStr for Command {
                 })
             }
             _ => bail!(
-                "unknown command `{name}`; the commands are version, game, study, set, new, advance, think, iterate, quit"
+                "unknown command `{name}`; the commands are version, game, study, save, load, set, new, advance, think, iterate, quit"
             ),
         }
     }
@@ -175,6 +191,8 @@ impl fmt::Display for Command {
             Self::Version => out.write_str("version"),
             Self::Game(path) => write!(out, "game {path}"),
             Self::Study { seconds, seed } => write!(out, "study {seconds} {seed}"),
+            Self::Save(file) => write!(out, "save {file}"),
+            Self::Load(file) => write!(out, "load {file}"),
             Self::Set { key, value } => write!(out, "set {key} {value}"),
             Self::New { role, seed } => write!(out, "new {role} {seed}"),
             Self::Advance(moves) => write!(out, "advance {}", moves.join(" | ")),

@@ -20,9 +20,11 @@ pub(super) struct Terms {
     /// Seconds of a study and number of studies; empty for none.
     pub study: String,
     pub seed: u64,
+    /// The number of openings of the book and a number for what they are; none without a book.
+    pub book: Option<(usize, u64)>,
 }
 
-/// One opening, played twice with roles swapped.
+/// One opening, played twice with sides swapped.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct PairRecord {
     pub(super) terms: Terms,
@@ -31,9 +33,13 @@ pub struct PairRecord {
     pub(super) pair: u32,
     /// Joint moves.
     pub(super) opening: Vec<String>,
-    /// The first role's value in the reference search.
-    pub(super) opening_value: f64,
-    /// A's points as the first role and as the second.
+    /// The roles' values in the reference search.
+    pub(super) opening_values: Vec<f64>,
+    /// The study that the pair was played with; without studies that of the pair alone.
+    pub(super) study: u32,
+    /// A's wins in the two games: 1, a half for a draw, or 0.
+    pub(super) won: [f64; 2],
+    /// A's points in them: the mean goals of its roles, divided by 100.
     pub(super) points: [f64; 2],
     /// The games' joint moves, with those of the opening.
     pub(super) lengths: [u32; 2],

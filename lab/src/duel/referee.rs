@@ -1,53 +1,45 @@
-//! The position of a game between two engines: legal moves, the end, points.
+//! The position of a game between two players: legal moves, the end, who has won.
 
 use std::sync::Arc;
 
 use anyhow::{Context, bail};
 use panza_gdl::{Id, MoveId, RoleId};
-use panza_machine::{Machine, PlayoutEnd, Reasoner};
-use panza_sync::Random;
+use panza_machine::{Machine, Reasoner};
 
 use super::engine::NamedGame;
 
-/// Random games by which zero-sum goals are recognised, and their greatest length.
-const SUM_GAMES: u32 = 200;
-const SUM_STEPS: u32 = 1_000;
-
-pub(super) struct Referee {
+pub(crate) struct Referee {
     pub name: String,
     pub machine: Arc<dyn Machine>,
+    pub n_roles: usize,
     reasoner: Box<dyn Reasoner>,
     state: Vec<u64>,
-    /// Whether goals add up to 100.
-    is_zero_sum: bool,
+}
+
+/// What a player has of a game.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) struct Outcome {
+    /// 1 for a win, a half for a draw.
+    pub won: f64,
+    /// The mean goal of its roles, divided by 100.
+    pub points: f64,
 }
 
 impl Referee {
-    /// A referee of a game of two roles. Fails for other games.
+    /// A referee of a game of at least two roles without chance. Fails for other games.
     pub fn new(game: &NamedGame) -> anyhow::Result<Self> {
         let machine = Arc::clone(&game.built.machine);
-        let n_roles = machine.info().n_roles();
-        if n_roles != 2 {
-            bail!(
-                "`{}` has {n_roles} roles; a duel needs a game of two",
-                game.name
-            );
+        let (name, n_roles) = (game.name.clone(), machine.info().n_roles());
+        if n_roles < 2 || machine.info().chance_role().is_some() {
+            bail!("`{name}`: expected a game of two or more roles without chance");
         }
-        let mut reasoner = Arc::clone(&machine).reasoner();
-        let initial = machine.initial_state();
-        let mut random = Random::new(1);
-        let is_zero_sum = (0..SUM_GAMES).all(|_| {
-            let mut goals = [0; 2];
-            reasoner.set_state(&initial);
-            let end = reasoner.playout(&mut random, SUM_STEPS, &mut goals);
-            end == PlayoutEnd::CutOff || goals[0] + goals[1] == 100
-        });
+        let reasoner = Arc::clone(&machine).reasoner();
         let mut referee = Self {
-            name: game.name.clone(),
+            name,
             machine,
+            n_roles,
             reasoner,
             state: Vec::new(),
-            is_zero_sum,
         };
         referee.restart();
         Ok(referee)
@@ -69,7 +61,7 @@ impl Referee {
 
     /// The legal moves of each role.
     pub fn legal(&mut self) -> Vec<Vec<MoveId>> {
-        let roles = (0..2).map(RoleId::from_index);
+        let roles = (0..self.n_roles).map(RoleId::from_index);
         roles
             .map(|role| self.reasoner.legal_moves(role).to_vec())
             .collect()
@@ -96,33 +88,56 @@ impl Referee {
         joint_move.iter().map(|&mv| info.move_text(mv)).collect()
     }
 
-    /// The first role's points at the end of a game, 0 to 1.
-    pub fn points(&mut self) -> f64 {
-        let mut goals = [None; 2];
+    /// The facts that hold, sorted.
+    pub fn facts(&self) -> Vec<String> {
+        self.machine.info().state_facts(&self.state)
+    }
+
+    /// What A has at the end of a game with these roles.
+    pub fn outcome(&mut self, roles_of_a: &[bool]) -> Outcome {
+        let mut goals = vec![None; self.n_roles];
         self.reasoner.goals(&mut goals);
-        points(goals.map(|goal| goal.unwrap_or(0)), self.is_zero_sum)
+        let goals: Vec<u8> = goals.into_iter().map(|goal| goal.unwrap_or(0)).collect();
+        outcome(&goals, roles_of_a)
     }
 }
 
-/// The first role's points: its goal where goals are zero-sum, else 1 for the greater goal.
-pub fn points(goals: [u8; 2], is_zero_sum: bool) -> f64 {
-    match goals[0].cmp(&goals[1]) {
-        _ if is_zero_sum => f64::from(goals[0]) / 100.0,
+/// What A has: it wins if the mean goal of its roles is above that of the others.
+fn outcome(goals: &[u8], roles_of_a: &[bool]) -> Outcome {
+    let mean = |of_a: bool| {
+        let own = goals.iter().zip(roles_of_a);
+        let own = own.filter(|(_, is_of_a)| **is_of_a == of_a);
+        let (sum, n) = own.fold((0.0, 0), |(sum, n), (&goal, _)| {
+            (sum + f64::from(goal), n + 1)
+        });
+        sum / f64::from(n.max(1)) / 100.0
+    };
+    let (points, other) = (mean(true), mean(false));
+    let won = match points.total_cmp(&other) {
         std::cmp::Ordering::Greater => 1.0,
         std::cmp::Ordering::Equal => 0.5,
         std::cmp::Ordering::Less => 0.0,
-    }
+    };
+    Outcome { won, points }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::points;
+    use super::{Outcome, outcome};
 
     #[test]
-    fn goals_are_points_where_they_are_zero_sum() {
-        assert_eq!(points([73, 27], true), 0.73);
-        assert_eq!(points([73, 72], false), 1.0);
-        assert_eq!(points([40, 40], false), 0.5);
-        assert_eq!(points([0, 10], false), 0.0);
+    fn the_higher_mean_goal_wins_and_equal_ones_are_half_a_win() {
+        for (goals, roles_of_a, won, points) in [
+            (&[73, 27][..], &[true, false][..], 1.0, 0.73),
+            (&[73, 27], &[false, true], 0.0, 0.27),
+            (&[90, 90], &[true, false], 0.5, 0.9),
+            (&[0, 10], &[true, false], 0.0, 0.0),
+            (&[0, 100, 0], &[true, false, false], 0.0, 0.0),
+            (&[0, 100, 0], &[true, false, true], 0.0, 0.0),
+            (&[50, 50, 0], &[true, false, false], 1.0, 0.5),
+        ] {
+            let found = outcome(goals, roles_of_a);
+            assert_eq!(found, Outcome { won, points }, "{goals:?} {roles_of_a:?}");
+        }
     }
 }

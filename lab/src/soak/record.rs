@@ -65,6 +65,7 @@ impl MatchLine {
             FaultKind::Illegal => {
                 format!("{} in step {} is not legal", fault.detail, fault.step + 1)
             }
+            FaultKind::Unfit => format!("not fit for the match: {}", fault.detail),
             FaultKind::Timeout | FaultKind::Connection | FaultKind::Failed => {
                 let request = match fault.request {
                     Request::Start => "START",

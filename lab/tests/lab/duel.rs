@@ -1,6 +1,7 @@
 //! Duels: the sequential test, the engine's protocol, and duels that repeat exactly.
 
 use std::io::Write;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -106,6 +107,8 @@ fn commands_are_written_as_they_are_read() {
         "game my games/x.gdl",
         "study 2.5 7",
         "set exploration 0.6",
+        "save a study.json",
+        "load a study.json",
         "new 1 9",
         "advance (mark 1 1) | noop",
         "think 0 30",
@@ -135,6 +138,10 @@ fn an_engine_says_what_is_wrong_with_a_command() {
         ("new x 1", "ROLE is `x`; expected a number"),
         ("iterate 0 -5", "N is `-5`; expected a number"),
         ("set exploration", "expected `set KEY VALUE`"),
+        ("load", "expected `load FILE`"),
+        ("save x", "no game; `game PATH` comes first"),
+        ("set amaf off", "amaf is `off`; expected true or false"),
+        ("set tuning 1", "tuning is `1`; expected true or false"),
         ("set exploration much", "exploration is `much`"),
         (
             "set evaluation_share 2",
@@ -360,7 +367,7 @@ fn a_duel_goes_on_after_the_pairs_of_its_file() {
     let page = std::fs::read_to_string(page).unwrap();
     for expected in [
         "# Duel\n",
-        "| ticTacToe | line | 3 | ",
+        "| ticTacToe | - | 3 | ",
         "| ticTacToe | B | ",
         " 30 iterations",
     ] {
@@ -374,7 +381,10 @@ fn a_duel_goes_on_after_the_pairs_of_its_file() {
 fn a_duel_needs_two_roles_engines_that_answer_and_settings() {
     let duel = |more: &[&str]| fails(&[&["duel"], more].concat(), 2);
     for (arguments, expected) in [
-        (&["--game", "hanoi"][..], "a duel needs a game of two"),
+        (
+            &["--game", "hanoi"][..],
+            "expected a game of two or more roles",
+        ),
         (
             &["--game", "ticTacToe", "ticTacToe"],
             "two games are called",
@@ -407,4 +417,271 @@ fn a_duel_needs_two_roles_engines_that_answer_and_settings() {
         let message = duel(arguments);
         assert!(message.contains(expected), "{arguments:?}: {message}");
     }
+}
+
+/// A book of few openings of a game, made in little time.
+fn book(folder: &Path, game: &str, more: &[&str]) -> PathBuf {
+    let file = folder.join("book.jsonl");
+    let made = [
+        "book",
+        "--game",
+        game,
+        "--openings",
+        "2",
+        "--seconds",
+        "0.1",
+        "--out",
+        file.to_str().unwrap(),
+    ];
+    objects(&[&made[..], more].concat(), 0);
+    file
+}
+
+#[test]
+fn a_book_goes_on_and_its_openings_are_rulesheets_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let sheets = folder.path().join("sheets");
+    let sheets_text = sheets.to_str().unwrap();
+    let file = book(
+        folder.path(),
+        "breakthrough",
+        &["--rulesheets", sheets_text],
+    );
+    let made = std::fs::read_to_string(&file).unwrap();
+    let lines: Vec<Value> = made
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    assert_eq!(lines.len(), 2);
+    for line in &lines {
+        let opening = &line["opening"];
+        assert!(opening["moves"].as_array().unwrap().len() >= 2, "{line}");
+        for values in opening["values"].as_array().unwrap() {
+            let values: Vec<f64> = serde_json::from_value(values.clone()).unwrap();
+            assert!((values[0] - values[1]).abs() <= 20.0, "{line}");
+        }
+    }
+    // The rulesheet begins where the opening ends.
+    let sheet = sheets.join("breakthrough-01.kif");
+    let game = Game::load(sheet.to_str().unwrap()).unwrap();
+    let built = build_for_playouts(&game.rules, EngineChoice::Only(EngineKind::Counter), 512);
+    let machine = built.unwrap().machine().unwrap();
+    let facts = machine.info().state_facts(&machine.initial_state());
+    let expected: Vec<String> =
+        serde_json::from_value(lines[1]["opening"]["facts"].clone()).unwrap();
+    assert_eq!(facts, expected);
+
+    // A line that is missing is made again, as before but for the clock.
+    std::fs::write(&file, made.split_inclusive('\n').next().unwrap()).unwrap();
+    book(folder.path(), "breakthrough", &[]);
+    let again = std::fs::read_to_string(&file).unwrap();
+    assert!(again.starts_with(made.lines().next().unwrap()), "{again}");
+    assert_eq!(again.lines().count(), 2);
+    let other = [
+        "book",
+        "--game",
+        "breakthrough",
+        "--seed",
+        "2",
+        "--seconds",
+        "0.1",
+        "--out",
+        file.to_str().unwrap(),
+    ];
+    let message = fails(&other, 2);
+    assert!(message.contains("has openings of --seed 1"), "{message}");
+}
+
+#[test]
+fn a_duel_plays_the_openings_of_a_book_with_shared_studies() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = book(folder.path(), "breakthrough", &[]);
+    let studies = folder.path().join("studies");
+    let (file, studies) = (file.to_str().unwrap(), studies.to_str().unwrap());
+    let duel = |more: &[&str]| {
+        let duel = [
+            "duel",
+            "--game",
+            "breakthrough",
+            "--book",
+            file,
+            "--iterations",
+            "20",
+            "--pairs",
+            "3",
+            "--studies",
+            "2",
+        ];
+        let found = objects(&[&duel[..], more].concat(), 1);
+        let is_pair = |object: &Value| object.get("opening").is_some();
+        let (pairs, rows): (Vec<Value>, Vec<Value>) = found.into_iter().partition(is_pair);
+        (pairs, rows)
+    };
+    let (pairs, rows) = duel(&["--study", "0.5", "--save-studies", studies]);
+    assert_eq!(pairs.len(), 3);
+    assert_eq!(pairs[0]["opening"], pairs[2]["opening"], "two openings");
+    assert_ne!(pairs[0]["opening"], pairs[1]["opening"]);
+    let of_pairs: Vec<_> = pairs.iter().map(|pair| pair["study"].as_u64()).collect();
+    assert_eq!(of_pairs, [Some(0), Some(1), Some(0)]);
+    assert_eq!(rows.last().unwrap()["pairs"], 3);
+    let games = |pair: &Value, engine: &str| pair[engine]["studies"][0]["games"].clone();
+
+    // Both play with A's studies, which are read as they were written.
+    let (shared, _) = duel(&["--share-studies", studies]);
+    for (own, shared) in pairs.iter().zip(&shared) {
+        assert_eq!(games(shared, "a"), games(own, "a"));
+        assert_eq!(games(shared, "b"), games(own, "a"));
+        assert_eq!(shared["a"]["studies"], shared["b"]["studies"]);
+    }
+    // With equal studies and iterations everything repeats.
+    let without_times = |mut pairs: Vec<Value>| {
+        for pair in &mut pairs {
+            for engine in ["a", "b"] {
+                pair[engine]["seconds"].take();
+            }
+        }
+        pairs
+    };
+    let (again, _) = duel(&["--share-studies", studies]);
+    assert_eq!(without_times(again), without_times(shared));
+
+    let message = fails(
+        &[
+            "duel",
+            "--game",
+            "ticTacToe",
+            "--share-studies",
+            studies,
+            "--iterations",
+            "20",
+        ],
+        2,
+    );
+    assert!(message.contains("no study `"), "{message}");
+    let message = fails(&["duel", "--game", "ticTacToe", "--book", file], 2);
+    assert!(
+        message.contains("the book has no opening of ticTacToe"),
+        "{message}"
+    );
+}
+
+#[test]
+fn with_more_roles_the_single_role_goes_round() {
+    let duel = [
+        "duel",
+        "--game",
+        "ticTacToeThree",
+        "--iterations",
+        "20",
+        "--pairs",
+        "3",
+    ];
+    let found = objects(&duel, 1);
+    let pairs = found.iter().filter(|it| it.get("opening").is_some());
+    let pairs: Vec<&Value> = pairs.collect();
+    assert_eq!(pairs.len(), 3);
+    for pair in pairs {
+        assert_eq!(pair["opening_values"].as_array().unwrap().len(), 3);
+        let won: Vec<f64> = serde_json::from_value(pair["won"].clone()).unwrap();
+        assert!(
+            won.iter().all(|won| [0.0, 0.5, 1.0].contains(won)),
+            "{pair}"
+        );
+    }
+}
+
+#[test]
+fn games_that_are_held_out_are_shown_only_together() {
+    let folder = tempfile::tempdir().unwrap();
+    let sheet = |name: &str| {
+        let path = folder.path().join(format!("{name}.gdl"));
+        std::fs::copy(format!("{}/gdl-games/ticTacToe.gdl", crate::ROOT), &path).unwrap();
+        path
+    };
+    let paths = ["racer", "blocker"].map(sheet);
+    let [held_out, open] = paths.each_ref().map(|path| path.to_str().unwrap());
+    let duel = [
+        "duel",
+        "--iterations",
+        "20",
+        "--pairs",
+        "2",
+        "--game",
+        held_out,
+        open,
+    ];
+    let output = run(&duel);
+    let page = text(&output.stdout);
+    assert!(page.contains("| held out: 1 game | - | 2 |"), "{page}");
+    assert!(page.contains("| blocker | simultaneous | 2 |"), "{page}");
+    assert!(!page.contains("| racer"), "{page}");
+    for object in objects(&duel, 1) {
+        assert_ne!(object["game"], "racer", "{object}");
+    }
+}
+
+#[test]
+fn the_measure_is_checked_by_two_duels_that_play_all_their_pairs() {
+    let check = [
+        "duel",
+        "--itself",
+        "--game",
+        "ticTacToe",
+        "--iterations",
+        "20",
+        "--pairs",
+        "3",
+        "--json",
+    ];
+    let output = run(&check);
+    let objects: Vec<Value> = text(&output.stdout)
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let pairs = objects.iter().filter(|it| it.get("opening").is_some());
+    assert_eq!(pairs.count(), 6);
+    let said = objects.last().unwrap();
+    assert!(said["equal_holds"].is_boolean(), "{said}");
+    assert!(said["halved_is_found"].is_boolean(), "{said}");
+}
+
+#[test]
+fn anchors_need_players_and_openings() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = book(folder.path(), "breakthrough", &[]);
+    let out = folder.path().join("anchors.jsonl");
+    // A player that never listens: its matches have no result.
+    let anchors = [
+        "anchors",
+        "--game",
+        "breakthrough",
+        "--book",
+        file.to_str().unwrap(),
+        "--opponent",
+        "sleep 60 {port}",
+        "--player",
+        "sleep 60 {port}",
+        "--ready",
+        "1",
+        "--limit",
+        "1",
+        "--out",
+        out.to_str().unwrap(),
+    ];
+    let output = run(&anchors);
+    let said = text(&output.stderr);
+    match std::thread::available_parallelism().map_or(1, |it| it.get()) {
+        1 => assert!(said.contains("two cores are needed"), "{said}"),
+        _ => assert!(said.contains("not played"), "{said}"),
+    }
+    let sheets = folder.path().join("anchors.openings");
+    assert!(sheets.join("breakthrough-00.kif").is_file());
+    let message = fails(
+        &[&anchors[..1], &["--game", "ticTacToe"], &anchors[3..]].concat(),
+        2,
+    );
+    assert!(
+        message.contains("no opening of a game of two roles"),
+        "{message}"
+    );
 }

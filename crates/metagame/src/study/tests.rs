@@ -23,6 +23,8 @@ fn budget(until: Option<Instant>) -> StudyBudget {
             games: 100,
             playouts: 2_000,
         }),
+        without: WithoutInputs::default(),
+        processor_time: false,
     }
 }
 

@@ -136,6 +136,8 @@ pub enum FaultKind {
     Illegal,
     /// The player says by its HTTP status that it failed.
     Failed,
+    /// The player was not fit for the match, by what was found out after it.
+    Unfit,
 }
 
 impl FaultKind {
@@ -146,6 +148,7 @@ impl FaultKind {
             FaultKind::Connection => "connection",
             FaultKind::Illegal => "illegal",
             FaultKind::Failed => "failed",
+            FaultKind::Unfit => "unfit",
         }
     }
 }

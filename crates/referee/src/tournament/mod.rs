@@ -24,8 +24,7 @@ use panza_cli::arguments::is_standard_input;
 use panza_cli::{Outcome, Output, interrupt};
 use panza_sync::pinning;
 use plan::{Entry, Schedule};
-use play::Played;
-pub use play::{Attempt, LocalVenue, Venue};
+pub use play::{Attempt, LocalVenue, Played, Venue};
 use results::{MatchResult, ResultsFile};
 
 /// The arguments of `panza tournament`.
@@ -93,7 +92,7 @@ pub fn run_at(
         let mut limit = arguments.limit.unwrap_or(usize::MAX);
         for (file, plan) in arguments.files.iter().zip(&plans) {
             let path = results_of(file);
-            let (played, results) = play_one(plan, &path, limit, venue)?;
+            let (played, results) = play_missing(plan, &path, limit, venue)?;
             limit = limit.saturating_sub(played.finished + played.failed);
             all.extend(results);
             if played.failed + played.left_out > 0 {
@@ -155,8 +154,12 @@ pub fn load_plan(file: &Path, output: Output) -> anyhow::Result<Schedule> {
     Ok(plan)
 }
 
-/// Plays at most `limit` matches that have no result yet, and returns all results of the plan.
-fn play_one(
+/// Plays at most `limit` matches that have no result in the file `path` yet, at this venue or in
+/// this process, and returns all results of the plan.
+///
+/// # Errors
+/// The file cannot be used, or the tournament cannot go on.
+pub fn play_missing(
     plan: &Schedule,
     path: &Path,
     limit: usize,

@@ -26,7 +26,7 @@ pub const TEXT_COLUMNS: [usize; 2] = [0, 9];
 
 /// The object for scripts: pairs, and scores and intervals for each game of a pair and for each
 /// pair as a whole, where the game is null; and void matches.
-pub(super) fn report(tallies: &[PairTally]) -> Value {
+pub fn report(tallies: &[PairTally]) -> Value {
     let (mut scores, mut intervals, mut void) = (Vec::new(), Vec::new(), Vec::new());
     for (pair, tallies) in tallies.iter().enumerate() {
         for it in &tallies.void {

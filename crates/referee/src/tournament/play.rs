@@ -30,13 +30,16 @@ use panza_sync::{CoreId, lock, unpoisoned};
 
 const MAX_FAILURES: u32 = 3;
 
+/// What became of the matches of a tournament.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Played {
+    /// Matches with a result.
     pub finished: usize,
     /// Matches whose players did not start.
     pub failed: usize,
     /// Matches of players that are not started again.
     pub left_out: usize,
+    /// Whether the user has ended it.
     pub is_interrupted: bool,
 }
 

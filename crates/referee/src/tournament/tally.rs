@@ -7,8 +7,8 @@
 //! counting half, with Wilson's score interval for 95 % (Wilson, 1927). Shares of points stand
 //! beside it: in games whose goals do not add up to 100 they say little about strength.
 //!
-//! A match in which a player did not answer START, or could not be reached or failed later, says
-//! nothing about strength. It is void: it is listed apart and counts nowhere.
+//! A match in which a player did not answer START, could not be reached or failed later, or was not
+//! fit, says nothing about strength. It is void: it is listed apart and counts nowhere.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -123,6 +123,7 @@ pub(super) struct Faults {
     pub connection: u32,
     pub illegal: u32,
     pub failed: u32,
+    pub unfit: u32,
 }
 
 impl Faults {
@@ -132,6 +133,7 @@ impl Faults {
             FaultKind::Connection => self.connection += 1,
             FaultKind::Illegal => self.illegal += 1,
             FaultKind::Failed => self.failed += 1,
+            FaultKind::Unfit => self.unfit += 1,
         }
     }
 
@@ -142,6 +144,7 @@ impl Faults {
             (self.connection, "connection"),
             (self.illegal, "illegal"),
             (self.failed, "failed"),
+            (self.unfit, "unfit"),
         ];
         let kinds = kinds.iter().filter(|(count, _)| *count > 0);
         let words: Vec<String> = kinds

@@ -10,7 +10,7 @@ use panza_testing::renamed::Disguise;
 use panza_testing::rulesheet;
 use std::time::Duration;
 
-use crate::{SampleSize, Study, StudyBudget, study};
+use crate::{SampleSize, Study, StudyBudget, WithoutInputs, study};
 
 /// Small games of many kinds.
 const GAMES: [&str; 9] = [
@@ -38,6 +38,8 @@ fn studied(rules: &Rules) -> (BuiltGame, Study) {
             games: 300,
             playouts: 3_000,
         }),
+        without: WithoutInputs::default(),
+        processor_time: false,
     };
     let config = search_config(&Settings::load(None, &[]).unwrap().search, 1);
     let study = study(&game, None, &config, &budget);
