@@ -16,6 +16,7 @@ use panza_cli::output::counted;
 use panza_cli::replay::replay_states;
 use panza_cli::trace::TraceState;
 use panza_cli::{Game, Outcome, Output, Replay, Rulesheet};
+use panza_gdl::Encoding;
 use panza_player::MatchFile;
 
 /// Larger records are refused.
@@ -77,6 +78,7 @@ fn game_of(arguments: &ReplayArguments, record: &MatchFile, origin: &str) -> any
             name: name.unwrap_or("rules").to_string(),
             origin: format!("the rules in {origin}"),
             text: rules.clone(),
+            encoding: Encoding::Utf8,
             file: None,
         });
     }
