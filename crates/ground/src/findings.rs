@@ -16,8 +16,8 @@ use panza_gdl::{
 use panza_sync::Budget;
 
 /// Makes a warning about a negation that recurs an error if a ground atom depends on its own
-/// negation, and finds what `base` and `input` leave out. Neither is done for rules whose ground form
-/// is beyond the budget.
+/// negation, and finds what `base` and `input` leave out. Neither is done for rules whose ground
+/// form is beyond the budget.
 pub fn examine(rules: &Rules, diagnostics: &mut [Diagnostic], budget: Budget<'_>) -> LeftOut {
     let heads = || rules.rules.iter().map(|rule| rule.head.signature());
     let declares = heads().any(|head| DECLARED.iter().any(|(own, ..)| *own == head));
