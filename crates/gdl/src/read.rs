@@ -111,8 +111,8 @@ impl Reader {
         Err(Reported)
     }
 
-    /// Whether a symbol between statements or conditions belongs to a `#| ... |#`, which is a comment
-    /// in Lisp and none in KIF. Lists in it count, so it is reported; lone words in it do not.
+    /// Whether a symbol between statements or conditions belongs to a `#| ... |#`, which is a
+    /// comment in Lisp and none in KIF. Lists in it count, so it is reported; lone words do not.
     fn skips(&mut self, text: &str, span: Span, is_in_block: &mut bool) -> bool {
         let opens = text.starts_with("#|") && !*is_in_block;
         if opens {
