@@ -111,12 +111,12 @@ impl Reader {
         Err(Reported)
     }
 
-    /// Whether a symbol between statements belongs to a `#| ... |#`, which is a comment in Lisp and
-    /// none in KIF. Statements in it count, so it is reported; lone words in it do not.
+    /// Whether a symbol between statements or conditions belongs to a `#| ... |#`, which is a
+    /// comment in Lisp and none in KIF. Lists in it count, so it is reported; lone words do not.
     fn skips(&mut self, text: &str, span: Span, is_in_block: &mut bool) -> bool {
         let opens = text.starts_with("#|") && !*is_in_block;
         if opens {
-            let message = "`#|` begins no comment in KIF, the statements up to `|#` count";
+            let message = "`#|` begins no comment in KIF, what is in parentheses up to `|#` counts";
             let help = "write `;` in front of each line of a comment";
             let fault = Diagnostic::warning("block-comment", span, message).with_help(help);
             self.diagnostics.push(fault);
@@ -175,7 +175,13 @@ impl Reader {
         let head = self.atom(head, &mut scope);
         let mut body = Vec::new();
         let mut is_sound = true;
+        let mut is_in_block = false;
         for condition in &items[2..] {
+            if let Sexpr::Symbol(text, span) = condition
+                && self.skips(text, *span, &mut is_in_block)
+            {
+                continue;
+            }
             match self.formula(condition, &mut scope, true) {
                 Ok(formula) => body.push(formula),
                 Err(Reported) => is_sound = false,
@@ -619,6 +625,9 @@ mod tests {
             assert_eq!(rules, ["(role a)", "(role b)", "terminal"], "{text}");
             assert_eq!(codes, ["block-comment"], "{text}");
         }
+        let (rules, codes) = read("(<= p q #| not needed (r a) |# s)");
+        assert_eq!(rules, ["(<= p q (r a) s)"]);
+        assert_eq!(codes, ["block-comment"]);
     }
 
     #[test]

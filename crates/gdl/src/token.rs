@@ -1,8 +1,8 @@
 //! The lexer: parentheses, symbols, comments.
 //!
-//! White space, byte-order marks and parentheses separate symbols; `;` starts a comment up to the end of the line;
-//! any other run of characters is one symbol, whatever it is made of. There are no strings, so no
-//! input can fail here.
+//! White space, byte-order marks and parentheses separate symbols; `;` starts a comment up to the
+//! end of the line; any other run of characters is one symbol, whatever it is made of. There are no
+//! strings, so no input can fail here.
 
 use nom::branch::alt;
 use nom::bytes::complete::{take_till, take_while, take_while1};

@@ -47,8 +47,8 @@ pub use write::{Control, Turns, write};
 
 use panza_gdl::{Diagnostic, Rules};
 
-/// Reads and checks a whole rulesheet, in HRF or in [textbook GDL](textbook): the rules, and what is wrong with them, in the order of the
-/// text.
+/// Reads and checks a whole rulesheet, in HRF or in [textbook GDL](textbook): the rules, and what
+/// is wrong with them, in the order of the text.
 ///
 /// Faulty sentences are left out and reported. [`panza_gdl::is_playable`] says whether what is left
 /// is a game.

@@ -1,10 +1,10 @@
 //! From tokens to sentences: trees of names, variables and operators.
 //!
-//! Operators from the tightest: `!`, `#`, `~`, `&`, `|`, `==>`, `:=`, `:-`, `::`. Between conditions
-//! `,` and `;` of Prolog are `&` and `|`; `\+` and `not` are `~`, and `\=` is `distinct`. A sentence
-//! ends where no operator goes on, so none needs a full stop. Reading descends into brackets by
-//! recursion, which [`MAX_DEPTH`] bounds. A faulty sentence is reported and left out; reading goes
-//! on at the next line that starts in the first column.
+//! Operators from the tightest: `!`, `#`, `~`, `&`, `|`, `==>`, `:=`, `:-`, `::`. Between
+//! conditions `,` and `;` of Prolog are `&` and `|`. `\+` and `not` are `~`, and `\=` is
+//! `distinct`. A sentence ends where no operator goes on, so none needs a full stop. Reading
+//! descends into brackets by recursion, which [`MAX_DEPTH`] bounds. A faulty sentence is reported
+//! and left out; reading goes on at the next line that starts in the first column.
 
 use super::token::{Token, TokenKind, tokens};
 use panza_gdl::diagnostic::brief;
