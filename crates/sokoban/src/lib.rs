@@ -6,8 +6,8 @@
 //!
 //! Modules, in reading order: `level`, `text`, `solution` and `rulesheet`, what people read and
 //! write; `board`, `reach`, `walk`, `field` and `distances`, what searches are made of; `deadlock`
-//! and `matching`, what they leave out and estimate; `solver`, feature space search in both directions;
-//! `ida`, iterative deepening; `optimiser`.
+//! and `matching`, what they leave out and estimate; `solver`, feature space search in both
+//! directions; `ida`, iterative deepening; `optimiser`.
 //!
 //! # Solvers
 //!

@@ -41,7 +41,7 @@ pub struct Metrics {
     pub player_lines: usize,
 }
 
-/// A metric that decides between solutions with equal moves and pushes.
+/// A secondary metric: it decides between solutions with equal moves and pushes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Secondary {
     /// Of [`Metrics::box_lines`].
