@@ -5,9 +5,9 @@
 //! solution shorter.
 //!
 //! Modules, in reading order: `level`, `text`, `solution` and `rulesheet`, what people read and
-//! write; `board`, `reach`, `walk`, `field` and `distances`, what searches are made of; `deadlock` and
-//! `matching`, what they leave out and estimate; `solver`, feature space search in both directions;
-//! `ida`, iterative deepening; `optimiser`.
+//! write; `board`, `reach`, `walk`, `field` and `distances`, what searches are made of; `deadlock`
+//! and `matching`, what they leave out and estimate; `solver`, feature space search in both
+//! directions; `ida`, iterative deepening; `optimiser`.
 //!
 //! # Solvers
 //!
@@ -22,8 +22,8 @@
 //! positions and pushes out. `sokoban::ida` is iterative deepening with the parts of Rolling Stone
 //! as switches; with its admissible parts, and a bound raised by the exact pushes of pairs of
 //! boxes, it proves the fewest pushes. `sokoban::optimiser` makes solutions shorter, by other
-//! orders of their pushes, by searches from both ends near the solution, and by mirrored parts; what
-//! is equally short is compared by lines, changes and sessions. Every level can also
+//! orders of their pushes, by searches from both ends near the solution, and by mirrored parts;
+//! what is equally short is compared by lines, changes and sessions. Every level can also
 //! be written as a rulesheet and then is a game like any other.
 //!
 //! # What holds

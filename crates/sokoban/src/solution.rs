@@ -2,8 +2,10 @@
 //!
 //! LURD notation has a letter a move, `l u r d`; a push has the capital when it is written and may
 //! have a small letter when it is read. Between two pushes the player takes a shortest way when a
-//! solution is made from pushes alone, and of these ways one with the fewest lines. The level ends with the push that brings the last box to a
-//! goal, so that later moves are left out.
+//! solution is made from pushes alone, and of these ways one with the fewest lines. The level ends
+//! with the push that brings the last box to a goal, so that later moves are left out.
+//!
+//! The metrics are those of YASO (Brian Damgaard) and JSoko (Matthias Meger).
 //!
 //! Invariants: a [`Solution`] of a board ends with every box on a goal; its metrics are those of
 //! its moves.
@@ -39,7 +41,7 @@ pub struct Metrics {
     pub player_lines: usize,
 }
 
-/// A metric that decides between solutions with equal moves and pushes.
+/// A secondary metric: it decides between solutions with equal moves and pushes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Secondary {
     /// Of [`Metrics::box_lines`].

@@ -150,8 +150,8 @@ impl<'a> Exchange<'a> {
         }
     }
 
-    /// A plan with fewer moves, or fewer lines, changes or sessions, in which the pushes up to `middle` come after those from `middle` to
-    /// one of `ends`, which ascend.
+    /// A plan with fewer moves, or fewer lines, changes or sessions, in which the pushes up to
+    /// `middle` come after those from `middle` to one of `ends`, which ascend.
     pub(super) fn later(&mut self, middle: usize, ends: &[usize]) -> Option<Vec<Push>> {
         let found = self.find(middle, ends);
         while let Some(push) = self.made.pop() {

@@ -230,8 +230,8 @@ pub(super) struct PushPlan {
 }
 
 impl PushPlan {
-    /// Replays pushes from the start up to a solved position. Nothing if one is impossible or the last leaves the board
-    /// unsolved.
+    /// Replays pushes from the start up to a solved position. Nothing if one is impossible or the
+    /// last leaves the board unsolved.
     pub(super) fn new(board: &Board, mut pushes: Vec<Push>) -> Option<Self> {
         let mut field = StepField::new(board, &board.start().boxes);
         let mut walks = Walks::new(board);

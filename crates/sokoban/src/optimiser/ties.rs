@@ -237,6 +237,11 @@ impl<'a> Part<'a> {
         }
     }
 
+    /// Whether a push from a configuration is the push after the part.
+    fn is_last(&self, boxes: &[u64], push: Push) -> bool {
+        (self.end.as_ref()).is_some_and(|(end, last)| push == *last && end == boxes)
+    }
+
     /// Adds the nodes one push further.
     fn expand(&self, search: &mut Search, parent: u32, bound: Key) {
         let board = self.board;
@@ -255,23 +260,16 @@ impl<'a> Part<'a> {
                     continue;
                 };
                 let sum = node.sum + step;
-                if let Some((end, last)) = &self.end
-                    && push == *last
-                    && *end == boxes
-                {
+                if self.is_last(&boxes, push) {
                     // The goal of the search is a state of its own.
-                    search.add_below(
-                        self.options,
-                        bound,
-                        Node {
-                            configuration: node.configuration,
-                            last: Some(push),
-                            parent,
-                            sum,
-                            left: u32::MAX,
-                            near: node.near,
-                        },
-                    );
+                    let end = Node {
+                        last: Some(push),
+                        parent,
+                        sum,
+                        left: u32::MAX,
+                        ..node
+                    };
+                    search.add_below(self.options, bound, end);
                 }
                 let to = board.next(square, direction);
                 let pushes = self.pushes[to as usize];

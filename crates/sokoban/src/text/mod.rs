@@ -14,7 +14,7 @@
 //! | `#pbo#`, `#PB#` | letters for `@ $ .` and for `+ *`, between walls |
 //! | `-` or `_` alone between rows | an empty row |
 //! | `4#\|#2-#` | rows with run lengths; `\|` ends a row |
-//! | `XXX`, `X@*.X` | rows with walls of `X`; `*` is a box and `&` one on a goal if there is no `$` |
+//! | `XXX`, `X@*.X` | rows with walls of `X`; without a `$`, `*` is a box and `&` one on a goal |
 //! | `> #####` | rows quoted as in mail |
 //! | `***` | a row of stars between levels, which is text |
 //! | `Variant: Hexoban` | another game: a fault of the level, or of all levels if it is above all |
