@@ -62,8 +62,8 @@ impl ProverMachine {
         Self::within(rules, Budget::generous())
     }
 
-    /// A machine for these rules that holds about as many bytes as the budget has. Its time does not
-    /// count. Queries end soon after its stop flag is set, without an answer.
+    /// A machine for these rules that holds about as many bytes as the budget has. Its time does
+    /// not count. Queries end soon after its stop flag is set, without an answer.
     ///
     /// # Errors
     /// As [`Prover::new`].

@@ -1,21 +1,22 @@
 #![doc = include_str!("../README.md")]
 //!
 //! ```text
-//!  TCP ──▶ connections ──▶ first_request ──▶ hyper ──▶ exchange ─┬▶ body ──▶ message ──▶ Player
-//!          (limit)         (raw GETs, wrong            (access,  │  (limits)  (parser)
-//!                           lengths)                    route)   ├▶ web::pages
-//!                                                                └▶ web::gamemaster ──▶ Player
+//!  TCP ─▶ connections ─▶ first_request ─▶ hyper ─▶ exchange ─┬▶ body ──▶ message ──▶ Player
+//!         (limit)        (raw GETs,                (access,  │  (limits)  (parser)
+//!                         wrong lengths)            route)   ├▶ web::pages
+//!                                                            └▶ web::gamemaster ──▶ Player
 //! ```
 //!
 //! A START takes these steps: [`Server::run`] accepts the connection, `serve_connection` reads the
-//! head of its request and gives it to hyper, `Exchange::respond` asks `Exchange::route` what the request is
-//! and reads the body with `Bodies::read`, `Exchange::message` parses it with [`message::parse`]
-//! and passes it to [`Player::handle`], and `Outcome::response` writes the answer.
+//! head of its request and gives it to hyper, `Exchange::respond` asks `Exchange::route` what the
+//! request is and reads the body with `Bodies::read`, `Exchange::message` parses it with
+//! [`message::parse`] and passes it to [`Player::handle`], and `Outcome::response` writes the
+//! answer.
 //!
 //! Browsers and log readers are served on the player's port and on the port of the log service,
 //! which takes no messages. The server accepts careless requests (any content type, bare LF, spaces
-//! in a GET, a length in characters) and limits bytes, time and connections. No client affects other
-//! clients or the match.
+//! in a GET, a length in characters) and limits bytes, time and connections. No client affects
+//! other clients or the match.
 //!
 //! Invariants: every answer has its exact length, and closes the connection unless the client asked
 //! for keep-alive; every answer to a GGP message has the CORS headers and is not empty; pages take

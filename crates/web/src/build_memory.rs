@@ -1,8 +1,8 @@
 //! The memory of games that are built for tables and for previews.
 //!
-//! Rules may explode while they are grounded, so all builds together have [`ALL_BYTES`] at most: one
-//! table builds at a time, and [`PREVIEWS`] previews. A game without a network is evaluated by the
-//! prover, which keeps what it has derived; each has [`PROVER_BYTES`].
+//! Rules may explode while they are grounded, so all builds together have [`ALL_BYTES`] at most:
+//! one table builds at a time, and [`PREVIEWS`] previews. A game without a network is evaluated by
+//! the prover, which keeps what it has derived; each has [`PROVER_BYTES`].
 //!
 //! Never uses: what is built.
 

@@ -1,8 +1,8 @@
 //! A game manager: plays one match with players over HTTP, as ggp-base's GameServer does.
 //!
 //! START goes to all players, then PLAY with the last joint move at each step, then STOP. A
-//! missing, late or illegal move is replaced by a random legal one, and the fault is recorded. So is
-//! a player that says that it failed.
+//! missing, late or illegal move is replaced by a random legal one, and the fault is recorded. A
+//! player that says that it failed at START has a fault too.
 //!
 //! Invariants: each joint move is legal by the reference prover. A match ends within a given number
 //! of joint moves. An interrupted match is aborted at all players.
