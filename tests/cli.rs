@@ -1413,3 +1413,65 @@ fn a_match_writes_memory_only_where_settings_say_so() {
             .all(|played| played.goals == [Some(100)])
     );
 }
+
+/// The first lines of a server that runs in a folder, until one of them says what is remembered.
+fn lines_of_a_server(folder: &Path) -> Vec<String> {
+    let mut server = program()
+        .current_dir(folder)
+        .env("XDG_STATE_HOME", folder.join("state"))
+        .args(["serve", "--listen", "127.0.0.1:0"])
+        .args(["--set", "server.log_listen=none"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let output = BufReader::new(server.stdout.take().unwrap());
+    let mut lines = Vec::new();
+    for line in output.lines() {
+        lines.push(line.unwrap());
+        if lines.last().is_some_and(|line| line.contains("remembered")) {
+            break;
+        }
+    }
+    server.kill().unwrap();
+    server.wait().unwrap();
+    lines
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn serve_says_where_logs_and_memory_are() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path().canonicalize().unwrap();
+    let place = |name: &str| folder.join(name).display().to_string();
+    let lines = lines_of_a_server(&folder);
+    assert!(lines[0].starts_with("listening on "), "{lines:?}");
+    let logs = format!("the logs of matches are in {}", place("state/panza/logs"));
+    assert!(lines.contains(&logs), "{lines:?}");
+    let memory = place("state/panza/memory.sqlite");
+    assert_eq!(
+        lines.last().unwrap(),
+        &format!("what is remembered is in {memory}")
+    );
+
+    // What an earlier version has left is used as before.
+    std::fs::create_dir_all(folder.join("logs/m")).unwrap();
+    std::fs::write(folder.join("logs/m/events.jsonl"), "").unwrap();
+    std::fs::write(folder.join("logs/memory.sqlite"), "").unwrap();
+    let lines = lines_of_a_server(&folder);
+    let logs = format!("the logs of matches are in {}", place("logs"));
+    let at = lines
+        .iter()
+        .position(|line| *line == logs)
+        .expect("the logs");
+    let now = place("state/panza/logs");
+    assert!(
+        lines[at + 1].ends_with(&format!("the default is now {now}")),
+        "{lines:?}"
+    );
+    let memory = place("logs/memory.sqlite");
+    assert_eq!(
+        lines.last().unwrap(),
+        &format!("what is remembered is in {memory}")
+    );
+}

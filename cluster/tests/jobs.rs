@@ -42,6 +42,7 @@ impl Job {
             .arg(env!("CARGO_BIN_EXE_panza-mpi"))
             .args(arguments)
             .current_dir(folder)
+            .env("XDG_STATE_HOME", folder)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());

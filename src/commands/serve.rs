@@ -161,7 +161,7 @@ fn show_places(settings: &Settings, output: Output) -> io::Result<()> {
         {
             let state = state.join("logs");
             output.line(format_args!(
-                "that is where earlier versions had them; without that folder they are in {}",
+                "earlier versions had them there by default; the default is now {}",
                 state.display()
             ))?;
         }

@@ -27,7 +27,7 @@ use tracing_subscriber::filter::Targets;
 use tracing_subscriber::layer::Context;
 use tracing_subscriber::registry::LookupSpan;
 
-use super::match_log::entry;
+use super::entry::entry;
 
 /// The files, in the order in which they are filled.
 pub(super) const FILES: [&str; 3] = ["debug.log", "debug.1.log", "debug.2.log"];

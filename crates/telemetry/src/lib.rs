@@ -32,6 +32,7 @@ pub const COMMIT: Option<&str> = option_env!("PANZA_COMMIT");
 mod archive;
 mod console;
 mod debug_log;
+mod entry;
 mod health;
 mod live;
 mod match_log;

@@ -10,6 +10,7 @@
 //! contains; only [`MatchLog::create`] and the drop wait for the disk.
 
 use super::debug_log::DebugLog;
+use super::entry::{entry, now};
 use super::live;
 use super::sample::HEADER;
 use super::sink::{Sink, Target};
@@ -17,7 +18,7 @@ use super::summary::Summary;
 use super::{SearchSample, health, resident_bytes};
 use panza_sync::lock;
 use serde::Serialize;
-use std::fmt::{self, Write as _};
+use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -26,8 +27,6 @@ use std::sync::{Arc, Mutex};
 use std::time::Instant;
 use tracing::{Level, Span};
 use tracing_appender::non_blocking::{NonBlocking, NonBlockingBuilder, WorkerGuard};
-use tracing_subscriber::fmt::format::Writer;
-use tracing_subscriber::fmt::time::{FormatTime, SystemTime};
 
 /// Lines in the queue. A match writes at most some hundred lines a turn, so the queue covers a disk
 /// that stalls for minutes.
@@ -299,38 +298,6 @@ fn create_folder(root: &Path, name: &str) -> io::Result<PathBuf> {
         io::ErrorKind::AlreadyExists,
         format!("{SAME_NAME} logs named {name} exist; move some away"),
     ))
-}
-
-/// An entry of a log for people, made so long after the log was opened. Further lines of the text
-/// are set in, and other control characters are escaped.
-pub(super) fn entry(opened: Instant, level: Level, text: fmt::Arguments<'_>) -> String {
-    let mut line = now();
-    // Writing to a string fails only if the caller's own formatting does.
-    let _ = write!(line, " {:>9.3} {level:>5} ", opened.elapsed().as_secs_f64());
-    let start = line.len();
-    let _ = line.write_fmt(text);
-    if line[start..].contains(char::is_control) {
-        // Names from outside must not steer the terminal of a reader.
-        let text = line.split_off(start).replace("\r\n", "\n");
-        for c in text.trim_end().chars() {
-            match c {
-                '\n' | '\r' => line.push_str("\n    "),
-                '\t' => line.push(c),
-                c if c.is_control() => line.extend(c.escape_default()),
-                c => line.push(c),
-            }
-        }
-    }
-    line.push('\n');
-    line
-}
-
-/// The time of day in UTC, such as `2026-03-01T12:00:00.000000Z`.
-fn now() -> String {
-    let mut text = String::new();
-    // Formatting a time into a string cannot fail.
-    let _ = SystemTime.format_time(&mut Writer::new(&mut text));
-    text
 }
 
 #[cfg(test)]
