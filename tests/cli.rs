@@ -895,7 +895,7 @@ fn a_match_between_simple_players_is_the_same_for_the_same_seed() {
     assert!(shown.contains("\nstep 1\n  xplayer  (mark "), "{shown}");
     assert!(shown.contains("\n  1 2 3\n"), "no board in {shown}");
     assert!(
-        shown.contains("player  matches  wins  draws  losses  mean goal"),
+        shown.contains("player  matches  wins  draws  losses"),
         "{shown}"
     );
 }

@@ -108,7 +108,7 @@ fn a_tournament_resumes_where_it_stopped() {
     assert_eq!(counted("ticTacToeThree"), (2, 2));
     let shares: Vec<f64> = games
         .iter()
-        .map(|s| s["a_share"].as_f64().unwrap())
+        .map(|s| s["wdl"]["share"].as_f64().unwrap())
         .collect();
     assert!(shares.is_sorted(), "{shares:?}");
     assert_eq!(report["intervals"].as_array().unwrap().len(), scores.len());

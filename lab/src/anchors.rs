@@ -1,9 +1,9 @@
 //! `cargo lab anchors`: matches against a foreign player from the openings of a book.
 //!
-//! A foreign player is an anchor: it does not change when Panza does. Each opening is a rulesheet of
-//! its own, played from both sides over HTTP, each player confined to a core. The matches are those
-//! of a tournament, whose file, results and logs stand beside the file of results, so that a series
-//! that was interrupted goes on.
+//! A foreign player is an anchor: it does not change when Panza does. Each opening is a rulesheet
+//! of its own, played from both sides over HTTP, each player confined to a core. The matches are
+//! those of a tournament, whose file, results and logs stand beside the file of results, so that a
+//! series that was interrupted goes on.
 //!
 //! A match says nothing if the foreign player was not fit for it. It is void if the player left
 //! START unanswered or could not be reached, and if the command of `--void-check` says so.
@@ -160,7 +160,9 @@ fn tournament(arguments: &AnchorsArguments, logs: &Path) -> anyhow::Result<Strin
         arguments.play_clock,
         serde_json::to_string(logs)?
     );
-    let version = panza_telemetry::COMMIT.unwrap_or("").to_string();
+    // Another build may have another commit.
+    let own = panza_telemetry::COMMIT.filter(|_| arguments.player.is_none());
+    let version = own.unwrap_or("").to_string();
     for (name, command, version) in [
         ("panza", &panza, &version),
         (OPPONENT, &arguments.opponent, &arguments.opponent_version),

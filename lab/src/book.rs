@@ -1,10 +1,10 @@
 //! `cargo lab book`: balanced openings of games, made once, so that all duels play the same ones.
 //!
-//! An opening is a random line of a few joint moves. Searches of two kinds have to call its position
-//! balanced and must not prove it: one without a study, and one with the study of the game, or with
-//! wider exploration where a study changes nothing. So the openings do not favour what one kind of
-//! search believes. In a zero-sum game of two roles a balanced value is 40 to 60; elsewhere the
-//! values of the roles are at most as far apart.
+//! An opening is a random line of a few joint moves. Searches of two kinds have to call its
+//! position balanced and must not prove it: one without a study, and one with the study of the
+//! game, or with wider exploration where a study changes nothing. So the openings do not favour
+//! what one kind of search believes. In a zero-sum game of two roles a balanced value is 40 to 60;
+//! elsewhere the values of the roles are at most as far apart.
 //!
 //! The file is written line by line, so that a book that was interrupted goes on. An opening that
 //! was not found within [`MAX_SEARCHED`] positions has a line that says so.
@@ -30,8 +30,8 @@ use panza_sync::Random;
 use serde_json::json;
 
 use crate::duel::book::{Book, BookLine, BookOpening, read_lines};
+use crate::duel::builds::{Builds, NamedGame};
 use crate::duel::contest::derived_seed;
-use crate::duel::engine::{Builds, NamedGame};
 use crate::duel::opening::{ReferenceLimit, Valued, random_line, reference_config, spread, value};
 use crate::duel::referee::Referee;
 use crate::page::check_place;

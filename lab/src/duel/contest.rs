@@ -4,8 +4,8 @@
 //! role and the other has all others, and the single role goes round from pair to pair. So equal
 //! engines score a half in expectation, whatever the roles are worth.
 //!
-//! Both engines study with the same seed. Invariants: a pair depends on the seed and its number, not
-//! on the pairs before it; only one engine thinks at a time.
+//! Both engines study with the same seed. Invariants: a pair depends on the seed and its number,
+//! not on the pairs before it; only one engine thinks at a time.
 
 use std::hash::{Hash, Hasher};
 use std::path::{Path, PathBuf};

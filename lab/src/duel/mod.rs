@@ -3,14 +3,15 @@
 //! Each engine is the current build with settings, or an outside program that obeys the commands of
 //! `cargo lab engine`. The engines play openings of a book, or such that a reference search calls
 //! open, each twice with sides swapped, until a sequential test decides. They share luck where they
-//! can: the opening, the seeds of studies, and with `--share-studies` the studies. Games of a duel are played in turn, a pair
-//! each, and the test is on the pairs of all games together. Pairs come from a [`PairSource`]: this
-//! process, or others, which finish them in any order. The test takes them in their own order, so
-//! that quick games do not come first.
+//! can: the opening, the seeds of studies, and with `--share-studies` the studies. Games of a duel
+//! are played in turn, a pair each, and the test is on the pairs of all games together. Pairs come
+//! from a [`PairSource`]: this process, or others, which finish them in any order. The test takes
+//! them in their own order, so that quick games do not come first.
 //!
 //! An engine thinks at its own moves only, and only where it has a choice.
 
 pub(crate) mod book;
+pub(crate) mod builds;
 pub(crate) mod contest;
 pub(crate) mod engine;
 pub(crate) mod opening;
@@ -42,8 +43,8 @@ use crate::page::{Page, check_place};
 use crate::performance::rulesheet_file;
 use crate::pool::{GameChoice, is_held_out};
 use book::{Book, BookOpening};
+use builds::Builds;
 use contest::{Contest, MoveBudget, Player, Rules};
-use engine::Builds;
 use opening::ReferenceLimit;
 use panza_metagame::sprt::{Hypotheses, Verdict};
 use program::Program;
@@ -114,9 +115,9 @@ pub struct DuelArguments {
     /// Seed of openings, studies and searches.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Check the measure itself: play the current build against itself, first with other seeds only,
-    /// then with the exploration of A halved. The interval of the first has to hold 50 %, that of
-    /// the second must not.
+    /// Check the measure itself: play the current build against itself, first with other seeds
+    /// only, then with the exploration of A halved. The interval of the first has to hold 50 %,
+    /// that of the second must not.
     #[arg(long, conflicts_with_all = ["a", "b", "a_program", "b_program", "out", "page"])]
     itself: bool,
     /// Append each pair to this file; go on after the pairs in it.
@@ -180,8 +181,8 @@ fn play_here(arguments: &DuelArguments, output: Output, a: &[String]) -> anyhow:
     run_at(arguments, output, &names, &terms, &mut pairs)
 }
 
-/// Plays the build against itself, equal and hampered. Neither duel ends before its last pair, since
-/// an interval after a sequential test is biased.
+/// Plays the build against itself, equal and hampered. Neither duel ends before its last pair,
+/// since an interval after a sequential test is biased.
 fn check_itself(arguments: &DuelArguments, output: Output) -> anyhow::Result<Outcome> {
     let settings = panza_config::Settings::load(None, &[])?;
     let halved = panza_player::search_config(&settings.search, 0).exploration / 2.0;
@@ -218,6 +219,9 @@ pub fn run_elsewhere(
     output: Output,
     source: &mut dyn PairSource,
 ) -> anyhow::Result<Outcome> {
+    if arguments.itself {
+        bail!("--itself plays two duels; it is for `cargo lab duel`");
+    }
     let duel = Duel::start(arguments)?;
     let results = run_at(arguments, output, &duel.names(), &duel.terms, source)?;
     Ok(Outcome::holds_if(

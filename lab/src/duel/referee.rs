@@ -6,7 +6,7 @@ use anyhow::{Context, bail};
 use panza_gdl::{Id, MoveId, RoleId};
 use panza_machine::{Machine, Reasoner};
 
-use super::engine::NamedGame;
+use super::builds::NamedGame;
 
 pub(crate) struct Referee {
     pub name: String,

@@ -2,12 +2,11 @@
 //!
 //! A pair is one opening played twice with the sides swapped. Scores are shares of wins, a draw
 //! counting half. The sequential probability ratio test is that of fishtest, the test framework of
-//! Stockfish: the log-likelihood ratio (LLR) of the most likely distributions of the five results of
-//! a pair (pentanomial) with the expected scores of the two hypotheses (M. Van den Bergh,
-//! 'Comments on Normalized Elo', and `LLRcalc.py` of <https://github.com/official-stockfish/fishtest>).
-//! Pairs that share a study are not independent. The ratio is therefore divided by the design
-//! effect (Kish, 1965): how many times as large the variance of the score is as that of independent
-//! pairs.
+//! Stockfish: the log-likelihood ratio (LLR) of the most likely distributions of the five results
+//! of a pair (pentanomial) with the expected scores of the two hypotheses (M. Van den Bergh,
+//! <https://www.cantate.be/Fishtest/support_MLE_multinomial.pdf>). Pairs that share a study are not
+//! independent. The ratio is therefore divided by the design effect (Kish, 1965): how many times as
+//! large the variance of the score is as that of independent pairs.
 //!
 //! Intervals are percentiles of a bootstrap by clusters (Davison and Hinkley, 'Bootstrap Methods',
 //! 1997, section 3.8): games are drawn with replacement, then studies of each, and the pairs of a
@@ -72,7 +71,8 @@ impl Tally {
         (!self.pairs.is_empty()).then(|| won / 2.0 / self.pairs.len() as f64)
     }
 
-    /// The 95 % interval of the score. `None` where all pairs are alike, or there are less than two.
+    /// The 95 % interval of the score. `None` where all pairs are alike, or there are less than
+    /// two.
     pub fn interval(&self) -> Option<(f64, f64)> {
         let first = self.pairs.first()?;
         if self.pairs.iter().all(|pair| pair.won == first.won) {
@@ -226,7 +226,7 @@ mod tests {
 
     #[test]
     fn ratios_are_those_of_fishtest() {
-        // Computed with LLR_logistic of fishtest's LLRcalc.py.
+        // Computed apart, by the steps of `LLR_logistic` in fishtest's LLRcalc.py.
         for (counts, elo0, elo1, expected) in [
             ([10, 20, 40, 20, 10], 0.0, 20.0, -0.549569),
             ([5, 10, 40, 25, 20], 0.0, 20.0, 3.345236),

@@ -1,7 +1,7 @@
 //! The file of a study: what an engine has learned of a game, so that others play with the same.
 //!
-//! It is a JSON object with the notes of a study, as the memory of matches has them, and the name of
-//! the game. A study that trained no evaluation has none in its file.
+//! It is a JSON object with the notes of a study, as the memory of matches has them, and the name
+//! of the game. A study that trained no evaluation has none in its file.
 //!
 //! Invariant: an engine that loads a file learns nothing more.
 
@@ -18,7 +18,7 @@ use panza_sync::Budget;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::engine::NamedGame;
+use super::builds::NamedGame;
 
 /// The greatest size of a file that is read.
 const MAX_BYTES: u64 = 1 << 30;

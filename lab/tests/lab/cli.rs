@@ -255,7 +255,7 @@ fn strength_has_a_table_for_each_pair() {
         "# Matches\n",
         "\n- `cargo lab strength t.results.jsonl`\n",
         "\n## ada (2) against bob\n\nPlayed 2026-01-01 to 2026-01-02; each player was confined to a core of its own.\n",
-        "\n| hex | 10/1 | 2 | 1 : 1 | 50.0 % | ",
+        "\n| hex | 10/1 | 2 | 1 : 1 | 1 0 1 | 50.0 % | ",
     ] {
         assert!(page.contains(expected), "no `{expected}` in\n{page}");
     }
