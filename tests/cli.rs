@@ -717,7 +717,7 @@ fn textbook_rules_in_infix_form_are_converted_to_both_dialects() {
     let folder = tempfile::tempdir().unwrap();
     let path = file(folder.path(), "marks.txt", TEXTBOOK);
     let path = path.to_str().unwrap();
-    let object = objects(&["check", path], 0).remove(0);
+    let object = objects(&["check", path, "--no-play"], 0).remove(0);
     assert_eq!(object["diagnostics"], serde_json::json!([]));
     let laid_out = text(&run(&["format", path]).stdout);
     let laid_out = file(folder.path(), "again.hrf", &laid_out);
