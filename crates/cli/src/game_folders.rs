@@ -5,7 +5,7 @@
 //! latest counts. So are the games of the repository `ggp-org/ggp-repository` laid out; a checkout
 //! of it has them in `games` or in `war/root/games`.
 //!
-//! Invariants: a rulesheet that is found lies in its folder; of a folder at most [`MAX_ENTRIES`]
+//! Invariants: a rulesheet that is found lies in its folder; of a folder at most 20,000
 //! entries are read.
 //!
 //! Never uses: rules.

@@ -5,7 +5,7 @@
 //! before it.
 //!
 //! Invariant: `lines` of a square that was reached has the number of lines for each direction of
-//! the last move, or [`NEVER`].
+//! the last move, or `NEVER`.
 
 use super::board::{Board, Direction, NO_SQUARE, Square};
 
