@@ -322,10 +322,12 @@ export class RulesEditor {
    */
   mark(diagnostics, mend) {
     const { length } = this.view.state.doc;
+    /** @type {(found: Diagnostic) => "error" | "warning" | "info"} */
+    const shown = ({ severity }) => (severity === "note" ? "info" : severity);
     const marked = diagnostics.map((found) => ({
       from: Math.min(found.from, length),
       to: Math.min(found.to, length),
-      severity: found.severity === "note" ? "info" : found.severity,
+      severity: shown(found),
       message: found.help === "" ? found.message : `${found.message}\n${found.help}`,
       source: found.code,
       actions: found.fix === null ? [] : [{ name: found.fix.title, apply: () => mend(found) }],
