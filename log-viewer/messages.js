@@ -1,6 +1,6 @@
-// The logs of a match for people (`match.log`, `debug.log`): a time, seconds since the log was opened, a level and
-// a text. Indented lines belong to the one before. A line of another form is kept as a message
-// without a level.
+// The logs of a match as text (`match.log`, `debug.log`): a time, seconds since the log was opened,
+// a level and a text. Indented lines belong to the one before. A line of another form is kept as a
+// message without a level.
 
 import { Lines } from "./lines.js";
 

@@ -20,7 +20,7 @@ fn run_with_input(arguments: &[&str], input: &[u8]) -> Output {
     command.args(arguments).stdin(Stdio::piped());
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().expect("the program starts");
-    // A command that does not read its input is told by its status.
+    // Writing fails if the command ends without reading its input; its status is checked.
     let _ = child.stdin.take().expect("it is piped").write_all(input);
     child.wait_with_output().expect("the program ends")
 }

@@ -46,7 +46,7 @@ export async function serve(folder, port = 0, more = []) {
   throw new Error("the server ended before it listened");
 }
 
-/** The processor time of a process in milliseconds. A tick of `/proc` is a hundredth of a second. */
+/** The processor time of a process in milliseconds. A tick of `/proc` is 10 ms. */
 export async function processorTime(pid) {
   const stat = await readFile(`/proc/${pid}/stat`, "utf8");
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");

@@ -163,7 +163,7 @@ fn refusals(sheet: &Rulesheet, rules: &Rules) -> Vec<Diagnostic> {
     }
 }
 
-/// What scripts are told of a finding in this text.
+/// A finding in this text, as an object of the JSON output.
 fn shown_finding<'a>(finding: &'a Finding, text: &str) -> ShownDiagnostic<'a> {
     let evidence = finding.evidence.as_ref();
     ShownDiagnostic {
@@ -173,7 +173,7 @@ fn shown_finding<'a>(finding: &'a Finding, text: &str) -> ShownDiagnostic<'a> {
     }
 }
 
-/// What scripts are told of a diagnostic in this text.
+/// A diagnostic in this text, as an object of the JSON output.
 pub(super) fn shown<'a>(diagnostic: &'a Diagnostic, text: &str) -> ShownDiagnostic<'a> {
     let (line, column) = line_and_column(text, diagnostic.span.start);
     let (end_line, end_column) = line_and_column(text, diagnostic.span.end);

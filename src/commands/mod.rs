@@ -104,8 +104,8 @@ enum Command {
     Study(study::StudyArguments),
     /// List the games that are known by name, with their roles.
     #[command(
-        after_long_help = "A name is looked up in the folders of the setting games.folders, in those of the environment\n\
-            variable PANZA_GAMES, which is written like PATH, in the folder gdl-games of the working\n\
+        after_long_help = "A name is looked up in the folders of the setting games.folders (by commands that read settings),\n\
+            in those of the environment variable PANZA_GAMES, which is written like PATH, in the folder gdl-games of the working\n\
             directory, and among the games of the program. The first place that has it counts. A folder\n\
             holds rulesheets, or is a checkout of ggp-org/ggp-repository.\n\n\
             Examples:\n  panza games --json\n  PANZA_GAMES=../ggp-repository panza games"

@@ -10,7 +10,7 @@ use anyhow::{anyhow, bail, ensure};
 use clap::Args;
 use serde_json::json;
 
-use panza_cli::arguments::read_limited;
+use panza_cli::arguments::{read_text, shown_path};
 use panza_cli::engine_choice::build_prover;
 use panza_cli::output::counted;
 use panza_cli::replay::replay_states;
@@ -34,9 +34,8 @@ pub struct ReplayArguments {
 
 /// Runs the command. Any disagreement makes it [`Outcome::DoesNotHold`].
 pub fn run(arguments: &ReplayArguments, output: Output) -> anyhow::Result<Outcome> {
-    let origin = arguments.file.display().to_string();
-    let bytes = read_limited(&arguments.file, MAX_RECORD)?;
-    let record = MatchFile::read(&String::from_utf8_lossy(&bytes));
+    let origin = shown_path(&arguments.file);
+    let record = MatchFile::read(&read_text(&arguments.file, MAX_RECORD)?);
     let record = record.map_err(|why| anyhow!("`{origin}`: {why}"))?;
     let game = game_of(arguments, &record, &origin)?;
     let machine = build_prover(&game.rules)?;
@@ -85,7 +84,7 @@ fn game_of(arguments: &ReplayArguments, record: &MatchFile, origin: &str) -> any
     let Some(name) = name else {
         bail!("`{origin}` has no rules and does not name its game; --game names it");
     };
-    let game = Game::load(name);
+    let game = Rulesheet::find_named(name, &[]).and_then(Game::from_sheet);
     game.map_err(|why| anyhow!("`{origin}` has no rules, and --game does not name them: {why}"))
 }
 

@@ -95,25 +95,28 @@ pub fn run(arguments: &StudyArguments, output: Output) -> anyhow::Result<Outcome
 impl Subject {
     fn load(arguments: &StudyArguments) -> anyhow::Result<Self> {
         let what = arguments.what.as_str();
+        let settings = arguments.settings.load([])?;
         let Some(path) = log_at(Path::new(what)) else {
-            let settings = arguments.settings.load([])?;
             let sheet = Rulesheet::find_in(what, &settings.games.folders)?;
             // A log is a list of objects; no rulesheet begins with a brace.
             if is_standard_input(Path::new(what)) && sheet.text.trim_start().starts_with('{') {
-                return Self::from_log(&sheet.text, &sheet.origin);
+                return Self::from_log(&sheet.text, &sheet.origin, &settings.games.folders);
             }
             let game = Game::from_sheet(sheet)?;
             return Ok(Self { game, log: None });
         };
-        Self::from_log(&read_text(&path, MAX_LOG)?, &path.display().to_string())
+        let text = read_text(&path, MAX_LOG)?;
+        Self::from_log(&text, &path.display().to_string(), &settings.games.folders)
     }
 
-    /// The match of a log; `shown` is its name in messages.
-    fn from_log(text: &str, shown: &str) -> anyhow::Result<Self> {
+    /// The match of a log; `shown` is its name in messages. A record without rules has those of the
+    /// game that it names, which may be in `folders`.
+    fn from_log(text: &str, shown: &str, folders: &[PathBuf]) -> anyhow::Result<Self> {
         let log = StoredMatch::read(text).map_err(|why| anyhow!("`{shown}`: {why}"))?;
         let name = log.game.clone().unwrap_or_else(|| "rules".to_string());
         if log.rules.is_empty() {
-            let found = Game::load(&name)
+            let found = Rulesheet::find_named(&name, folders)
+                .and_then(Game::from_sheet)
                 .with_context(|| format!("`{shown}` has no rules and names its game `{name}`"));
             let log = Some(log);
             return Ok(Self { game: found?, log });

@@ -92,19 +92,33 @@ pub fn distances(network: &Network, budget: &mut Meter) -> Option<Vec<Distances>
     found.collect()
 }
 
+/// Signals that a walk has come to.
+struct SeenSignals(Vec<[bool; 2]>);
+
+impl SeenSignals {
+    fn new(network: &Network) -> Self {
+        Self(vec![[false; 2]; network.n_nodes()])
+    }
+
+    /// Adds a signal; false where it was there.
+    fn insert(&mut self, signal: Signal) -> bool {
+        let seen = &mut self.0[signal.node_number()][usize::from(signal.is_inverted())];
+        !std::mem::replace(seen, true)
+    }
+}
+
 /// The conditions of a signal, any of which makes it true: all facts that do so alone, and each
 /// conjunction.
 fn conditions(network: &Network, signal: Signal, budget: &mut Meter) -> Option<Vec<Vec<Signal>>> {
-    let mut is_seen = vec![[false; 2]; network.n_nodes()];
+    let mut seen = SeenSignals::new(network);
     let (mut facts, mut others) = (Vec::new(), Vec::new());
     let mut open = vec![signal];
     while let Some(signal) = open.pop() {
         budget.spend(1)?;
-        let is_inverted = signal.is_inverted();
-        let seen = &mut is_seen[signal.node_number()][usize::from(is_inverted)];
-        if std::mem::replace(seen, true) {
+        if !seen.insert(signal) {
             continue;
         }
+        let is_inverted = signal.is_inverted();
         match network.node(signal) {
             Node::Gate(gate) if (network.gates[gate].kind == GateKind::And) == is_inverted => {
                 let inputs = network.inputs(gate).iter();
@@ -133,17 +147,16 @@ fn to_target(
         moves: network.moves.iter().map(|_| Distance::default()).collect(),
         conditions: Vec::new(),
     };
-    let mut is_seen = vec![[false; 2]; network.n_nodes()];
+    let mut seen = SeenSignals::new(network);
     let mut before = Vec::new();
     let mut distance = 0;
     while !open.is_empty() {
         while let Some(signal) = open.pop() {
             budget.spend(1)?;
-            let is_inverted = signal.is_inverted();
-            let seen = &mut is_seen[signal.node_number()][usize::from(is_inverted)];
-            if std::mem::replace(seen, true) {
+            if !seen.insert(signal) {
                 continue;
             }
+            let is_inverted = signal.is_inverted();
             match network.node(signal) {
                 Node::False => {}
                 Node::Base(base) => {

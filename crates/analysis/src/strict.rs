@@ -4,9 +4,9 @@
 //! others. Its checks are made here on the text's expressions, since it refuses what reading
 //! already resolves: `not` before `or`, and names in parentheses without arguments.
 //!
-//! Relations are told apart by name alone, as the validator does. A *positive relation* of a rule
-//! is a condition that is neither negated nor `distinct`; variables of an `or` are bound by those
-//! that all of its branches bind.
+//! Relations of one name and different arities count as one relation, as in the validator. A
+//! *positive relation* of a rule is a condition that is neither negated nor `distinct`. An `or` binds
+//! the variables that all of its branches bind.
 //!
 //! Invariant: every finding is an error with a code that begins with `strict-`.
 //!
@@ -14,21 +14,8 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use panza_gdl::{Diagnostic, Sexpr, Span, strongly_connected};
+use panza_gdl::{Diagnostic, Sexpr, Span, keyword, strongly_connected};
 
-/// GDL's own relations with their arities.
-const KEYWORDS: [(&str, usize); 10] = [
-    ("role", 1),
-    ("init", 1),
-    ("true", 1),
-    ("next", 1),
-    ("does", 2),
-    ("legal", 2),
-    ("goal", 2),
-    ("terminal", 0),
-    ("base", 1),
-    ("input", 2),
-];
 /// Relations without which the validator refuses rules, or a game with them.
 const NEEDED: [&str; 6] = ["role", "terminal", "goal", "legal", "base", "input"];
 /// Relations that depend on the state or the moves.
@@ -114,9 +101,16 @@ fn parts(expression: &Sexpr) -> Option<(String, &[Sexpr])> {
         }
     };
     let lower = name.to_ascii_lowercase();
-    let is_keyword = KEYWORDS.iter().any(|(keyword, _)| *keyword == lower);
+    let is_keyword = keyword_arity(&lower).is_some();
     let name = if is_keyword { lower } else { name.to_string() };
     Some((name, arguments))
+}
+
+/// The arity of one of GDL's own relations.
+fn keyword_arity(name: &str) -> Option<usize> {
+    let mut words = keyword::WORDS.iter().zip(keyword::ARITIES);
+    let found = words.find(|(word, _)| **word == name);
+    found.map(|(_, (_, arity))| arity)
 }
 
 fn is_variable(expression: &Sexpr) -> bool {
@@ -252,9 +246,8 @@ impl Checker {
             return;
         };
         let (n, span) = (arguments.len(), sentence.span());
-        let keyword = KEYWORDS.iter().find(|(keyword, _)| *keyword == name);
-        match (keyword, self.relations.get(&name)) {
-            (Some((_, arity)), _) if *arity != n => {
+        match (keyword_arity(&name), self.relations.get(&name)) {
+            (Some(arity), _) if arity != n => {
                 let message = format!("`{name}` must have arity {arity}, found {n}");
                 self.refuse("strict-keyword-arity", span, message);
             }
@@ -273,7 +266,7 @@ impl Checker {
             return;
         };
         let (n, span) = (arguments.len(), term.span());
-        if KEYWORDS.iter().any(|(keyword, _)| *keyword == name) {
+        if keyword_arity(&name).is_some() {
             let message = format!("keyword `{name}` is used as a function");
             self.refuse("strict-keyword-as-function", span, message);
         }
@@ -306,7 +299,7 @@ impl Checker {
                 Sexpr::Symbol(..) if is_variable(expression) => {}
                 Sexpr::Symbol(name, span) => {
                     let lower = name.to_ascii_lowercase();
-                    if KEYWORDS.iter().any(|(keyword, _)| *keyword == lower) {
+                    if keyword_arity(&lower).is_some() {
                         continue;
                     }
                     let first = spelled.entry(lower).or_insert_with(|| name.to_string());

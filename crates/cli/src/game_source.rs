@@ -77,7 +77,16 @@ impl Rulesheet {
         if looks_like_path(argument) {
             bail!("no file `{argument}`");
         }
-        Self::find_among(argument, &game_folders::folders(of_settings))
+        Self::find_named(argument, of_settings)
+    }
+
+    /// Finds a rulesheet by name alone: no path, and not standard input. The folders of the settings
+    /// come before others.
+    ///
+    /// # Errors
+    /// There is none, or it cannot be read.
+    pub fn find_named(name: &str, of_settings: &[PathBuf]) -> anyhow::Result<Self> {
+        Self::find_among(name, &game_folders::folders(of_settings))
     }
 
     /// Finds a rulesheet by name, in these folders or inside the program.

@@ -57,18 +57,22 @@ pub fn machine(
     match compile_whole(rules, budget.until(half)) {
         Ok(machine) => Ok(Arc::new(machine)),
         Err(BuildError::Stopped) => Err(BuildError::Stopped),
-        Err(_) => prover(rules, stop),
+        Err(_) => prover(rules, budget, stop),
     }
 }
 
-/// The prover as a machine, which `stop` ends.
+/// The prover as a machine within the bytes of the budget, which `stop` ends.
 ///
 /// # Errors
 /// The prover cannot evaluate the rules.
-pub fn prover(rules: &Rules, stop: &Arc<AtomicBool>) -> Result<Arc<dyn Machine>, BuildError> {
+pub fn prover(
+    rules: &Rules,
+    budget: Budget<'_>,
+    stop: &Arc<AtomicBool>,
+) -> Result<Arc<dyn Machine>, BuildError> {
     let budget = Budget {
         stop: Some(stop),
-        ..Budget::generous()
+        ..budget
     };
     let machine = ProverMachine::within(rules, budget)?;
     Ok(Arc::new(machine))

@@ -1,9 +1,9 @@
 //! Texts from bytes: their encoding and the byte-order mark.
 //!
-//! Whoever takes a text from outside as bytes decodes it here, so that files, messages and settings
-//! are read alike. Any bytes have a text: nothing fails, and no character is replaced unless UTF-16
-//! itself is broken. The scanners skip a [`MARK`] as white space ([`is_space`]), because one stands
-//! in the middle of a text where files were joined.
+//! [`decode`] reads the bytes of files and of messages, so that both have the same encodings. It
+//! reads any bytes: nothing fails, and a character is replaced only where UTF-16 is broken. The
+//! scanners skip a [`MARK`] as white space ([`is_space`]), because a file that was joined from
+//! others has marks in the middle.
 
 use std::borrow::Cow;
 

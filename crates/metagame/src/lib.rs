@@ -6,7 +6,10 @@
 //!
 //! # A study, and long training
 //!
-//! The averaged weights are then validated on games outside the training set, with one position of
+//! A study analyses the network first. Where it learns, it trains an evaluation by self-play and
+//! averages its weights; without learning only settings of the search are tried.
+//!
+//! The averaged weights are validated on games outside the training set, with one position of
 //! each. How well evaluations predict values, beside playouts without their noise, gives the
 //! weight of the evaluation. Short searches then choose moves. Where those moves stand in the
 //! order of the evaluation decides whether it gives a prior. A prior takes the place of AMAF

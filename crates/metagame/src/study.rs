@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::move_order::{MoveOrder, move_order};
 use super::parameters::Parameters;
 use super::structure::{STEPS, Structure};
-use super::tuning::{self, MayTry, Trial};
+use super::tuning::{self, MayTry, RandomGames, Trial};
 use panza_analysis::distances::distances;
 use panza_analysis::{Autonomous, Distances, Prospects, Tuples, autonomous};
 use panza_config::MetagameSettings;
@@ -278,16 +278,21 @@ impl Study {
                 budget.until = Some(until);
             }
             may = self.take(game, config, &budget, learned);
-        } else {
-            length = tuning::mean_length(&game.machine, config.seed);
         }
-        let is_wanted = budget.tuning && !budget.cancelled.load(Ordering::Relaxed);
-        if let Some(length) = length.filter(|_| is_wanted) {
+        if !budget.tuning || budget.cancelled.load(Ordering::Relaxed) {
+            return;
+        }
+        let sampled = RandomGames::play(&game.machine, config.seed, until, &budget.cancelled);
+        if !budget.learning {
+            length = sampled.mean_length();
+        }
+        if let Some(length) = length {
             let tuner = tuning::Tuner {
                 machine: &game.machine,
                 config: self.structure.apply(config.clone()),
                 evaluation: self.evaluation.as_ref(),
                 length,
+                choosers: sampled.choosers(),
                 may,
                 until,
                 cancelled: &budget.cancelled,

@@ -27,7 +27,7 @@ use super::sprt::{Hypotheses, PairTally, Verdict, elo};
 use super::structure::{STEPS, Structure};
 use super::study::{Study, find_prospects};
 use super::team::{LearningTeam, Members, TestTeam};
-use super::tuning::{self, MayTry};
+use super::tuning::{self, MayTry, RandomGames};
 use panza_analysis::{Prospects, Symmetries, Tuples};
 use panza_game::BuiltGame;
 use panza_learning::team::Team;
@@ -475,14 +475,18 @@ impl<'a> Training<'a> {
         if is_stronger {
             self.progress.generation += 1;
             self.progress.elo += elo(score.clamp(1.0 - MOST_SCORE, MOST_SCORE));
+            let (machine, cancelled) = (&self.game.machine, plan.cancelled);
+            let until = Instant::now() + plan.time.mul_f64(TUNING_ROUNDS);
+            let sampled = RandomGames::play(machine, self.config.seed, until, cancelled);
             let tuner = tuning::Tuner {
-                machine: &self.game.machine,
+                machine,
                 config: self.structure.apply(self.config.clone()),
                 evaluation: Some(&Arc::new(learned.evaluation.clone())),
                 length: learned.mean_length,
+                choosers: sampled.choosers(),
                 may,
-                until: Instant::now() + plan.time.mul_f64(TUNING_ROUNDS),
-                cancelled: plan.cancelled,
+                until,
+                cancelled,
             };
             tuner.run(&mut parameters);
             self.best = Some(Player {

@@ -94,6 +94,8 @@ pub(super) struct Tuner<'a> {
     pub evaluation: Option<&'a Arc<Evaluation>>,
     /// The mean number of joint moves of a game.
     pub length: f64,
+    /// The mean number of roles that have a choice in a joint move.
+    pub choosers: f64,
     /// What the evaluation is good enough for.
     pub may: MayTry,
     pub until: Instant,
@@ -104,8 +106,7 @@ impl Tuner<'_> {
     /// Tries other settings against `current`, replaces them by better ones, and returns the
     /// trials. Without time for a single trial nothing is tried.
     pub fn run(&self, current: &mut Parameters) -> Vec<Trial> {
-        let choosers = RandomGames::play(self.machine, self.config.seed).choosers();
-        let moves = self.length.max(1.0) * choosers;
+        let moves = self.length.max(1.0) * self.choosers;
         let mut trials = Vec::new();
         let mut to_try = changes(*current, self.may);
         while !to_try.is_empty() {
@@ -167,15 +168,9 @@ fn run(contest: &Contest<'_>, most: u32) -> (u32, f32) {
     (games, points)
 }
 
-/// The mean number of joint moves of a random game; `None` where no game ends.
-pub(super) fn mean_length(machine: &Arc<dyn Machine>, seed: u64) -> Option<f64> {
-    let played = RandomGames::play(machine, seed);
-    (played.n_ended > 0).then(|| f64::from(played.n_moves) / SAMPLED_GAMES as f64)
-}
-
 /// Counts in a few random games.
 #[derive(Default)]
-struct RandomGames {
+pub(super) struct RandomGames {
     /// Joint moves, and the roles that had a choice in them.
     n_moves: u32,
     n_choices: u32,
@@ -184,7 +179,13 @@ struct RandomGames {
 }
 
 impl RandomGames {
-    fn play(machine: &Arc<dyn Machine>, seed: u64) -> Self {
+    /// Plays until the time is over or the study is not wanted any more.
+    pub fn play(
+        machine: &Arc<dyn Machine>,
+        seed: u64,
+        until: Instant,
+        cancelled: &AtomicBool,
+    ) -> Self {
         let mut random = Random::new(seed);
         let mut reasoner = Arc::clone(machine).reasoner();
         let n_roles = machine.info().n_roles();
@@ -192,6 +193,9 @@ impl RandomGames {
         for _ in 0..SAMPLED_GAMES {
             let mut state = machine.initial_state();
             for _ in 0..MAX_MOVES {
+                if Instant::now() >= until || cancelled.load(Ordering::Relaxed) {
+                    return played;
+                }
                 reasoner.set_state(&state);
                 if reasoner.is_terminal() {
                     played.n_ended += 1;
@@ -214,8 +218,13 @@ impl RandomGames {
         played
     }
 
+    /// The mean number of joint moves of a game; `None` where no game ended.
+    pub fn mean_length(&self) -> Option<f64> {
+        (self.n_ended > 0).then(|| f64::from(self.n_moves) / SAMPLED_GAMES as f64)
+    }
+
     /// The mean number of roles that have a choice in a joint move, at least one.
-    fn choosers(&self) -> f64 {
+    pub fn choosers(&self) -> f64 {
         (f64::from(self.n_choices) / f64::from(self.n_moves.max(1))).max(1.0)
     }
 }

@@ -19,7 +19,7 @@ use panza_config::MetagameSettings;
 use panza_game::{BuildError, BuildKind, BuiltGame};
 use panza_gdl::Rules;
 use panza_memory::MatchMemory;
-use panza_metagame::{Study, StudyBudget, WithoutInputs};
+use panza_metagame::{Study, StudyBudget};
 use panza_search::SearchConfig;
 use panza_sync::{Random, catch_panic, spawn, spawn_deep};
 
@@ -102,14 +102,9 @@ impl Tasks {
     ) -> bool {
         let budget = StudyBudget {
             until: Some(until),
-            cancelled: self.stops.issue(),
-            learning: settings.learning,
-            tuning: settings.tuning,
             // Beside the search that prepares a first answer.
             threads: config.rollout_threads.max(1),
-            sampling: None,
-            without: WithoutInputs::default(),
-            processor_time: false,
+            ..StudyBudget::from_now(settings, Duration::ZERO, &self.stops.issue())
         };
         let (game, memory, config) = (game.clone(), memory.clone(), config.clone());
         self.spawn("study", move |results| {

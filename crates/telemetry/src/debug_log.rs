@@ -28,6 +28,7 @@ use tracing_subscriber::layer::Context;
 use tracing_subscriber::registry::LookupSpan;
 
 use super::entry::entry;
+use super::health;
 
 /// The files, in the order in which they are filled.
 pub(super) const FILES: [&str; 3] = ["debug.log", "debug.1.log", "debug.2.log"];
@@ -85,6 +86,7 @@ impl Drop for DebugLog {
     fn drop(&mut self) {
         let dropped = self.dropped.dropped_lines();
         if dropped > 0 {
+            health::dropped(dropped);
             let text = "lines of the debug log were dropped because they came too fast";
             self.span.in_scope(|| tracing::warn!("{dropped} {text}"));
         }
@@ -180,8 +182,11 @@ impl Files {
     fn rotate(&mut self) -> io::Result<()> {
         let [_, newest, oldest] = FILES.map(|name| self.folder.join(name));
         self.file = None;
-        if !self.is_first {
-            fs::rename(newest, oldest)?;
+        if !self.is_first
+            && let Err(error) = fs::rename(newest, oldest)
+            && error.kind() != io::ErrorKind::NotFound
+        {
+            return Err(error);
         }
         self.is_first = false;
         self.bytes = 0;

@@ -1,8 +1,8 @@
 //! The statements of two rulesheets that make a difference.
 //!
 //! Rules are compared as text with numbered variables and sorted conditions. Of the rules that one
-//! rulesheet alone has, those count on which the difference depends. If they are at most one
-//! statement on each side, these are told.
+//! rulesheet alone has, those count on which the difference depends. They are returned if there is
+//! at most one of them in each rulesheet.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -33,9 +33,10 @@ fn plain(rules: &Rules, rule: &Rule) -> String {
         .iter()
         .map(|literal| {
             let alone = Rule {
+                head: rule.head.clone(),
                 body: vec![literal.clone()],
                 variables: Vec::new(),
-                ..rule.clone()
+                span: rule.span,
             };
             rules.show_rule(&alone)
         })

@@ -65,7 +65,7 @@ pub fn compare(
         // Where one network takes too long, so does the other.
         let is_slow = one.kind() == "prover";
         let other = match is_slow {
-            true => quick::prover(second, stop),
+            true => quick::prover(second, budget, stop),
             false => quick::machine(second, share(8), stop),
         };
         let machines = [one, other.map_err(unplayable("second"))?];

@@ -4,8 +4,6 @@
 //! confirms nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use panza_gdl::{CHANCE_ROLE, Diagnostic, Id, RoleId, Rules, Span, Symbol, Term, keyword};
 use panza_machine::GameInfo;
@@ -20,16 +18,7 @@ const LISTED: usize = 3;
 const ENOUGH_ENDS: u32 = 50;
 
 /// The findings, errors first.
-pub fn findings(
-    rules: &Rules,
-    info: &dyn GameInfo,
-    seen: &Seen,
-    stop: &Arc<AtomicBool>,
-) -> Vec<Finding> {
-    let limits = Limits {
-        stop: Arc::clone(stop),
-        ..Limits::default()
-    };
+pub fn findings(rules: &Rules, info: &dyn GameInfo, seen: &Seen, limits: Limits) -> Vec<Finding> {
     let mut report = Report {
         rules,
         info,
@@ -37,7 +26,7 @@ pub fn findings(
         findings: Vec::new(),
     };
     let has_doubts = !seen.stuck.is_empty() || seen.ended > 0;
-    if let Some(mut prover) = Prover::untuned(rules, limits).ok().filter(|_| has_doubts) {
+    if has_doubts && let Ok(mut prover) = Prover::untuned(rules, limits) {
         report.stuck(&mut prover);
         report.goals_of_ends(&mut prover);
     }

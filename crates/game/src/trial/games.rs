@@ -4,7 +4,6 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use panza_gdl::{Id, MoveId, RoleId, Rules, TermId, keyword};
 use panza_machine::{Machine, Reasoner};
@@ -63,17 +62,12 @@ pub struct Seen {
 }
 
 /// Plays the games.
-pub fn play(
-    rules: &Rules,
-    machine: &Arc<dyn Machine>,
-    budget: Budget<'_>,
-    stop: &Arc<AtomicBool>,
-) -> Seen {
+pub fn play(rules: &Rules, machine: &Arc<dyn Machine>, budget: Budget<'_>, limits: Limits) -> Seen {
     let n_roles = machine.info().n_roles();
     let mut player = Player {
         machine: machine.as_ref(),
         reasoner: Arc::clone(machine).reasoner(),
-        listed: Listed::of(rules, machine.as_ref(), stop),
+        listed: Listed::of(rules, machine.as_ref(), limits),
         known_moves: HashSet::new(),
         n_listed: 0,
         random: Random::new(SEED),
@@ -112,14 +106,10 @@ struct Listed {
 }
 
 impl Listed {
-    fn of(rules: &Rules, machine: &dyn Machine, stop: &Arc<AtomicBool>) -> Self {
+    fn of(rules: &Rules, machine: &dyn Machine, limits: Limits) -> Self {
         let has = |relation, arity| {
             let mut heads = rules.rules.iter().map(|rule| rule.head.signature());
             heads.any(|head| head == (relation, arity))
-        };
-        let limits = Limits {
-            stop: Arc::clone(stop),
-            ..Limits::default()
         };
         let (has_input, has_base) = (has(keyword::INPUT, 2), has(keyword::BASE, 1));
         let mut prover = match has_input || has_base {

@@ -17,8 +17,11 @@ mod finding;
 mod findings;
 mod games;
 
+use std::sync::Arc;
+
 use panza_gdl::Rules;
-use panza_sync::Budget;
+use panza_prover::Limits;
+use panza_sync::{Budget, after, left_until};
 
 use super::error::BuildError;
 use super::quick;
@@ -35,6 +38,9 @@ pub struct Trial {
     pub findings: Vec<Finding>,
 }
 
+/// The share of the time after the build that random games take.
+const PLAYING_SHARE: f64 = 0.7;
+
 /// Plays random games of some rules and says what is seen. The steps of the budget are joint moves.
 /// The same steps give the same findings, unless the time ends first.
 ///
@@ -43,8 +49,15 @@ pub struct Trial {
 pub fn try_out(rules: &Rules, budget: Budget<'_>) -> Result<Trial, BuildError> {
     quick::watched(budget, |stop| {
         let machine = quick::machine(rules, budget, stop)?;
-        let seen = games::play(rules, &machine, budget, stop);
-        let findings = findings::findings(rules, machine.info(), &seen, stop);
+        // The rest of the time is for the prover, which confirms what was seen.
+        let share = |until| after(left_until(until).mul_f64(PLAYING_SHARE));
+        let playing = budget.until(budget.until.map(share));
+        let limits = Limits {
+            stop: Arc::clone(stop),
+            ..Limits::within(budget.max_bytes)
+        };
+        let seen = games::play(rules, &machine, playing, limits.clone());
+        let findings = findings::findings(rules, machine.info(), &seen, limits);
         Ok(Trial {
             games: seen.games,
             ended: seen.ended,

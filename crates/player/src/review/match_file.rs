@@ -12,6 +12,9 @@ use serde_json::Value;
 /// Joint moves that are read, at most.
 pub(super) const MAX_TURNS: usize = 10_000;
 
+/// Characters of the name of a game; more are left out.
+const LONGEST_NAME: usize = 100;
+
 /// A match from a file.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct MatchFile {
@@ -43,6 +46,14 @@ impl MatchFile {
     pub fn read(text: &str) -> Result<Self, String> {
         let object: Value =
             serde_json::from_str(text).map_err(|why| format!("this is no JSON: {why}"))?;
+        Self::of(&object)
+    }
+
+    /// Reads the object of a file.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read).
+    pub(super) fn of(object: &Value) -> Result<Self, String> {
         if !object["moves"].is_array() || !object["states"].is_array() {
             return Err(
                 "this is no match: expected an object with the lists `states` and `moves`".into(),
@@ -58,12 +69,13 @@ impl MatchFile {
         };
         Ok(Self {
             match_id: word("matchId").unwrap_or_default(),
-            game: named.or_else(|| game_of(&address?)),
+            game: (named.or_else(|| game_of(&address?)))
+                .map(|name| name.chars().take(LONGEST_NAME).collect()),
             rules: first(&["rulesheet", "rules", "gameRulesheet"]),
             roles: roles.unwrap_or_default(),
             players: texts(&object["playerNamesFromHost"]).unwrap_or_default(),
-            states: entries(&object, "states", facts)?,
-            moves: entries(&object, "moves", moves)?,
+            states: entries(object, "states", facts)?,
+            moves: entries(object, "moves", moves)?,
             goals: goals(&object["goalValues"])?,
             is_complete: object["isCompleted"].as_bool().unwrap_or(false),
         })

@@ -37,8 +37,9 @@ impl StoredMatch {
         if let Some(events) = bundle.as_ref().and_then(|it| it["events"].as_str()) {
             return Self::of_events(events);
         }
-        if bundle.is_some_and(|it| it["states"].is_array() && it["moves"].is_array()) {
-            return MatchFile::read(text).map(Self::of_file);
+        if let Some(object) = bundle.filter(|it| it["states"].is_array() && it["moves"].is_array())
+        {
+            return MatchFile::of(&object).map(Self::of_file);
         }
         Self::of_events(text)
     }

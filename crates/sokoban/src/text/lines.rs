@@ -67,12 +67,16 @@ fn is_letter_of_cell(c: char) -> bool {
 
 /// The rows of a line, if it has any; those of nothing but floor are empty. A row has a wall; right
 /// below another row a box, a goal or the player is enough, and so are walls at both ends with
-/// other characters between them, which are told as faults later. A line of nothing but floor right
-/// below a row may be a row too.
+/// other characters between them, which become faults of the level. A line of nothing but floor
+/// right below a row may be a row too.
 fn rows(line: &str, follows_row: bool) -> Option<Vec<String>> {
-    if is_decoration(line) {
-        return None;
-    }
+    let rows = possible_rows(line, follows_row)?;
+    // Without its floor a row of stars would read back as decoration.
+    (!rows.iter().any(|row| is_decoration(row))).then_some(rows)
+}
+
+/// The same, where rows of stars are rows too.
+fn possible_rows(line: &str, follows_row: bool) -> Option<Vec<String>> {
     let trimmed = line.trim();
     let is_walled = trimmed.len() > 2 && trimmed.starts_with('#') && trimmed.ends_with('#');
     let has_wall = line.contains('#');

@@ -9,8 +9,10 @@ use super::{Collection, Entry, Fault};
 use crate::level::MAX_SIDE;
 use roxmltree::{Document, Node, ParsingOptions};
 
-/// The most elements, attributes and texts of a document.
+/// The most elements and texts of a document.
 const MAX_NODES: u32 = 1 << 20;
+/// The most attributes of an element. The parser compares each attribute with all before it.
+const MAX_ATTRIBUTES: usize = 200;
 
 /// The elements around the levels whose text becomes a note.
 const NOTES: [&str; 4] = ["Title", "Description", "Email", "Url"];
@@ -29,6 +31,13 @@ pub(super) fn is_xml(text: &str) -> bool {
 ///
 /// The text is no XML, XML of something else, or has text in place of rows.
 pub(super) fn collection(text: &str) -> Result<Collection, Fault> {
+    if let Some(line) = crowded_line(text) {
+        return Err(Fault {
+            line,
+            column: 1,
+            message: format!("expected at most {MAX_ATTRIBUTES} attributes of an element"),
+        });
+    }
     let options = ParsingOptions {
         nodes_limit: MAX_NODES,
         ..ParsingOptions::default()
@@ -65,6 +74,21 @@ pub(super) fn collection(text: &str) -> Result<Collection, Fault> {
         }
     }
     Ok(collection)
+}
+
+/// The line of the first element with more than [`MAX_ATTRIBUTES`] attributes.
+fn crowded_line(text: &str) -> Option<usize> {
+    let mut line = 1;
+    // Neither names nor values of attributes have a `<`.
+    for tag in text.split('<') {
+        let values = tag.split('=').skip(1);
+        let is_value = |value: &&str| value.trim_start().starts_with(['"', '\'']);
+        if values.filter(is_value).count() > MAX_ATTRIBUTES {
+            return Some(line);
+        }
+        line += tag.matches('\n').count();
+    }
+    None
 }
 
 /// One level.

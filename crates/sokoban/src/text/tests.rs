@@ -502,6 +502,20 @@ fn xml_of_levels_is_read() {
         row.starts_with("line 1, column 23: expected a row of"),
         "{row}"
     );
+    let crowded = |n: usize| {
+        use std::fmt::Write as _;
+        let attributes = (0..n).fold(String::new(), |mut text, at| {
+            write!(text, " a{at} = 'x'").expect("strings take all text");
+            text
+        });
+        format!("<SokobanLevels>\n<Level{attributes}><L>#@$.#</L></Level></SokobanLevels>")
+    };
+    assert_eq!(read(&crowded(200)).entries().len(), 1);
+    let attributes = error(&crowded(201));
+    assert!(
+        attributes.starts_with("line 2, column 1: expected at most 200 attributes"),
+        "{attributes}"
+    );
     // Entities that grow are refused.
     assert!(
         Collection::read("<?xml version=\"1.0\"?><!DOCTYPE a [<!ENTITY b \"c\">]><a>&b;</a>")
