@@ -5,8 +5,8 @@
 //! already resolves: `not` before `or`, and names in parentheses without arguments.
 //!
 //! Relations of one name and different arities count as one relation, as in the validator. A
-//! *positive relation* of a rule is a condition that is neither negated nor `distinct`. An `or` binds
-//! the variables that all of its branches bind.
+//! *positive relation* of a rule is a condition that is neither negated nor `distinct`. An `or`
+//! binds the variables that all of its branches bind.
 //!
 //! Invariant: every finding is an error with a code that begins with `strict-`.
 //!

@@ -80,8 +80,8 @@ impl Rulesheet {
         Self::find_named(argument, of_settings)
     }
 
-    /// Finds a rulesheet by name alone: no path, and not standard input. The folders of the settings
-    /// come before others.
+    /// Finds a rulesheet by name alone: no path, and not standard input. The folders of the
+    /// settings come before others.
     ///
     /// # Errors
     /// There is none, or it cannot be read.

@@ -1,9 +1,9 @@
 //! Textbook GDL in infix form: the relations of KIF (`true`, `does`, `next`, `legal` with a role)
 //! in the notation of HRF or of Prolog.
 //!
-//! A text that uses these relations is textbook GDL, since HRF has none of them. Its sentences become
-//! statements of KIF with their spans, and the reader of KIF reads and checks them. Diagnostics are
-//! written in infix form again.
+//! A text that uses these relations is textbook GDL, since HRF has none of them. Its sentences
+//! become statements of KIF with their spans, and the reader of KIF reads and checks them.
+//! Diagnostics are written in infix form again.
 //!
 //! Never uses: files, the translation of HRF.
 
