@@ -7,10 +7,16 @@
 //! table of the nearest node above that has one. Values are relative to the mean of all playouts of
 //! the table, since the playouts below another node have another mean.
 //!
+//! Results that do not depend on the facts say nothing of moves: in Dots and Boxes every line is
+//! drawn in the end, so each fact has the mean of all playouts. A table is used only if its facts
+//! tell results apart better than chance, and of its facts only those that are neither nearly
+//! always nor nearly never true at the end.
+//!
 //! Invariant: the tables take at most [`MAX_BYTES`].
 //!
 //! Never uses: selection, threads.
 
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
@@ -27,6 +33,17 @@ const MIN_VISITS: u32 = 4;
 const MIN_PLAYOUTS: f32 = 48.0;
 /// Playouts without an advantage that each fact starts with.
 const PRIOR_PLAYOUTS: f32 = 8.0;
+/// The shares of a table's playouts between which a fact says something of a move.
+const INFORMATIVE_SHARES: RangeInclusive<f32> = 0.02..=0.9;
+/// The mean square of the advantages of a table's facts, in units of their noise, from which on the
+/// table is used. It is 1 where results do not depend on the facts.
+const MIN_SIGNAL: f32 = 1.2;
+/// The numbers of a table before the sums of goals: its playouts, those at the last test of its
+/// signal, and whether it passed, 1 or 0.
+const HEAD: usize = 3;
+const PLAYOUTS: usize = 0;
+const TESTED_AT: usize = 1;
+const HAS_SIGNAL: usize = 2;
 
 /// A table: its place in [`Amaf::tables`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -47,8 +64,8 @@ pub(super) struct Amaf {
     n_roles: usize,
     /// Own playouts that an AMAF value counts for at most.
     max_playouts: f32,
-    /// Tables of [`Self::table_len`] numbers each: the playouts; the sum of their goals for each
-    /// role; for each fact the playouts that ended with it; for each fact and role, roles
+    /// Tables of [`Self::table_len`] numbers each: the [`HEAD`]; the sum of the playouts' goals for
+    /// each role; for each fact the playouts that ended with it; for each fact and role, roles
     /// innermost, the sum of the goals of these.
     tables: Vec<f32>,
     /// The table of each node, with the node's generation.
@@ -79,7 +96,7 @@ impl Amaf {
 
     /// Where the counts of facts start in a table.
     fn counts_start(&self) -> usize {
-        1 + self.n_roles
+        HEAD + self.n_roles
     }
 
     /// Where the goals of playouts with each fact start in a table.
@@ -95,12 +112,12 @@ impl Amaf {
         &self.tables[table.0 as usize * self.table_len()..][..self.table_len()]
     }
 
-    /// The table of a node, if it has one with enough playouts.
+    /// The table of a node, if it has one that tells moves apart.
     #[inline]
     pub(super) fn table(&self, node: NodeId, generation: u16) -> Option<TableId> {
         let &(of, table) = self.of_node.get(&node)?;
-        let has_enough = self.numbers(table)[0] >= MIN_PLAYOUTS;
-        (of == generation && has_enough).then_some(table)
+        let has_signal = self.numbers(table)[HAS_SIGNAL] > 0.0;
+        (of == generation && has_signal).then_some(table)
     }
 
     /// Adds playouts through a node that has had `visits` visits.
@@ -121,14 +138,53 @@ impl Amaf {
         let (counts_start, length) = (self.counts_start(), self.table_len());
         let numbers = &mut self.tables[table.0 as usize * length..][..length];
         let (of_all, of_facts) = numbers.split_at_mut(counts_start);
-        of_all[0] += playouts.playouts as f32;
-        for (sum, &total) in of_all[1..].iter_mut().zip(&playouts.totals) {
+        of_all[PLAYOUTS] += playouts.playouts as f32;
+        for (sum, &total) in of_all[HEAD..].iter_mut().zip(&playouts.totals) {
             *sum += total as f32;
         }
         let added = playouts.observed.iter().chain(&playouts.observed_totals);
         for (sum, &number) in of_facts.iter_mut().zip(added) {
             *sum += number as f32;
         }
+        let of_all = &self.numbers(table)[..HEAD];
+        let (count, tested_at) = (of_all[PLAYOUTS], of_all[TESTED_AT]);
+        if count >= MIN_PLAYOUTS.max(2.0 * tested_at) {
+            let has_signal = self.signal(table) >= MIN_SIGNAL;
+            let numbers = &mut self.tables[table.0 as usize * length..][..length];
+            numbers[TESTED_AT] = count;
+            numbers[HAS_SIGNAL] = f32::from(u8::from(has_signal));
+        }
+    }
+
+    /// The mean square of the advantages of a table's informative facts, in units of their standard
+    /// errors, for the role that it is greatest for. Goals count as if they were all 0 or 100.
+    fn signal(&self, table: TableId) -> f32 {
+        let numbers = self.numbers(table);
+        let of_role = |role: usize| {
+            let (count, mean) = (numbers[PLAYOUTS], self.mean(table, role));
+            let variance = (mean * (100.0 - mean)).max(1.0);
+            let (mut sum, mut n) = (0.0, 0.0);
+            for fact in 0..self.placements.facts.len() {
+                let with = numbers[self.counts_start() + fact];
+                if !INFORMATIVE_SHARES.contains(&(with / count)) {
+                    continue;
+                }
+                let total = numbers[self.fact_totals_start() + fact * self.n_roles + role];
+                let difference = total / with - mean;
+                // The playouts with the fact are part of all.
+                let error = variance * (1.0 / with - 1.0 / count);
+                sum += difference * difference / error;
+                n += 1.0;
+            }
+            if n > 0.0 { sum / n } else { 0.0 }
+        };
+        (0..self.n_roles).map(of_role).fold(0.0, f32::max)
+    }
+
+    /// The mean goal of a role in the playouts of a table.
+    fn mean(&self, table: TableId, role: usize) -> f32 {
+        let numbers = self.numbers(table);
+        numbers[HEAD + role] / numbers[PLAYOUTS]
     }
 
     fn add_table(&mut self, node: NodeId, generation: u16) -> TableId {
@@ -143,13 +199,17 @@ impl Amaf {
         table
     }
 
-    /// The advantage of a move of a role; `None` for a move that leaves no fact.
+    /// The advantage of a move of a role; `None` for a move that leaves no fact, or one that says
+    /// nothing.
     #[inline]
     pub(super) fn advantage(&self, table: TableId, role: usize, mv: MoveId) -> Option<Advantage> {
         let fact = self.placements.of(mv)?;
         let numbers = self.numbers(table);
         let playouts = numbers[self.counts_start() + fact];
-        let mean = numbers[1 + role] / numbers[0];
+        if !INFORMATIVE_SHARES.contains(&(playouts / numbers[PLAYOUTS])) {
+            return None;
+        }
+        let mean = self.mean(table, role);
         let total = numbers[self.fact_totals_start() + fact * self.n_roles + role];
         Some(Advantage {
             points: (total - playouts * mean) / (playouts + PRIOR_PLAYOUTS),
@@ -226,12 +286,28 @@ mod tests {
         assert_eq!(amaf.table(node, 1), None);
         amaf.add(node, 1, MIN_VISITS, &few);
         assert_eq!(amaf.table(node, 1), None, "too few playouts");
-        let many = playouts(640, 32_000, [320, 320], [16_000, 16_000]);
+        let many = playouts(640, 32_000, [320, 320], [24_000, 8_000]);
         amaf.add(node, 1, MIN_VISITS, &many);
         assert!(amaf.table(node, 1).is_some());
         assert_eq!(amaf.table(node, 2), None);
         amaf.add(node, 2, MIN_VISITS, &few);
         assert_eq!(amaf.table(node, 1), None, "the node was freed");
+    }
+
+    #[test]
+    fn facts_that_do_not_tell_results_apart_have_no_say() {
+        let mut amaf = amaf();
+        let node = NodeId::from_index(3);
+        let even = playouts(640, 32_000, [320, 320], [16_000, 16_000]);
+        amaf.add(node, 1, MIN_VISITS, &even);
+        assert_eq!(amaf.table(node, 1), None, "no fact matters");
+        // The first fact is in all playouts, as a line of Dots and Boxes.
+        let node = NodeId::from_index(4);
+        let drawn = playouts(640, 32_000, [640, 320], [32_000, 24_000]);
+        amaf.add(node, 1, MIN_VISITS, &drawn);
+        let table = amaf.table(node, 1).unwrap();
+        assert!(amaf.advantage(table, 0, MoveId(0)).is_none());
+        assert!(amaf.advantage(table, 0, MoveId(1)).is_some());
     }
 
     #[test]
