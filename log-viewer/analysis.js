@@ -22,7 +22,6 @@ export function analysisCards(record) {
     parametersCard(study),
     evaluationCard(study),
     partsCard(record),
-    trialsCard(study),
     heuristicsCard(record, study),
     otherCard(study),
     othersCard(record),
@@ -97,25 +96,6 @@ function size(value) {
   return Array.isArray(value) ? count(value.length) : count(value);
 }
 
-/** @param {Members} study */
-function trialsCard(study) {
-  const trials = list(study.trials).slice(0, 200).map(object);
-  if (trials.length === 0) return null;
-  const rows = trials.map((trial) => [
-    settingsText(trial.tried),
-    settingsText(trial.against),
-    count(trial.games),
-    fraction(trial.points),
-  ]);
-  return card("Settings compared", wideTable(["Tried", "Against", "Games", "Points"], rows));
-}
-
-/** @param {unknown} settings */
-function settingsText(settings) {
-  const entries = Object.entries(object(settings));
-  return entries.map(([name, value]) => `${words(name).toLowerCase()} ${plainValue(value)}`).join(", ");
-}
-
 /**
  * @param {MatchRecord} record
  * @param {Members} study
@@ -170,7 +150,6 @@ const LAID_OUT = new Set([
   "best_evaluation_share",
   "settled_facts_that_bound_goals",
   "symmetries",
-  "trials",
   "heuristics",
 ]);
 
@@ -178,7 +157,7 @@ const LAID_OUT = new Set([
 function otherCard(study) {
   const entries = Object.entries(study).filter(([name, value]) => {
     const isShown =
-      LAID_OUT.has(name) && (typeof value !== "object" || ["parameters", "trials", "heuristics"].includes(name));
+      LAID_OUT.has(name) && (typeof value !== "object" || ["parameters", "heuristics"].includes(name));
     return !isShown && value !== null;
   });
   if (entries.length === 0) return null;

@@ -1,10 +1,13 @@
 //! Lays one table of settings over another, each value checked.
 
-use super::{ConfigError, DEFAULT_TOML, KEYS, Key, Kind, OptionValue, Settings};
+use super::{ConfigError, DEFAULT_TOML, KEYS, Key, Kind, OptionValue, Retired, Settings};
 use std::path::Path;
 use toml::{Table, Value};
 
 const DEFAULT_PLACE: &str = "config/default.toml";
+
+/// Keys of earlier versions that mean nothing any more, by section and name.
+const RETIRED: [(&str, &str); 1] = [("metagame", "tuning")];
 
 /// Limit on a value in an error, in characters.
 const LONGEST_FOUND: usize = 80;
@@ -51,8 +54,12 @@ fn overlay_value(
     text: &str,
     place: &str,
 ) -> Result<(), ConfigError> {
-    let key = dotted
-        .split_once('.')
+    let names = dotted.split_once('.');
+    if let Some((section, name)) = names.and_then(find_retired) {
+        insert_value(table, section, name, Value::String(place.to_string()));
+        return Ok(());
+    }
+    let key = names
         .and_then(|(section, name)| find_key(section, name))
         .ok_or_else(|| unknown(place, dotted))?;
     let value = match text.parse::<Value>() {
@@ -95,6 +102,10 @@ fn overlay(table: &mut Table, layer: Table, place: &str) -> Result<(), ConfigErr
             });
         };
         for (name, value) in content {
+            if let Some((section, name)) = find_retired((&section, &name)) {
+                insert_value(table, section, name, Value::String(place.to_string()));
+                continue;
+            }
             let key = find_key(&section, &name)
                 .ok_or_else(|| unknown(place, &format!("{section}.{name}")))?;
             insert(table, key, value, place)?;
@@ -112,13 +123,33 @@ fn insert(table: &mut Table, key: &Key, value: Value, place: &str) -> Result<(),
             expected: key.kind.expected(),
         });
     }
+    insert_value(table, key.section, key.name, value);
+    Ok(())
+}
+
+fn insert_value(table: &mut Table, section: &str, name: &str, value: Value) {
     let section = table
-        .entry(key.section)
+        .entry(section)
         .or_insert_with(|| Value::Table(Table::new()));
     if let Value::Table(section) = section {
-        section.insert(key.name.to_string(), value);
+        section.insert(name.to_string(), value);
     }
-    Ok(())
+}
+
+/// Takes the retired keys out of a table: each with the place where it was given.
+pub(super) fn take_retired(table: &mut Table) -> Vec<Retired> {
+    let taken = RETIRED.iter().filter_map(|&(section, name)| {
+        let value = table.get_mut(section)?.as_table_mut()?.remove(name)?;
+        Some(Retired {
+            key: format!("{section}.{name}"),
+            place: value.as_str().unwrap_or_default().to_string(),
+        })
+    });
+    taken.collect()
+}
+
+fn find_retired(names: (&str, &str)) -> Option<(&'static str, &'static str)> {
+    RETIRED.iter().copied().find(|&retired| retired == names)
 }
 
 /// The error for an unknown key, with the key of that name or the keys of its section.

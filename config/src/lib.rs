@@ -7,7 +7,7 @@
 //! platform, which [`state_folder`] gives, unless a setting says otherwise.
 //!
 //! Invariants: every value of a loaded [`Settings`] is within its range; an unknown key is an
-//! error.
+//! error, and a key that has gone is named and ignored for a release.
 //!
 //! Never uses: the meaning of a setting. Other modules have small structs of their own, which
 //! `player` and `commands` fill from here.
@@ -65,6 +65,15 @@ pub struct OptionValue<'a> {
     pub value: &'a str,
 }
 
+/// A key of an earlier version that was given and means nothing any more.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Retired {
+    /// The dotted key.
+    pub key: String,
+    /// The file, item or option that gave it.
+    pub place: String,
+}
+
 impl Settings {
     /// [`Settings::load_with_options`] without options.
     ///
@@ -98,7 +107,9 @@ impl Settings {
         for option in options {
             layers::overlay_option(&mut table, option)?;
         }
+        let retired = layers::take_retired(&mut table);
         let mut settings = layers::typed(table)?;
+        settings.retired = retired;
         settings.place();
         Ok(settings)
     }

@@ -10,9 +10,9 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use tracing::Level;
 
-use super::PagesFor;
 use super::access::{HostNames, Networks, Origins, Secret};
 use super::keys::{Key, Kind, integer, number};
+use super::{PagesFor, Retired};
 
 macro_rules! key_name {
     ($field:ident) => {
@@ -37,6 +37,9 @@ macro_rules! settings {
         #[serde(deny_unknown_fields)]
         pub struct Settings {
             $($(#[doc = $doc])+ pub $section: $section_type,)+
+            /// Keys that were given and are ignored.
+            #[serde(skip)]
+            pub retired: Vec<Retired>,
         }
 
         $(
@@ -129,9 +132,7 @@ settings! {
     metagame: MetagameSettings {
         /// Whether an evaluation is trained by self-play.
         learning: bool, "none", Kind::Flag;
-        /// Whether settings of the search are tried out against each other.
-        tuning: bool, "none", Kind::Flag;
-        /// The part of the start clock left after building that both may use, 0 to 1.
+        /// The part of the start clock left after building that the study may use, 0 to 1.
         seconds_share: f64, "parts of the start clock left after building", number(0.0, 0.95);
     }
     /// What is written down, and where.

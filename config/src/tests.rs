@@ -218,6 +218,22 @@ fn an_unknown_key_is_named_with_what_it_could_be() {
 }
 
 #[test]
+fn a_key_that_has_gone_is_named_and_ignored() {
+    let items = ["metagame.tuning=maybe".to_string()];
+    let settings = Settings::load(None, &items).unwrap();
+    let retired = [Retired {
+        key: "metagame.tuning".to_string(),
+        place: "--set metagame.tuning=maybe".to_string(),
+    }];
+    assert_eq!(settings.retired, retired);
+    let expected = Settings::load(None, &[]).unwrap();
+    assert_eq!(
+        (expected.metagame, expected.retired),
+        (settings.metagame, Vec::new())
+    );
+}
+
+#[test]
 fn an_item_without_key_or_value_is_refused() {
     for item in ["search.threads", "=3", "  =3"] {
         assert_eq!(

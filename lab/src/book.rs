@@ -172,7 +172,6 @@ impl Maker {
         let time = Duration::from_secs_f64(arguments.seconds);
         let budget = StudyBudget {
             learning: true,
-            tuning: false,
             processor_time: true,
             ..StudyBudget::from_now(&settings, time, &Arc::default())
         };

@@ -24,8 +24,8 @@ use panza_player::search_config;
 const BUILD_TIME: Duration = Duration::from_secs(600);
 /// A run ends rather than begin a round that is shorter.
 const MIN_ROUND: Duration = Duration::from_secs(2);
-/// The longest round where other processes play: a job of many that dies then loses a minute at
-/// most, with the trials that take half as long as a round.
+/// The longest round where other processes play: a job of many that dies then loses this at
+/// most.
 const MAX_SHARED_ROUND: Duration = Duration::from_secs(40);
 /// Hours of training at most.
 const MOST_HOURS: f64 = 10_000.0;

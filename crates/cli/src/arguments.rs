@@ -33,7 +33,12 @@ impl SettingsChoice {
     ) -> anyhow::Result<Settings> {
         let options: Vec<OptionValue<'a>> = options.into_iter().collect();
         let file = self.config.as_deref();
-        Ok(Settings::load_with_options(file, &self.set, &options)?)
+        let settings = Settings::load_with_options(file, &self.set, &options)?;
+        for retired in &settings.retired {
+            let (place, key) = (&retired.place, &retired.key);
+            eprintln!("warning: {place}: the setting `{key}` has gone and is ignored");
+        }
+        Ok(settings)
     }
 }
 

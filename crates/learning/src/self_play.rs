@@ -446,7 +446,6 @@ impl SelfPlay {
                 Purpose::Validation(positions) if index == selected => positions.push(Position {
                     state: game.state_of(index).to_vec(),
                     result: goals[0],
-                    value: value[0],
                 }),
                 Purpose::Validation(_) => {}
             }

@@ -1,9 +1,10 @@
-//! Validation: how well an evaluation and playouts predict the values of positions.
+//! Validation: how well an evaluation and playouts predict the results of games.
 //!
 //! The positions are from games that were not trained on, one of each game, so that they are
-//! independent. The target of a position is the mean of the result of its game and of the value of
-//! its best move, backed up from the end of that game. Least squares give the
-//! weight of the evaluation in the mean of both that predicts targets best.
+//! independent. The target of a position is the result of its game: a value that the evaluation has
+//! itself backed up would flatter it. Least squares give the weight of the evaluation in the mean
+//! of both that predicts results best, and leaving out parts of the positions gives the error of
+//! that weight (the jackknife; Tukey 1958).
 //!
 //! The noise of playouts does not count: it averages out over the leaves of a tree, and the errors
 //! of an evaluation do not. Two halves of the playouts from each position have independent noise,
@@ -22,8 +23,6 @@ pub(super) struct Position {
     pub state: Vec<u64>,
     /// Its goal at the end of the game.
     pub result: f32,
-    /// The value of its best move, exact where nothing else could change it.
-    pub value: f32,
 }
 
 /// How well an evaluation and playouts predict the first role's goal.
@@ -31,12 +30,14 @@ pub(super) struct Position {
 pub struct Validation {
     /// The number of positions.
     pub positions: usize,
-    /// The correlation of the evaluation with targets.
+    /// The correlation of the evaluation with results.
     pub evaluation: f64,
-    /// The correlation of means of playouts with targets, without the noise of playouts.
+    /// The correlation of means of playouts with results, without the noise of playouts.
     pub playouts: f64,
-    /// The weight of the evaluation, 0 to 1, in the mean of both that predicts targets best.
+    /// The weight of the evaluation, 0 to 1, in the mean of both that predicts results best.
     pub share: f64,
+    /// The standard error of that weight.
+    pub share_error: f64,
 }
 
 /// Playouts per position in each of two halves.
@@ -45,9 +46,10 @@ const PLAYOUTS: u32 = 8;
 const MIN_SIGNAL: f64 = 0.2;
 /// The joint moves after which a playout is cut off.
 const MAX_STEPS: u32 = 500;
+/// Parts of the positions, each of which is left out once.
+const PARTS: usize = 10;
 
-/// Compares the evaluation and playouts from the positions with their targets: the means of result
-/// and value.
+/// Compares the evaluation and playouts from the positions with their results.
 pub(super) fn validate(
     machine: &Arc<dyn Machine>,
     evaluation: &Evaluation,
@@ -60,34 +62,74 @@ pub(super) fn validate(
     let mut reader = ValueReader::new(evaluation);
     reader.load_states(evaluation, positions.iter().map(|it| it.state.as_slice()));
     let scale = f64::from(evaluation.scale());
-    let [
-        mut by_evaluation,
-        mut by_playouts,
-        mut between,
-        mut of_halves,
-    ] = [Correlation::default(); 4];
+    let mut parts = [Comparison::default(); PARTS];
     for (index, (position, halves)) in positions.iter().zip(&means).enumerate() {
         let [Some(first), Some(second)] = *halves else {
             continue;
         };
         reader.values(evaluation, index, &position.state, &mut values);
         let value = f64::from(values[0]) / scale;
-        let target = f64::from(position.result + position.value) / 2.0;
-        let (first, second) = (first / scale, second / scale);
-        let mean = f64::midpoint(first, second);
-        by_evaluation.add(value, target);
-        by_playouts.add(mean, target);
-        between.add(value, mean);
-        of_halves.add(first, second);
+        let halves = [first / scale, second / scale];
+        parts[index % PARTS].add(value, halves, position.result.into());
     }
-    let noise = by_playouts.variance(0) - of_halves.covariance();
-    by_playouts.noise[0] = noise.max(0.0);
-    between.noise[1] = by_playouts.noise[0];
+    let all = Comparison::sum(&parts, None);
+    let shares = (0..PARTS).map(|left_out| Comparison::sum(&parts, Some(left_out)).share());
     Validation {
-        positions: by_evaluation.n as usize,
-        evaluation: by_evaluation.value(),
-        playouts: by_playouts.value(),
-        share: best_share(&by_evaluation, &by_playouts, &between),
+        positions: all.by_evaluation.n as usize,
+        evaluation: all.by_evaluation.value(),
+        playouts: all.by_playouts.value(),
+        share: all.share(),
+        share_error: jackknife_error(&shares.collect::<Vec<_>>()),
+    }
+}
+
+/// The standard error of an estimate from its values with each part of the data left out.
+fn jackknife_error(values: &[f64]) -> f64 {
+    let n = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / n;
+    let squares = values.iter().map(|value| (value - mean).powi(2));
+    ((n - 1.0) / n * squares.sum::<f64>()).sqrt()
+}
+
+/// An evaluation and playouts beside results, from some positions.
+#[derive(Clone, Copy, Default, Debug)]
+struct Comparison {
+    by_evaluation: Correlation,
+    by_playouts: Correlation,
+    /// Of the evaluation and playouts.
+    between: Correlation,
+    /// Of two halves of the playouts.
+    of_halves: Correlation,
+}
+
+impl Comparison {
+    fn add(&mut self, value: f64, halves: [f64; 2], result: f64) {
+        let mean = f64::midpoint(halves[0], halves[1]);
+        self.by_evaluation.add(value, result);
+        self.by_playouts.add(mean, result);
+        self.between.add(value, mean);
+        self.of_halves.add(halves[0], halves[1]);
+    }
+
+    /// All parts but one, without the noise of playouts.
+    fn sum(parts: &[Self], left_out: Option<usize>) -> Self {
+        let mut all = Self::default();
+        let kept = parts.iter().enumerate();
+        for (_, part) in kept.filter(|&(index, _)| Some(index) != left_out) {
+            all.by_evaluation.merge(&part.by_evaluation);
+            all.by_playouts.merge(&part.by_playouts);
+            all.between.merge(&part.between);
+            all.of_halves.merge(&part.of_halves);
+        }
+        let noise = (all.by_playouts.variance(0) - all.of_halves.covariance()).max(0.0);
+        all.by_playouts.noise[0] = noise;
+        all.between.noise[1] = noise;
+        all
+    }
+
+    /// See [`Validation::share`].
+    fn share(&self) -> f64 {
+        best_share(&self.by_evaluation, &self.by_playouts, &self.between)
     }
 }
 
@@ -196,6 +238,15 @@ impl Correlation {
         self.products += left * right;
     }
 
+    fn merge(&mut self, other: &Self) {
+        self.n += other.n;
+        for index in 0..2 {
+            self.sums[index] += other.sums[index];
+            self.squares[index] += other.squares[index];
+        }
+        self.products += other.products;
+    }
+
     /// The variance of one of them.
     fn variance(&self, index: usize) -> f64 {
         let n = self.n.max(1.0);
@@ -251,5 +302,24 @@ mod tests {
             ),
             0.0
         );
+    }
+
+    #[test]
+    fn more_positions_make_the_share_more_certain() {
+        let error = |positions: usize| {
+            let mut random = Random::new(5);
+            let mut parts = [Comparison::default(); PARTS];
+            for index in 0..positions {
+                let mut noisy = |truth: f64| truth + f64::from(uniform(&mut random)) - 0.5;
+                let truth = noisy(0.5);
+                let (value, of_playouts) = (noisy(truth), noisy(truth));
+                let halves = [noisy(of_playouts), noisy(of_playouts)];
+                parts[index % PARTS].add(value, halves, truth);
+            }
+            let shares = (0..PARTS).map(|part| Comparison::sum(&parts, Some(part)).share());
+            jackknife_error(&shares.collect::<Vec<_>>())
+        };
+        let (few, many) = (error(200), error(20_000));
+        assert!(many > 0.0 && 4.0 * many < few, "{few} {many}");
     }
 }

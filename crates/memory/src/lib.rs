@@ -21,7 +21,7 @@
 //! 200 ms after START. The same thread writes notes when they are made and the result after the
 //! match; nothing of the match waits for it.
 //!
-//! Notes are the evaluation, the tuned settings, and the best plan of a single-player game. A plan
+//! Notes are the evaluation, the chosen settings, and the best plan of a single-player game. A plan
 //! is replayed on the machine when both machine and record are there. If it reaches its goal and
 //! no move was made yet, the planner starts with it; a plan proven best is followed without a
 //! planner. A better plan replaces it: a higher goal, a new proof, or fewer moves
@@ -57,7 +57,7 @@ pub use store::{MOST_MATCHES, MOST_NOTE_BYTES, Store};
 /// The subject of a note.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Kind {
-    /// Search settings that were tuned for the game.
+    /// Search settings that were chosen for the game.
     Parameters,
     /// The trained evaluation.
     Evaluation,

@@ -19,7 +19,12 @@ use panza_search::{Search, SearchConfig};
 use panza_sync::{Budget, Random};
 
 /// Joint moves after which a game is given up.
-pub(super) const MAX_MOVES: usize = 1000;
+const MAX_MOVES: usize = 1000;
+/// Memory limits of a search.
+const MAX_NODES: u32 = 50_000;
+const MAX_BYTES: usize = 64 << 20;
+/// Playouts per request of a search.
+const SAMPLES_PER_REQUEST: u32 = 16;
 
 /// What a search may cost for a move.
 #[derive(Clone, Copy, Debug)]
@@ -161,8 +166,19 @@ impl Contest<'_> {
     }
 }
 
+/// Settings of searches beside a study: one thread, little memory.
+pub(super) fn small_search(config: SearchConfig) -> SearchConfig {
+    SearchConfig {
+        rollout_threads: 0,
+        max_nodes: MAX_NODES,
+        max_bytes: MAX_BYTES,
+        samples_per_request: SAMPLES_PER_REQUEST,
+        ..config
+    }
+}
+
 /// A random legal joint move in the state that is set; `None` where a role has no legal move.
-pub(super) fn random_joint_move(
+fn random_joint_move(
     reasoner: &mut dyn Reasoner,
     n_roles: usize,
     random: &mut Random,

@@ -1,21 +1,20 @@
 #![doc = include_str!("../README.md")]
 //!
 //! [`study`](study()) analyses the network ([`Structure`]), trains an evaluation by self-play and
-//! tunes search settings in matches against each other.
-//! `panza_memory` keeps it for later matches of the game, under whatever names.
+//! chooses settings of the search from what it predicts. `panza_memory` keeps it for later matches
+//! of the game, under whatever names.
 //!
 //! # A study, and long training
 //!
 //! A study analyses the network first. Where it learns, it trains an evaluation by self-play and
-//! averages its weights; without learning only settings of the search are tried.
+//! averages its weights.
 //!
 //! The averaged weights are validated on games outside the training set, with one position of
-//! each. How well evaluations predict values, beside playouts without their noise, gives the
-//! weight of the evaluation. Short searches then choose moves. Where those moves stand in the
-//! order of the evaluation decides whether it gives a prior. A prior takes the place of AMAF
-//! values. So where moves have AMAF values, the order has to be better, and both are tried against
-//! each other. Other settings of the search are tried too. What was found is stored, and the
-//! search starts again with it. The factors of a game are not studied.
+//! each. How well evaluations predict results, beside playouts without their noise, gives the
+//! weight of the evaluation, less the error of that estimate. Short searches then choose moves.
+//! Where those moves stand in the order of the evaluation decides whether it gives a prior. A prior
+//! takes the place of AMAF values, so where moves have AMAF values the order has to be better. What
+//! was found is stored, and the search starts again with it. The factors of a game are not studied.
 //!
 //! `metagame::training` trains for hours, in rounds. A round is self-play, in which moves may be
 //! searched by a small tree (`panza_learning`), and games against the best generation so far,
@@ -36,7 +35,6 @@ mod parameters;
 mod structure;
 mod contest;
 pub mod sprt;
-mod tuning;
 
 mod study;
 
@@ -58,4 +56,3 @@ pub use study::{
 };
 pub use team::{Members, facts_hash};
 pub use training::{Progress, RoundPlan, RoundReport, Test, Training};
-pub use tuning::Trial;

@@ -84,12 +84,10 @@ const MIN_RELATIVE_CORRELATION: f64 = 0.88;
 const MIN_SHARE: f64 = 0.15;
 /// Weight beside playouts, at most.
 const MAX_MIXED_SHARE: f64 = 0.6;
-/// Correlation from which on the evaluation is tried without playouts, and best share with which it
-/// is used so. The correlation is 0.7 in Reversi, where that takes nine points of ten, and 0.53 in
-/// Breakthrough, where it takes none. With smaller correlations and shares it lost alone in
-/// Breakthrough, Reversi, Connect Four and Hex, and beside playouts in none.
-const ALONE_CORRELATION: f64 = 0.6;
-const ALONE_SHARE: f64 = 0.85;
+/// Correlation with results from which on best-first minimax on the evaluation alone is used, and
+/// the share that it must have less its error.
+const BEST_FIRST_CORRELATION: f64 = 0.6;
+const BEST_FIRST_SHARE: f64 = 0.85;
 /// The weight of an evaluation in tests.
 const TESTED_SHARE: f32 = 0.4;
 /// Positions in which the order of moves must have been compared, and the rank that an evaluation
@@ -138,11 +136,6 @@ impl Parameters {
         }
     }
 
-    /// Whether an evaluation predicts well enough that best-first minimax on it is worth a trial.
-    pub fn may_be_best_first(validation: &Validation) -> bool {
-        validation.positions >= MIN_POSITIONS && validation.evaluation >= ALONE_CORRELATION
-    }
-
     /// The weight of an evaluation from its validation, and whether it gives a prior from its order
     /// of moves; `has_amaf`: whether moves can have AMAF values. Neither follows from the other;
     /// without enough games for validation there were too few for training as well.
@@ -151,22 +144,26 @@ impl Parameters {
         let is_good = is_trained
             && validation.evaluation >= MIN_CORRELATION
             && validation.evaluation >= MIN_RELATIVE_CORRELATION * validation.playouts;
-        let share = if !is_good || validation.share < MIN_SHARE {
-            0.0
-        } else if validation.evaluation >= ALONE_CORRELATION && validation.share >= ALONE_SHARE {
-            1.0
-        } else {
-            validation.share.min(MAX_MIXED_SHARE) as f32
-        };
+        let certain_share = validation.share - validation.share_error;
+        let is_best_first = is_good
+            && validation.evaluation >= BEST_FIRST_CORRELATION
+            && certain_share >= BEST_FIRST_SHARE;
         // Without playouts there are no AMAF values.
-        let min_rank = match has_amaf && share < 1.0 {
+        let min_rank = match has_amaf && !is_best_first {
             true => MIN_RANK_AGAINST_AMAF,
             false => MIN_RANK,
         };
-        Self {
-            evaluation_share: share,
+        let parameters = Self {
+            evaluation_share: match is_good && certain_share >= MIN_SHARE {
+                true => certain_share.min(MAX_MIXED_SHARE) as f32,
+                false => 0.0,
+            },
             prior: is_trained && order.positions >= MIN_ORDERED && order.rank >= min_rank,
             ..Self::default()
+        };
+        match is_best_first {
+            true => parameters.best_first(),
+            false => parameters,
         }
     }
 }
@@ -183,14 +180,18 @@ mod tests {
                 evaluation,
                 playouts: 0.3,
                 share,
+                share_error: 0.05,
             };
-            Parameters::of(&validation, MoveOrder::default(), false).evaluation_share
+            let found = Parameters::of(&validation, MoveOrder::default(), false);
+            (found.evaluation_share * 100.0).round() / 100.0
         };
-        assert_eq!(share(0.4, 0.5), 0.5);
+        assert_eq!(share(0.4, 0.5), 0.45);
         assert_eq!(share(0.4, 0.7), 0.6);
-        assert_eq!(share(0.7, 0.9), 1.0);
-        assert_eq!(share(0.5, 0.9), 0.6);
-        assert_eq!(share(0.7, 0.4), 0.4);
+        assert_eq!(share(0.4, 0.18), 0.0, "within its error of nothing");
+        assert_eq!(share(0.7, 0.95), 1.0);
+        assert_eq!(share(0.7, 0.88), 0.6);
+        assert_eq!(share(0.5, 0.95), 0.6);
+        assert_eq!(share(0.7, 0.4), 0.35);
         assert_eq!(share(0.1, 0.5), 0.0);
         assert_eq!(share(0.22, 0.5), 0.0);
         let nothing = Parameters::of(&Validation::default(), MoveOrder::default(), false);
@@ -205,6 +206,7 @@ mod tests {
                 evaluation,
                 playouts: 0.3,
                 share: 0.5,
+                share_error: 0.05,
             };
             let order = MoveOrder { positions, rank };
             let found = Parameters::of(&validation, order, false);
@@ -223,6 +225,7 @@ mod tests {
                 evaluation,
                 playouts: 0.5,
                 share,
+                share_error: 0.0,
             };
             let order = MoveOrder {
                 positions: 100,

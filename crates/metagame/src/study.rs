@@ -1,18 +1,18 @@
-//! The study of a game: all analyses, training and tuning, each with its share of the time.
+//! The study of a game: all analyses and training, each with its share of the time.
 
 #[cfg(test)]
 mod tests;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
+use super::contest::small_search;
 use super::move_order::{MoveOrder, move_order};
 use super::parameters::Parameters;
 use super::structure::{STEPS, Structure};
-use super::tuning::{self, MayTry, RandomGames, Trial};
 use panza_analysis::distances::distances;
 use panza_analysis::{Autonomous, Distances, Prospects, Tuples, autonomous};
 use panza_config::MetagameSettings;
@@ -28,14 +28,12 @@ use panza_sync::{Budget, Meter, thread_cpu_time};
 /// What a study does, and its limits.
 #[derive(Clone, Debug)]
 pub struct StudyBudget {
-    /// The study is over by then. Without a deadline nothing is trained or tuned.
+    /// The study is over by then. Without a deadline nothing is trained.
     pub until: Option<Instant>,
     /// Set once the study is no longer needed.
     pub cancelled: Arc<AtomicBool>,
     /// Whether an evaluation is trained.
     pub learning: bool,
-    /// Whether search settings are tuned.
-    pub tuning: bool,
     /// Threads that train.
     pub threads: usize,
     /// Random games for statistics, which only people read.
@@ -72,7 +70,7 @@ pub struct PriorStudy {
     pub known: Known,
     /// See [`Parameters::exploration`].
     pub exploration: f32,
-    /// What long training has found, if there was any. Then nothing is trained or tried.
+    /// What long training has found, if there was any. Then nothing is trained.
     pub trained: Option<Trained>,
 }
 
@@ -106,8 +104,6 @@ pub struct Study {
     pub heuristics: Vec<Heuristic>,
     /// The chosen search settings.
     pub parameters: Parameters,
-    /// The trials of other settings.
-    pub trials: Vec<Trial>,
     /// Facts that no move changes; only with [`StudyBudget::sampling`].
     pub autonomous: Option<Autonomous>,
     /// Distances of facts and moves to goals and the end; only with [`StudyBudget::sampling`].
@@ -116,8 +112,8 @@ pub struct Study {
     pub sampled: Option<Sampled>,
 }
 
-/// Nothing is trained or tuned in less time.
-const MIN_IMPROVING_TIME: Duration = Duration::from_millis(150);
+/// Nothing is trained in less time.
+const MIN_LEARNING_TIME: Duration = Duration::from_millis(150);
 /// The share of the time for the structure.
 const STRUCTURE_SHARE: f64 = 0.15;
 /// The share of the time left for autonomous facts, for distances and for random games, where
@@ -129,11 +125,8 @@ const SAMPLING_SHARE: f64 = 0.5;
 const TUPLES_SHARE: f64 = 0.05;
 /// Steps for prospects, some tens of milliseconds.
 const PROSPECT_STEPS: u64 = 1 << 24;
-/// The share of the time left for training, where settings are tuned too and where not.
-const LEARNING_SHARE: f64 = 0.65;
-const LEARNING_SHARE_ALONE: f64 = 0.9;
-/// The share of the time left then for the order of moves.
-const ORDER_SHARE: f64 = 0.2;
+/// The share of the time left for training. The rest is for the order of moves.
+const LEARNING_SHARE: f64 = 0.9;
 /// Heuristics in the log.
 const MAX_LOGGED_HEURISTICS: usize = 40;
 
@@ -189,7 +182,7 @@ pub fn study(
     }
     match study.generation {
         Some(_) => study.name_heuristics(game),
-        None => study.improve(game, config, budget),
+        None => study.learn(game, config, budget),
     }
     study
 }
@@ -201,8 +194,8 @@ pub fn find_prospects(game: &BuiltGame) -> Option<Prospects> {
 }
 
 impl StudyBudget {
-    /// A study on one thread from now on, without random games for statistics. It trains and tunes
-    /// as the settings say.
+    /// A study on one thread from now on, without random games for statistics. It trains if the
+    /// settings say so.
     pub fn from_now(
         settings: &MetagameSettings,
         time: Duration,
@@ -212,7 +205,6 @@ impl StudyBudget {
             until: Some(Instant::now() + time),
             cancelled: Arc::clone(cancelled),
             learning: settings.learning,
-            tuning: settings.tuning,
             threads: 1,
             sampling: None,
             without: WithoutInputs::default(),
@@ -251,86 +243,39 @@ impl StudyBudget {
 }
 
 impl Study {
-    /// Trains an evaluation, on top of a prior one, and tunes the settings: each if it is wanted.
-    fn improve(&mut self, game: &BuiltGame, config: &SearchConfig, budget: &StudyBudget) {
-        let Some(mut until) = budget.until else {
+    /// Trains an evaluation, on top of a prior one, and chooses settings, if that is wanted.
+    fn learn(&mut self, game: &BuiltGame, config: &SearchConfig, budget: &StudyBudget) {
+        let Some(until) = budget.until.filter(|_| budget.learning) else {
             return;
         };
-        if until.saturating_duration_since(Instant::now()) < MIN_IMPROVING_TIME {
+        if until.saturating_duration_since(Instant::now()) < MIN_LEARNING_TIME {
             return;
         }
-        let mut may = MayTry::default();
-        let mut length = None;
-        if budget.learning {
-            let (begun, begun_cpu) = (Instant::now(), thread_cpu_time());
-            // What cannot be learned is not tuned either.
-            let Some(learned) = self.train(game, config, budget) else {
-                return;
-            };
-            if learned.games > 0 {
-                length = Some(learned.mean_length);
-            }
-            let mut budget = budget.clone();
-            let used = thread_cpu_time().zip(begun_cpu);
-            if let Some((now, then)) = used.filter(|_| budget.processor_time) {
-                // What others took of the processor is added to the time that is left.
-                until += begun.elapsed().saturating_sub(now.saturating_sub(then));
-                budget.until = Some(until);
-            }
-            may = self.take(game, config, &budget, learned);
-        }
-        if !budget.tuning || budget.cancelled.load(Ordering::Relaxed) {
+        let (begun, begun_cpu) = (Instant::now(), thread_cpu_time());
+        let Some(learned) = self.train(game, config, budget) else {
             return;
-        }
-        let sampled = RandomGames::play(&game.machine, config.seed, until, &budget.cancelled);
-        if !budget.learning {
-            length = sampled.mean_length();
-        }
-        if let Some(length) = length {
-            let tuner = tuning::Tuner {
-                machine: &game.machine,
-                config: self.structure.apply(config.clone()),
-                evaluation: self.evaluation.as_ref(),
-                length,
-                choosers: sampled.choosers(),
-                may,
-                until,
-                cancelled: &budget.cancelled,
-            };
-            self.trials = tuner.run(&mut self.parameters);
-        }
-    }
-
-    /// Takes over what was trained, and says what it is good enough for.
-    fn take(
-        &mut self,
-        game: &BuiltGame,
-        config: &SearchConfig,
-        budget: &StudyBudget,
-        learned: Learned,
-    ) -> MayTry {
+        };
+        let used = thread_cpu_time().zip(begun_cpu);
+        let until = match used.filter(|_| budget.processor_time) {
+            // What others took of the processor is added to the time that is left.
+            Some((now, then)) => until + begun.elapsed().saturating_sub(now.saturating_sub(then)),
+            None => until,
+        };
         self.games = learned.games;
         self.validation = learned.validation;
         self.order = move_order(
             &game.machine,
-            &tuning::trial_config(config.clone()),
+            &small_search(config.clone()),
             &learned.evaluation,
             &learned.positions,
-            budget.share(ORDER_SHARE).unwrap_or_else(Instant::now),
+            until,
             &budget.cancelled,
         );
         let has_amaf = self.structure.placements.is_some();
-        self.parameters = Parameters {
-            exploration: self.parameters.exploration,
-            ..Parameters::of(&learned.validation, self.order, has_amaf)
-        };
+        self.parameters = Parameters::of(&learned.validation, self.order, has_amaf);
         self.sums = Some(learned.sums);
         self.evaluation = Some(Arc::new(learned.evaluation));
         self.name_heuristics(game);
-        MayTry {
-            prior: Parameters::of(&learned.validation, self.order, false).prior,
-            best_first: Parameters::may_be_best_first(&learned.validation),
-        }
     }
 
     /// Trains the evaluation, or a new one. `None` where the game cannot be learned.
@@ -340,11 +285,6 @@ impl Study {
         config: &SearchConfig,
         budget: &StudyBudget,
     ) -> Option<Learned> {
-        let share = if budget.tuning {
-            LEARNING_SHARE
-        } else {
-            LEARNING_SHARE_ALONE
-        };
         let prior = self.evaluation.as_deref().cloned();
         let known = prior.map(|evaluation| Known {
             evaluation,
@@ -369,7 +309,7 @@ impl Study {
             known,
             LearningBudget {
                 games: usize::MAX,
-                until: budget.training_deadline(share),
+                until: budget.training_deadline(LEARNING_SHARE),
                 cancelled: Some(&budget.cancelled),
                 threads: budget.threads,
                 seed: config.seed,
@@ -412,6 +352,7 @@ impl Study {
             "correlation": self.validation.evaluation,
             "correlation_of_playouts": self.validation.playouts,
             "best_evaluation_share": self.validation.share,
+            "error_of_best_evaluation_share": self.validation.share_error,
             "rank_of_searched_moves": self.order.rank,
             "settled_facts_that_bound_goals": structure.score_ranges.as_ref().map(|it| it.len()),
             "symmetries": structure.symmetries.as_ref().map(|found| found.generators.len()),
@@ -422,7 +363,6 @@ impl Study {
                 "stay_with_another": latches.conditional.len(),
             })),
             "heuristics": heuristics.collect::<Vec<_>>(),
-            "trials": self.trials,
         })
     }
 }

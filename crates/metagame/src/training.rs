@@ -2,9 +2,8 @@
 //!
 //! A round goes on with the training of the newest evaluation, which is not changed by tests. Then
 //! an evaluation plays the best one so far, until a sequential test (SPRT) is decided, over
-//! several rounds if need be. If it is stronger, it is the next generation, and search settings are
-//! tried with it. Generation 0 is the search without an evaluation. Other processes may play
-//! instead of threads ([`Members`]).
+//! several rounds if need be. If it is stronger, it is the next generation. Generation 0 is the
+//! search without an evaluation. Other processes may play instead of threads ([`Members`]).
 //!
 //! Invariants: what is kept between rounds fits into notes, and training goes on from them; matches
 //! use the best generation only.
@@ -19,7 +18,7 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::contest::{Contest, MoveBudget, random_opening};
+use super::contest::{Contest, MoveBudget, random_opening, small_search};
 use super::move_order::move_order;
 use super::notes::{MAX_GAMES, evaluation_note, prior_study, read_evaluation, study_notes};
 use super::parameters::Parameters;
@@ -27,7 +26,6 @@ use super::sprt::{Hypotheses, PairTally, Verdict, elo};
 use super::structure::{STEPS, Structure};
 use super::study::{Study, find_prospects};
 use super::team::{LearningTeam, Members, TestTeam};
-use super::tuning::{self, MayTry, RandomGames};
 use panza_analysis::{Prospects, Symmetries, Tuples};
 use panza_game::BuiltGame;
 use panza_learning::team::Team;
@@ -42,12 +40,10 @@ const MAX_FACTS: usize = 10_000;
 const TOO_MANY_FACTS: &str = "it has more than 10,000 facts";
 /// Time for the structure of the game.
 const STRUCTURE_TIME: Duration = Duration::from_secs(10);
-/// The share of a round for self-play; the rest is for tests and trials.
+/// The share of a round for self-play; the rest is for tests.
 const LEARNING_SHARE: f64 = 0.65;
 /// The share of the rest for the order of moves, in rounds that begin a test.
 const ORDER_SHARE: f64 = 0.15;
-/// Time for trials of settings with a new generation, in rounds.
-const TUNING_ROUNDS: f64 = 0.5;
 /// The test of a generation: not stronger, or stronger by this.
 const HYPOTHESES: Hypotheses = Hypotheses {
     elo0: 0.0,
@@ -78,7 +74,7 @@ const MOST_SCORE: f64 = 0.99;
 /// How a round is played.
 #[derive(Clone, Copy, Debug)]
 pub struct RoundPlan<'a> {
-    /// Its duration, roughly: a test may take the time of a game longer, trials come on top.
+    /// Its duration, roughly: a test may take the time of a game longer.
     pub time: Duration,
     /// Threads that play.
     pub threads: usize,
@@ -172,8 +168,8 @@ struct Pending {
     learned: Learned,
     /// The settings of both sides.
     parameters: Parameters,
-    /// What the evaluation is good enough for.
-    may: MayTry,
+    /// The settings that suit the evaluation, with which it plays if it is stronger.
+    own_parameters: Parameters,
     tally: PairTally,
     /// Rounds of games begun, so that each has other random numbers.
     begun: u64,
@@ -223,7 +219,7 @@ impl<'a> Training<'a> {
         let tuples = network.and_then(|it| Tuples::find(it, &game.machine, steps));
         let mut training = Self {
             game,
-            config: tuning::trial_config(config),
+            config: small_search(config),
             structure,
             tuples: tuples.map(Arc::new),
             prospects: find_prospects(game).map(Arc::new),
@@ -331,7 +327,7 @@ impl<'a> Training<'a> {
             self.pending = Some(self.begin_test(learned, end, plan));
         }
         let verdict = self.play_test(end, plan);
-        let test = verdict.and_then(|is_stronger| self.end_test(is_stronger, plan));
+        let test = verdict.and_then(|is_stronger| self.end_test(is_stronger));
         self.progress.seconds += begin.elapsed().as_secs_f64();
         Ok(RoundReport {
             games: self.progress.games - before,
@@ -372,23 +368,16 @@ impl<'a> Training<'a> {
             plan.cancelled,
         );
         let has_amaf = self.structure.placements.is_some();
-        let may = MayTry {
-            prior: Parameters::of(&learned.validation, order, false).prior,
-            best_first: Parameters::may_be_best_first(&learned.validation),
+        let own_parameters = match Parameters::of(&learned.validation, order, has_amaf) {
+            found if found.uses_evaluation() => found,
+            _ => Parameters::for_tests(),
         };
-        // Trials have chosen the settings of a generation for an evaluation like this one.
-        let parameters = match &self.best {
-            Some(best) => best.parameters,
-            None => Parameters::of(&learned.validation, order, has_amaf),
-        };
-        let parameters = match parameters.uses_evaluation() {
-            true => parameters,
-            false => Parameters::for_tests(),
-        };
+        let best = self.best.as_ref();
         Pending {
             learned,
-            parameters,
-            may,
+            // Equal settings, so that the evaluations alone are compared.
+            parameters: best.map_or(own_parameters, |best| best.parameters),
+            own_parameters,
             tally: PairTally::default(),
             begun: 0,
         }
@@ -462,11 +451,10 @@ impl<'a> Training<'a> {
     }
 
     /// Ends the test; a stronger evaluation is the next generation.
-    fn end_test(&mut self, is_stronger: bool, plan: &RoundPlan<'_>) -> Option<Test> {
+    fn end_test(&mut self, is_stronger: bool) -> Option<Test> {
         let Pending {
             learned,
-            mut parameters,
-            may,
+            own_parameters,
             tally,
             ..
         } = self.pending.take()?;
@@ -475,23 +463,9 @@ impl<'a> Training<'a> {
         if is_stronger {
             self.progress.generation += 1;
             self.progress.elo += elo(score.clamp(1.0 - MOST_SCORE, MOST_SCORE));
-            let (machine, cancelled) = (&self.game.machine, plan.cancelled);
-            let until = Instant::now() + plan.time.mul_f64(TUNING_ROUNDS);
-            let sampled = RandomGames::play(machine, self.config.seed, until, cancelled);
-            let tuner = tuning::Tuner {
-                machine,
-                config: self.structure.apply(self.config.clone()),
-                evaluation: Some(&Arc::new(learned.evaluation.clone())),
-                length: learned.mean_length,
-                choosers: sampled.choosers(),
-                may,
-                until,
-                cancelled,
-            };
-            tuner.run(&mut parameters);
             self.best = Some(Player {
                 known: known(&learned),
-                parameters,
+                parameters: own_parameters,
             });
         }
         let test = Test {

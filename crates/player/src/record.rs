@@ -369,11 +369,11 @@ mod tests {
             "correlation": 0.412_345_67,
             "none": null,
             "latches": { "stay_true": 9 },
-            "trials": [1, 2],
+            "many": [1, 2],
         });
         assert_eq!(
             summary(&findings),
-            "correlation 0.412, games 41233, latches (stay true 9), trials 2"
+            "correlation 0.412, games 41233, latches (stay true 9), many 2"
         );
     }
 

@@ -33,7 +33,6 @@ fn the_debug_log_of_a_match_has_lines_of_all_its_threads() {
         format!("memory.path={}", path("memory.sqlite")),
         "search.threads=1".to_string(),
         "metagame.learning=false".to_string(),
-        "metagame.tuning=false".to_string(),
     ];
     let settings = Settings::load(None, &settings).unwrap();
     let console = panza_telemetry::init(tracing::Level::ERROR).unwrap();

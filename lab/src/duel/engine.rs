@@ -2,7 +2,7 @@
 //!
 //! Invariants: without rollout threads, thinking is limited by processor time, so that a loaded
 //! machine changes nothing; training in a study is too. With rollout threads thinking is limited by
-//! time on the clock, and so are trials of settings.
+//! time on the clock.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -41,8 +41,6 @@ struct Overrides {
     /// Parameters that a study chooses, and their values instead of its own.
     chosen: Vec<(&'static Parameter, f64)>,
     is_factored: bool,
-    /// The setting `metagame.tuning`, where it is not that of the settings.
-    tuning: Option<bool>,
     /// The parts that are switched off.
     off: Vec<&'static str>,
     /// The memory file that studies begin with.
@@ -92,7 +90,6 @@ impl LocalEngine {
                 },
                 chosen: Vec::new(),
                 is_factored: settings.search.factored,
-                tuning: None,
                 off: Vec::new(),
                 memory: None,
                 width: None,
@@ -132,7 +129,6 @@ impl LocalEngine {
         let is_factored = self.overrides.is_factored;
         let metagame = MetagameSettings {
             learning: true,
-            tuning: (self.overrides.tuning).unwrap_or(self.settings.metagame.tuning),
             ..self.settings.metagame.clone()
         };
         let without = WithoutInputs {
@@ -225,7 +221,6 @@ impl Overrides {
         }
         match key {
             "factored" => self.is_factored = switch(key, value)?,
-            "tuning" => self.tuning = Some(switch(key, value)?),
             "memory" => self.memory = Some(PathBuf::from(value)),
             "width" if value == "0" => self.width = None,
             "width" => {
@@ -304,7 +299,7 @@ fn switch(key: &str, value: &str) -> anyhow::Result<bool> {
 /// The keys that `set` takes.
 pub(super) fn keys() -> Vec<&'static str> {
     let parameters = PARAMETERS.iter().map(|it| it.name);
-    let others = ["factored", "tuning", "memory", "width"];
+    let others = ["factored", "memory", "width"];
     parameters.chain(PARTS).chain(others).collect()
 }
 

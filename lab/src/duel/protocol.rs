@@ -24,10 +24,10 @@
 //! `set` overrides a parameter of the search, one of [`PARAMETERS`]. What a study scales it scales,
 //! as in a match; what it chooses is replaced. Later studies begin with what long training has left
 //! in the file `memory`. `width` is the number of lanes of games that are built later; 0 measures
-//! the fastest, as a match does. `factored` and `tuning` (true or false) are the settings of the
-//! same names. The parts of the search in [`PARTS`] are switched off with false; `tuples` and
-//! `prospects` are inputs of evaluations that are trained later. With `rollout_threads` thinking is
-//! limited by time on the clock. The other settings are those of a match on one core.
+//! the fastest, as a match does. `factored` (true or false) is the setting of that name. The parts
+//! of the search in [`PARTS`] are switched off with false; `tuples` and `prospects` are inputs of
+//! evaluations that are trained later. With `rollout_threads` thinking is limited by time on the
+//! clock. The other settings are those of a match on one core.
 //!
 //! Never uses: duels.
 
@@ -104,7 +104,7 @@ pub fn help() -> String {
             iterate ROLE N          search for iterations, and name the move\n  \
             quit\n\n\
             Keys of `set`, and their values:\n{parameters}    \
-            factored             true or false; also tuning\n    \
+            factored             true or false\n    \
             PART                 true or false; PART is one of {parts}\n    \
             memory               a file for studies to begin with\n    \
             width                lanes of the next game; 0 measures\n\n\

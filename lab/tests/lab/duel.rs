@@ -141,7 +141,6 @@ fn an_engine_says_what_is_wrong_with_a_command() {
         ("load", "expected `load FILE`"),
         ("save x", "no game; `game PATH` comes first"),
         ("set amaf off", "amaf is `off`; expected true or false"),
-        ("set tuning 1", "tuning is `1`; expected true or false"),
         ("set exploration much", "exploration is `much`"),
         (
             "set evaluation_share 2",

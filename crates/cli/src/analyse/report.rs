@@ -206,7 +206,6 @@ impl Report {
             "parameters": evaluation.map(|_| json!({
                 "evaluation_share": study.parameters.evaluation_share,
                 "exploration": study.parameters.exploration,
-                "trials": study.trials.len(),
             })),
             "machine": game.machine.kind(),
             "reason": self.reason,
@@ -229,7 +228,6 @@ impl Report {
                 })),
                 "distances": self.distances(),
                 "sampled": sampled,
-                "trials": study.trials,
             },
         })
     }

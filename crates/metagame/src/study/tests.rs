@@ -17,7 +17,6 @@ fn budget(until: Option<Instant>) -> StudyBudget {
         until,
         cancelled: Arc::default(),
         learning: true,
-        tuning: true,
         threads: 1,
         sampling: Some(SampleSize {
             games: 100,
@@ -124,26 +123,16 @@ fn an_evaluation_is_trained_until_the_deadline() {
 }
 
 #[test]
-fn without_learning_the_structure_is_found_and_settings_are_tuned_if_wanted() {
+fn without_learning_only_the_structure_is_found() {
     let game = game("ticTacToe");
-    let studied = |tuning| {
-        let budget = StudyBudget {
-            learning: false,
-            tuning,
-            sampling: None,
-            ..budget(Some(Instant::now() + Duration::from_secs(5)))
-        };
-        study(&game, None, &config(), &budget)
+    let budget = StudyBudget {
+        learning: false,
+        sampling: None,
+        ..budget(Some(Instant::now() + Duration::from_secs(5)))
     };
-    let alone = studied(false);
-    assert!(alone.evaluation.is_none() && alone.games == 0);
-    assert!(alone.structure.symmetries.is_some() && alone.structure.placements.is_some());
-    assert!(alone.trials.is_empty());
-    assert_eq!(alone.parameters, Parameters::default());
-    assert!(alone.is_useful());
-    let tuned = studied(true);
-    assert!(tuned.evaluation.is_none() && !tuned.parameters.uses_evaluation());
-    // Only exploration is left to try.
-    let factors = tuned.trials.iter().map(|trial| trial.tried.exploration);
-    assert!(!tuned.trials.is_empty() && factors.clone().all(|factor| factor != 1.0));
+    let study = study(&game, None, &config(), &budget);
+    assert!(study.evaluation.is_none() && study.games == 0);
+    assert!(study.structure.symmetries.is_some() && study.structure.placements.is_some());
+    assert_eq!(study.parameters, Parameters::default());
+    assert!(study.is_useful());
 }

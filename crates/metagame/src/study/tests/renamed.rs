@@ -32,7 +32,6 @@ fn studied(rules: &Rules) -> (BuiltGame, Study) {
         until: None,
         cancelled: Default::default(),
         learning: false,
-        tuning: false,
         threads: 1,
         sampling: Some(SampleSize {
             games: 300,
