@@ -1,6 +1,7 @@
 // The page to write rulesheets on. The text is checked a moment after each change and kept in the
-// browser; a sound one is tried out: its first position, the moves there and some random games. One
-// click opens a table with it.
+// browser; a sound one is tried out: its first position, the moves there and some random games. When
+// it rests, the faults that random games show are added to those of the text. One click opens a table
+// with it.
 
 import { layOut, readShapes } from "./board.js";
 import { drawBoards } from "./drawing.js";
@@ -8,13 +9,15 @@ import { RulesEditor } from "./editor.js";
 import { spoken } from "./expressions.js";
 import { count, counted, list, messageOf, object } from "./format.js";
 import { byId, element, fill, setText, wordmark } from "./page.js";
-import { Refused, askGames, askPreview, askRules, checkRules, layOutRules, openTable } from "./server.js";
+import { Refused, askGames, askPreview, askRules, askTrial, checkRules, layOutRules, openTable } from "./server.js";
 
 /** @import { Diagnostic, Dialect, Preview, Sheet } from "./types.d.ts" */
 
 /** Milliseconds without a change, after which the text is checked and a sound one tried out. */
 const PAUSE = 120;
 const PREVIEW_PAUSE = 600;
+/** The same, after which it is asked what random games show. */
+const TRIAL_PAUSE = 1000;
 /** After so long a server that did not answer is asked again. */
 const RETRY = 2000;
 /** After so long it is asked again whether a match is still being played. */
@@ -68,6 +71,8 @@ const own = {
   checked: null,
   /** @type {Diagnostic[]} */
   diagnostics: [],
+  /** How many more there are. */
+  more: 0,
   isChecking: false,
   /**
    * The version of the text that was tried out last.
@@ -139,6 +144,7 @@ function say(text) {
 function changed() {
   own.version += 1;
   clearTimeout(own.timers.preview);
+  clearTimeout(own.timers.trial);
   later("store", PAUSE, store);
   later("check", PAUSE, check);
 }
@@ -157,11 +163,12 @@ async function check() {
     if (version !== own.version) return;
     own.checked = asked.text;
     showDialect(dialect);
-    own.diagnostics = list(diagnostics);
-    own.editor.mark(own.diagnostics, mend);
-    showProblems(more);
-    if (isSound()) later("preview", PREVIEW_PAUSE, look);
-    else if (own.previewed !== null) setText(byId("preview-says"), "This is the game before the last changes.");
+    own.more = more;
+    showProblems(list(diagnostics));
+    if (isSound()) {
+      later("preview", PREVIEW_PAUSE, look);
+      later("trial", TRIAL_PAUSE, tryOut);
+    } else if (own.previewed !== null) setText(byId("preview-says"), "This is the game before the last changes.");
   } catch (problem) {
     setText(byId("counts"), `The rules could not be checked: ${messageOf(problem)}`);
     // The server may be away for a while.
@@ -175,11 +182,16 @@ function isSound() {
   return own.diagnostics.every(({ severity }) => severity !== "error");
 }
 
-/** @param {number} more */
-function showProblems(more) {
+/**
+ * Marks and lists what is wrong.
+ * @param {Diagnostic[]} diagnostics
+ */
+function showProblems(diagnostics) {
+  own.diagnostics = diagnostics;
+  own.editor.mark(diagnostics, mend);
   const errors = own.diagnostics.filter(({ severity }) => severity === "error").length;
   const notes = own.diagnostics.filter(({ severity }) => severity === "note").length;
-  const warnings = own.diagnostics.length - errors - notes + more;
+  const warnings = own.diagnostics.length - errors - notes + own.more;
   const parts = [
     errors > 0 && counted(errors, "error"),
     warnings > 0 && counted(warnings, "warning"),
@@ -198,7 +210,7 @@ function showProblems(more) {
           element("small", null, `${found.line}:${found.column} `),
           found.message,
         ),
-        found.help !== "" && element("span", { class: "quiet" }, found.help),
+        found.help !== "" && element("span", { class: "quiet help" }, found.help),
         found.fix !== null &&
           element("button", { type: "button", class: "button fix", on: { click: () => mend(found) } }, found.fix.title),
       ),
@@ -257,6 +269,25 @@ async function look() {
   } finally {
     own.isPreviewing = false;
     clearTimeout(own.timers.patience);
+  }
+}
+
+/** Adds what random games show to what the text shows. */
+async function tryOut() {
+  // The server builds few games at a time.
+  if (own.isPreviewing) {
+    later("trial", TRIAL_PAUSE, tryOut);
+    return;
+  }
+  const { version } = own;
+  try {
+    const seen = await askTrial(sheet());
+    if (version !== own.version) return;
+    if ("busy" in seen) later("trial", BUSY_PAUSE, tryOut);
+    else if (seen.diagnostics.length > 0) showProblems([...seen.diagnostics, ...own.diagnostics]);
+  } catch (problem) {
+    // The preview says why a game cannot be played.
+    if (!(problem instanceof Refused) && version === own.version) later("trial", BUSY_PAUSE, tryOut);
   }
 }
 

@@ -3,7 +3,7 @@
 // carries a header that pages of other origins may not send.
 
 /** @import { MatchRecord } from "./record.js" */
-/** @import { Checked, FileName, KnownGame, Layout, MatchEntry, MatchList } from "./types.d.ts" */
+/** @import { Checked, Diagnostic, FileName, KnownGame, Layout, MatchEntry, MatchList } from "./types.d.ts" */
 /** @import { Meaning, Order, Preview, Proposals, Report, Setting, Sheet } from "./types.d.ts" */
 /** @import { TableView, TrainedGame } from "./types.d.ts" */
 
@@ -278,4 +278,14 @@ export function askMeaning(sheet, at) {
  */
 export function askPreview(sheet) {
   return post("/api/preview", sheet);
+}
+
+/**
+ * What random games show to be wrong with a sheet without errors, or `{ busy: true }` while a match
+ * or another game is played.
+ * @param {Sheet} sheet
+ * @returns {Promise<{ diagnostics: Diagnostic[] } | { busy: true }>}
+ */
+export function askTrial(sheet) {
+  return post("/api/trial", sheet);
 }

@@ -86,12 +86,16 @@ fn rules_are_checked_laid_out_and_tried_out() {
         "{}",
         refused.body
     );
+    let goalless = "(role a) (legal a go) (init p)
+        (<= terminal (not (true p))) (<= (goal a 100) (true p))";
+    let seen = json(&ask("trial", goalless));
+    assert_eq!(seen["diagnostics"][0]["code"], "no-goal", "{seen}");
+    assert_eq!(ask("trial", FAULTY).code(), "422");
     for body in ["", "{}", "[1]", "{\"text\": 1}"] {
-        assert_eq!(
-            post(server.address, "/api/check", OWN, body).code(),
-            "400",
-            "{body}"
-        );
+        for path in ["/api/check", "/api/trial"] {
+            let refused = post(server.address, path, OWN, body);
+            assert_eq!(refused.code(), "400", "{path} {body}");
+        }
     }
     let most = 2 << 20;
     assert_eq!(
@@ -108,7 +112,7 @@ fn only_the_pages_of_this_machine_may_ask() {
         "server.pages_secret=0123456789abcdef",
     ]);
     let secret = format!("{OWN}Authorization: Bearer 0123456789abcdef\r\n");
-    for what in ["check", "complete", "explain", "format", "preview"] {
+    for what in ["check", "complete", "explain", "format", "preview", "trial"] {
         let path = format!("/api/{what}");
         let body = asked(&rules(9));
         assert_eq!(

@@ -25,6 +25,8 @@ struct Session {
     input: Option<ChildStdin>,
     output: BufReader<ChildStdout>,
     last_id: i32,
+    /// The version of the document that was sent last; none once it is closed.
+    version: Option<i32>,
 }
 
 impl Session {
@@ -41,6 +43,7 @@ impl Session {
             output: BufReader::new(child.stdout.take().expect("it is a pipe")),
             child,
             last_id: 0,
+            version: None,
         }
     }
 
@@ -112,21 +115,33 @@ impl Session {
 
     fn open_as(&mut self, language: &str, text: &str) -> Vec<Value> {
         let document = json!({ "uri": URI, "languageId": language, "version": 1, "text": text });
+        self.version = Some(1);
         self.tell("textDocument/didOpen", json!({ "textDocument": document }));
         self.diagnostics()
     }
 
     fn change(&mut self, version: i32, text: &str) {
+        self.version = Some(version);
         let document = json!({ "uri": URI, "version": version });
         let params = json!({ "textDocument": document, "contentChanges": [{ "text": text }] });
         self.tell("textDocument/didChange", params);
     }
 
-    /// The next diagnostics.
+    fn close(&mut self) {
+        self.version = None;
+        let params = json!({ "textDocument": { "uri": URI } });
+        self.tell("textDocument/didClose", params);
+    }
+
+    /// The next diagnostics of the text that was sent last. The first ones are of the text alone,
+    /// the second ones are with what play has shown.
     fn diagnostics(&mut self) -> Vec<Value> {
         loop {
             let message = self.read();
-            if message["method"] == "textDocument/publishDiagnostics" {
+            let version = message["params"]["version"].as_i64();
+            if message["method"] == "textDocument/publishDiagnostics"
+                && version == self.version.map(i64::from)
+            {
                 let found = message["params"]["diagnostics"].as_array();
                 return found.expect("a list").clone();
             }
@@ -371,11 +386,52 @@ fn faults_are_reported_as_they_come_and_mended() {
         session.ask("textDocument/formatting", params)["result"],
         Value::Null
     );
-    session.tell(
-        "textDocument/didClose",
-        json!({ "textDocument": { "uri": URI } }),
+    session.close();
+    assert_eq!(session.diagnostics(), [] as [Value; 0]);
+    assert_eq!(session.end(true), (Some(0), String::new()));
+}
+
+#[test]
+fn what_play_shows_is_added_and_a_changed_text_drops_it() {
+    let mut session = Session::initialized();
+    let counting = "(role white)
+(init (at 0))
+(succ 0 1)
+(succ 1 2)
+(<= (legal white step) (true (at ?n)) (succ ?n ?m))
+(<= (legal white stay) (true (at ?n)) (succ ?n ?m))
+(<= (next (at ?m)) (true (at ?n)) (does white step) (succ ?n ?m))
+(<= (next (at ?n)) (true (at ?n)) (does white stay))
+(<= terminal (true (at 3)))
+(goal white 100)
+";
+    assert_eq!(session.open(counting), [] as [Value; 0]);
+    let found = session.diagnostics();
+    assert_eq!(found[0]["code"], "no-legal-move", "{found:?}");
+    assert_eq!(
+        (&found[0]["severity"], &found[0]["range"]),
+        (&json!(1), &range(0, 0, 12))
     );
-    while !session.diagnostics().is_empty() {}
+    let message = found[0]["message"].as_str().expect("a text");
+    assert!(
+        message.contains("\nstate: ((at 2))\nmoves: (st"),
+        "{message}"
+    );
+    // Of a text that has changed meanwhile nothing is heard any more.
+    let ends = counting.replace("(at 3)", "(at 2)");
+    session.change(2, counting);
+    session.change(
+        3,
+        &ends.replace("(goal white 100)", "(<= (goal white 100) (true (at 1)))"),
+    );
+    assert_eq!(session.diagnostics(), [] as [Value; 0]);
+    let found = session.diagnostics();
+    assert_eq!(found[0]["code"], "no-goal", "{found:?}");
+    assert!(found.iter().all(|it| it["code"] != "no-legal-move"));
+    session.change(4, &ends);
+    assert_eq!(session.diagnostics(), [] as [Value; 0]);
+    session.close();
+    assert_eq!(session.diagnostics(), [] as [Value; 0]);
     assert_eq!(session.end(true), (Some(0), String::new()));
 }
 
@@ -455,14 +511,15 @@ local ask = function(method, more)
   assert(answer and not answer.err, method)
   return answer.result
 end
-local found = vim.diagnostic.get(buffer)
+local faults = { severity = { min = vim.diagnostic.severity.WARN } }
+local found = vim.diagnostic.get(buffer, faults)
 local misspelt = found[#found]
 vim.api.nvim_win_set_cursor(0, { misspelt.lnum + 1, misspelt.col + 1 })
 local range = vim.lsp.util.make_range_params()
 range.context = { diagnostics = {} }
 local fixes = client.request_sync('textDocument/codeAction', range, 60000, buffer).result
 vim.lsp.util.apply_workspace_edit(fixes[1].edit, client.offset_encoding)
-wait('no diagnostics', function() return #vim.diagnostic.get(buffer) == 0 end)
+wait('no diagnostics', function() return #vim.diagnostic.get(buffer, faults) == 0 end)
 vim.api.nvim_win_set_cursor(0, { 5, 50 })
 local places = ask('textDocument/definition')
 vim.lsp.util.apply_workspace_edit(ask('textDocument/rename', { newName = 'square' }), client.offset_encoding)

@@ -228,7 +228,7 @@ fn questions_of(sheet: &Sheet, text: &str) {
 pub fn editor(bytes: &[u8]) {
     let input = std::io::Cursor::new(bytes.to_vec());
     // That it is no protocol is an error, which most of these inputs are.
-    drop(panza_ide::serve(input, std::io::sink()));
+    drop(panza_ide::serve(input, std::io::sink(), |_, _| Vec::new()));
 }
 
 /// The laid out text, which does not change when it is laid out again.

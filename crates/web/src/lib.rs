@@ -24,10 +24,11 @@
 //! page may. Gamemaster tells one move a step, so the prover follows the match to know whose it
 //! was.
 //!
-//! `preview` plays some random games of rules that are being written on `/edit`; it ends when a
-//! match begins. The server decides who may use which port, and refuses unknown Host names where a
-//! browser could be made to ask. The pages are plain files in `log-viewer`, embedded by that
-//! crate; `log-viewer/vendor` has the libraries of the editor and of the charts.
+//! `preview` shows the game of rules that are being written on `/edit`, and `trial` looks for
+//! faults in random games of it; both end when a match begins. The server decides who may use which
+//! port, and refuses unknown Host names where a browser could be made to ask. The pages are plain
+//! files in `log-viewer`, embedded by that crate; `log-viewer/vendor` has the libraries of the
+//! editor and of the charts.
 //!
 //! # What holds
 //!
@@ -37,11 +38,13 @@
 
 #![forbid(unsafe_code)]
 
+mod background;
 mod build_memory;
 pub mod gamemaster;
 pub mod pages;
 pub mod preview;
 pub mod table;
+mod trial;
 
 pub use gamemaster::Gamemaster;
 pub use pages::{PageReply, PageRequest, Pages};

@@ -8,13 +8,13 @@
 //! Never uses: HTTP, pages, tables.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use crossbeam::channel::{RecvTimeoutError, bounded};
 use serde::Serialize;
 
-use super::build_memory;
+pub use super::background::PreviewError;
+use super::{background, build_memory};
 use panza_analysis::board::Layout;
 use panza_analysis::{BoardPainter, board};
 use panza_game::{BuildError, BuiltGame, ProverMachine};
@@ -22,7 +22,7 @@ use panza_gdl::{Id, RoleId, Rules};
 use panza_hrf::Dialect;
 use panza_machine::{Machine, PlayoutEnd};
 use panza_player::Position;
-use panza_sync::{Budget, Random, allocator, spawn_deep};
+use panza_sync::{Budget, Random, allocator};
 
 /// Time for building the game; without a network in this time the prover plays.
 const BUILD_TIME: Duration = Duration::from_secs(2);
@@ -39,13 +39,6 @@ const BOARD_TIME: Duration = Duration::from_millis(200);
 /// Facts, and moves of a role, that are listed.
 const MAX_FACTS: usize = 20_000;
 const MAX_MOVES: usize = 500;
-/// How often it is looked whether a match has begun.
-const PAUSE: Duration = Duration::from_millis(10);
-/// Threads at the same time, those of previews that nobody waits for any more included.
-const MAX_THREADS: usize = build_memory::PREVIEWS;
-/// How many there are.
-static N_THREADS: AtomicUsize = AtomicUsize::new(0);
-
 /// What there is to see of a game.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Preview {
@@ -84,17 +77,6 @@ pub struct Playouts {
     pub goals: Vec<f64>,
 }
 
-/// Why there is no preview.
-#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-pub enum PreviewError {
-    /// A match of a game manager runs.
-    #[error("a match is being played, and games are not tried out meanwhile")]
-    Busy,
-    /// The rules cannot be played, and why.
-    #[error("{0}")]
-    Rules(String),
-}
-
 /// A look at the game of a rulesheet. `is_busy` says whether a match runs.
 ///
 /// # Errors
@@ -111,57 +93,10 @@ pub fn preview(
     if let Some(fault) = panza_gdl::main_error(&diagnostics) {
         return Err(PreviewError::Rules(fault.one_line("rules", text)));
     }
-    let more = |n: usize| (n < MAX_THREADS).then_some(n + 1);
-    let counted = N_THREADS.fetch_update(Ordering::AcqRel, Ordering::Acquire, more);
-    if counted.is_err() {
-        let why = "other games are still being tried out".to_string();
-        return Err(PreviewError::Rules(why));
-    }
-    let thread = OneThread;
     let stop = Arc::new(AtomicBool::new(false));
-    let (sender, made) = bounded(1);
-    let until = Instant::now() + WHOLE_TIME;
-    let of_thread = Arc::clone(&stop);
-    let spawned = spawn_deep("preview", move || {
-        let seen = build_preview(&rules, &of_thread);
-        drop(rules);
-        allocator::give_back();
-        drop(thread);
-        // Nobody may wait for it any more.
-        drop(sender.send(seen));
-    });
-    if spawned.is_err() {
-        return Err(PreviewError::Rules("the system gives no thread".into()));
-    }
-    loop {
-        let is_late = Instant::now() > until;
-        match made.recv_timeout(PAUSE) {
-            Ok(built) => return built.map_err(|why| PreviewError::Rules(why.to_string())),
-            Err(RecvTimeoutError::Disconnected) => {
-                let why = "trying out this game failed".to_string();
-                return Err(PreviewError::Rules(why));
-            }
-            Err(RecvTimeoutError::Timeout) if is_busy() => {
-                stop.store(true, Ordering::Release);
-                return Err(PreviewError::Busy);
-            }
-            Err(RecvTimeoutError::Timeout) if is_late => {
-                stop.store(true, Ordering::Release);
-                let why = "this game is too large to be tried out here".to_string();
-                return Err(PreviewError::Rules(why));
-            }
-            Err(RecvTimeoutError::Timeout) => {}
-        }
-    }
-}
-
-/// One of [`N_THREADS`], while it exists.
-struct OneThread;
-
-impl Drop for OneThread {
-    fn drop(&mut self) {
-        N_THREADS.fetch_sub(1, Ordering::AcqRel);
-    }
+    background::run("preview", &stop, WHOLE_TIME, is_busy, move |stop| {
+        build_preview(&rules, stop)
+    })
 }
 
 /// Builds the game and looks at it, until `stop` is set.
@@ -274,6 +209,7 @@ mod tests {
 
     #[test]
     fn a_game_is_shown_with_its_board_moves_and_random_games() {
+        let _alone = background::alone();
         let seen = preview(Dialect::Kif, game("ticTacToe"), || false).unwrap();
         assert_eq!(seen.roles, ["xplayer", "oplayer"]);
         assert_eq!((seen.shapes.len(), seen.shapes[0].cells.len()), (1, 9));
@@ -296,6 +232,7 @@ mod tests {
 
     #[test]
     fn a_match_goes_first_and_faults_are_told() {
+        let _alone = background::alone();
         assert_eq!(
             preview(Dialect::Kif, game("hex"), || true),
             Err(PreviewError::Busy)

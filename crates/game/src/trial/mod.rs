@@ -19,7 +19,7 @@ mod games;
 
 use std::sync::Arc;
 
-use panza_gdl::Rules;
+use panza_gdl::{Diagnostic, Rules};
 use panza_prover::Limits;
 use panza_sync::{Budget, after, left_until};
 
@@ -64,6 +64,20 @@ pub fn try_out(rules: &Rules, budget: Budget<'_>) -> Result<Trial, BuildError> {
             findings,
         })
     })
+}
+
+/// Plays random games and gives the findings as editors show them, each with its evidence in the
+/// hint.
+///
+/// # Errors
+/// The budget was stopped, or the game cannot be played at all.
+pub fn diagnostics(rules: &Rules, budget: Budget<'_>) -> Result<Vec<Diagnostic>, BuildError> {
+    let trial = try_out(rules, budget)?;
+    if budget.is_stopped() {
+        return Err(BuildError::Stopped);
+    }
+    let findings = trial.findings.into_iter();
+    Ok(findings.map(Finding::into_diagnostic).collect())
 }
 
 #[cfg(test)]

@@ -46,6 +46,27 @@ fn a_state_without_a_move_is_shown_by_the_shortest_game() {
 }
 
 #[test]
+fn a_hint_shows_the_evidence_and_cuts_what_is_long() {
+    let text = format!("{COUNT} (<= terminal (true (at 3))) (goal a 50)");
+    let finding = found(&text).swap_remove(0);
+    let help = finding.diagnostic.help.clone();
+    let shown = finding.clone().into_diagnostic();
+    let expected = format!("{help}\nstate: ((at 4))\nmoves: (two) (two)");
+    assert_eq!(shown.help, expected);
+    let facts = (0..1000).map(|number| format!("(é {number})")).collect();
+    let long = Finding {
+        evidence: Some(Evidence {
+            facts,
+            moves: Vec::new(),
+        }),
+        ..finding
+    };
+    let shown = long.into_diagnostic().help;
+    assert!(shown.ends_with("...") && !shown.contains("moves"));
+    assert_eq!(shown.chars().count(), help.chars().count() + 411);
+}
+
+#[test]
 fn ends_without_a_goal_and_with_two_are_found() {
     let ends = "(<= terminal (true (at 3))) (<= terminal (true (at 4)))";
     let none = format!("{COUNT} {ends} (<= (goal a 50) (true (at 4)))");

@@ -18,6 +18,8 @@ mod words;
 pub use completion::Completion;
 pub use outline::{Kind, Name, Occurrence, Outline, Statement};
 
+use std::sync::Arc;
+
 use panza_gdl::{Diagnostic, Edit, Remedy};
 use panza_hrf::{Dialect, textbook};
 
@@ -35,8 +37,8 @@ pub struct Sheet {
     pub text: Box<str>,
     /// Its lines.
     pub lines: Lines,
-    /// The rules that could be read.
-    pub rules: Rules,
+    /// The rules that could be read; shared, as another thread may play them.
+    pub rules: Arc<Rules>,
     /// What is wrong, in the order of the text.
     pub diagnostics: Vec<Diagnostic>,
     /// Its names and statements.
@@ -96,7 +98,7 @@ impl Sheet {
             dialect,
             text,
             lines,
-            rules,
+            rules: Arc::new(rules),
             diagnostics,
             outline,
             is_whole,

@@ -4,9 +4,11 @@
 //! kept by name only and has one diagnostic.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::language::Sheet;
+use panza_gdl::{Diagnostic, Rules, Severity};
 use panza_hrf::Dialect;
 use panza_sync::Budget;
 
@@ -19,6 +21,8 @@ const MAX_DOCUMENTS: usize = 1000;
 const MAX_ADDRESS: usize = 8192;
 /// A document is analysed when it was not changed for this time.
 const PAUSE: Duration = Duration::from_millis(120);
+/// A document without errors is played when it was not changed for this time.
+const TRIAL_PAUSE: Duration = Duration::from_secs(1);
 /// Limits on grounding a document for diagnostics. What it would show is left out beyond them.
 const GROUNDING_TIME: Duration = Duration::from_millis(100);
 const GROUNDING_BYTES: usize = 64 << 20;
@@ -50,11 +54,15 @@ pub struct Document {
     address: String,
     /// The client's number of this text.
     pub version: i32,
+    /// Our own number of this text, which no other text has.
+    pub revision: u64,
     /// The dialect, if the client says it.
     dialect: Option<Dialect>,
     content: Content,
     /// When its diagnostics are to be sent.
     pub due: Option<Instant>,
+    /// When it is to be played, if it has no errors.
+    pub trial_due: Option<Instant>,
 }
 
 impl Document {
@@ -80,12 +88,31 @@ impl Document {
             Content::Changed(_) => Err("it is not analysed"),
         }
     }
+
+    /// Its rules, where it was analysed and has no errors.
+    pub fn sound_rules(&self) -> Option<Arc<Rules>> {
+        let Content::Known(sheet) = &self.content else {
+            return None;
+        };
+        let is_error = |fault: &Diagnostic| fault.severity == Severity::Error;
+        let has_errors = sheet.diagnostics.iter().any(is_error);
+        (!has_errors).then(|| Arc::clone(&sheet.rules))
+    }
+
+    /// Adds findings of play to the diagnostics.
+    pub fn add_findings(&mut self, found: Vec<Diagnostic>) {
+        if let Content::Known(sheet) = &mut self.content {
+            sheet.diagnostics.extend(found);
+        }
+    }
 }
 
 /// All open documents, by their addresses.
 #[derive(Debug, Default)]
 pub struct Documents {
     by_address: HashMap<String, Document>,
+    /// Texts that there were so far.
+    n_revisions: u64,
 }
 
 impl Documents {
@@ -124,12 +151,15 @@ impl Documents {
         let due = Some(if is_new { now } else { now + PAUSE });
         let known = self.by_address.get(address);
         let dialect = dialect.or(known.and_then(|known| known.dialect));
+        self.n_revisions += 1;
         let document = Document {
             address: address.to_string(),
             version,
+            revision: self.n_revisions,
             dialect,
             content,
             due,
+            trial_due: Some(now + TRIAL_PAUSE),
         };
         self.by_address.insert(address.to_string(), document);
         Ok(())
@@ -148,6 +178,13 @@ impl Documents {
     /// When the next diagnostics are to be sent.
     pub fn next_due(&self) -> Option<Instant> {
         self.by_address.values().filter_map(|it| it.due).min()
+    }
+
+    /// When the next document is to be played, and its address.
+    pub fn next_trial(&self) -> Option<(Instant, &str)> {
+        let all = self.by_address.iter();
+        let due = all.filter_map(|(address, it)| Some((it.trial_due?, address.as_str())));
+        due.min()
     }
 
     /// The addresses of documents whose diagnostics are due.

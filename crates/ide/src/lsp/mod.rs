@@ -2,7 +2,8 @@
 //!
 //! [`serve`] reads messages of the Language Server Protocol and answers them, one at a time.
 //! Documents are analysed as a whole (`crate::language`) when they are opened and a
-//! moment after their last change.
+//! moment after their last change. One without errors that rests for a second is played on another
+//! thread (`trials`), and its diagnostics are sent again with what was found.
 //!
 //! Invariants: a message that is not understood costs that message; input that is no message at all
 //! ends the server with an error. Messages, documents and their number are bounded.
@@ -11,21 +12,26 @@
 
 #![expect(
     clippy::disallowed_methods,
-    reason = "documents are analysed a moment after their last change"
+    reason = "documents are analysed and played a moment after their last change"
 )]
 
 mod answers;
 mod documents;
 mod session;
 mod transport;
+mod trials;
 
 use std::io::{self, BufRead, Write};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
-use crossbeam::channel::{RecvTimeoutError, bounded};
+use crossbeam::channel::{Receiver, at, bounded, never, select};
+use panza_gdl::{Diagnostic, Rules};
 
 use session::{Flow, Session};
 use transport::Incoming;
+use trials::Trials;
 
 /// Messages that wait, at most.
 const MAX_WAITING: usize = 2;
@@ -47,14 +53,31 @@ pub enum ServeError {
     Write(#[from] io::Error),
 }
 
+/// What a reader of the input gives: a message, or nothing at its end.
+type Input = Result<Option<Incoming>, ServeError>;
+
+/// What the server does something about.
+enum Event {
+    /// Something was read. The reader ends after the end of the input and after an error.
+    Read(Input),
+    /// A trial has ended with these findings.
+    Found(Vec<Diagnostic>),
+    /// Something of the session is due.
+    Due,
+}
+
 /// Serves one client until it says `exit` or ends its input. Returns whether it said `shutdown`
 /// first, as it should.
+///
+/// `play` plays random games of rules without errors and says what is wrong with them. It runs on
+/// another thread, one call at a time, and ends within some seconds and soon after the flag is set.
 ///
 /// # Errors
 /// The input is not the protocol, or the client is gone.
 pub fn serve(
     input: impl BufRead + Send + 'static,
     mut output: impl Write,
+    play: impl Fn(&Rules, &Arc<AtomicBool>) -> Vec<Diagnostic> + Send + Sync + 'static,
 ) -> Result<bool, ServeError> {
     let (sender, inbox) = bounded(MAX_WAITING);
     // It ends with its input, or with the first message that nobody takes.
@@ -68,28 +91,19 @@ pub fn serve(
             }
         }
     });
-    let mut session = Session::default();
+    let (sender, found) = bounded(1);
+    let mut session = Session::new(Trials::new(Arc::new(play), sender));
     loop {
-        let received = match session.due() {
-            Some(due) => match inbox.recv_deadline(due) {
-                Ok(received) => Some(received),
-                Err(RecvTimeoutError::Timeout) => None,
-                Err(RecvTimeoutError::Disconnected) => return Ok(false),
-            },
-            None => match inbox.recv() {
-                Ok(received) => Some(received),
-                Err(_) => return Ok(false),
-            },
-        };
         let mut flow = Flow::Continue;
-        match received {
-            None => session.publish_due(Instant::now()),
-            Some(Ok(Some(Incoming::Message(message)))) => flow = session.take(message),
-            Some(Ok(Some(Incoming::Malformed(why)))) => {
+        match next(&inbox, &found, session.due()) {
+            Event::Due => session.work_due(Instant::now()),
+            Event::Found(found) => session.take_findings(found),
+            Event::Read(Ok(Some(Incoming::Message(message)))) => flow = session.take(message),
+            Event::Read(Ok(Some(Incoming::Malformed(why)))) => {
                 transport::write_unread(&mut output, &why)?;
             }
-            Some(Ok(None)) => return Ok(false),
-            Some(Err(error)) => return Err(error),
+            Event::Read(Ok(None)) => return Ok(false),
+            Event::Read(Err(error)) => return Err(error),
         }
         for message in session.answers.drain(..) {
             transport::write(&mut output, &message)?;
@@ -99,3 +113,18 @@ pub fn serve(
         }
     }
 }
+
+/// Waits for the next event.
+fn next(inbox: &Receiver<Input>, found: &Receiver<Vec<Diagnostic>>, due: Option<Instant>) -> Event {
+    let due = due.map_or_else(never, at);
+    select! {
+        // A reader that is gone has read the end.
+        recv(inbox) -> read => Event::Read(read.unwrap_or(Ok(None))),
+        // The session holds a sender.
+        recv(found) -> found => Event::Found(found.unwrap_or_default()),
+        recv(due) -> _ => Event::Due,
+    }
+}
+
+#[cfg(test)]
+mod tests;

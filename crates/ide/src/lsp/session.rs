@@ -16,6 +16,7 @@ use lsp_types::{
     ServerCapabilities, ServerInfo, TextDocumentPositionParams, TextDocumentSyncCapability,
     TextDocumentSyncKind, TextDocumentSyncOptions, Uri, WorkDoneProgressOptions,
 };
+use panza_gdl::Diagnostic as Fault;
 use panza_hrf::Dialect;
 use panza_sync::catch_panic;
 use serde::Serialize;
@@ -24,6 +25,7 @@ use serde_json::Value;
 
 use super::answers;
 use super::documents::Documents;
+use super::trials::{Subject, Trials};
 
 /// Whether the server goes on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -46,10 +48,10 @@ enum Stage {
 }
 
 /// The state of a client.
-#[derive(Debug, Default)]
 pub struct Session {
     stage: Stage,
     documents: Documents,
+    trials: Trials,
     has_snippets: bool,
     /// What is to be sent.
     pub answers: Vec<Message>,
@@ -67,9 +69,59 @@ impl Refusal {
 type Answer = Result<Value, Refusal>;
 
 impl Session {
-    /// When diagnostics are to be sent.
+    /// A client that has said nothing yet.
+    pub fn new(trials: Trials) -> Self {
+        Self {
+            stage: Stage::default(),
+            documents: Documents::default(),
+            trials,
+            has_snippets: false,
+            answers: Vec::new(),
+        }
+    }
+
+    /// When there is something to do without a message.
     pub fn due(&self) -> Option<Instant> {
-        self.documents.next_due()
+        // The next trial begins when the one that runs has ended.
+        let trial = match self.trials.is_running() {
+            true => None,
+            false => self.documents.next_trial(),
+        };
+        let trial = trial.map(|(due, _)| due);
+        self.documents.next_due().into_iter().chain(trial).min()
+    }
+
+    /// Sends the diagnostics that are due, and begins a trial that is due.
+    pub fn work_due(&mut self, now: Instant) {
+        self.publish_due(now);
+        while !self.trials.is_running() {
+            let next = self.documents.next_trial();
+            let Some((_, address)) = next.filter(|&(due, _)| due <= now) else {
+                return;
+            };
+            let address = address.to_string();
+            let Some(document) = self.documents.get(&address) else {
+                return;
+            };
+            document.trial_due = None;
+            if let Some(rules) = document.sound_rules() {
+                let revision = document.revision;
+                self.trials.begin(Subject { address, revision }, rules);
+            }
+        }
+    }
+
+    /// A trial has ended. Its findings are sent if the text is still the one that was played.
+    pub fn take_findings(&mut self, found: Vec<Fault>) {
+        if let Some(Subject { address, revision }) = self.trials.end()
+            && let Some(document) = self.documents.get(&address)
+            && document.revision == revision
+            && !found.is_empty()
+        {
+            document.add_findings(found);
+            self.publish_diagnostics(&address);
+        }
+        self.work_due(Instant::now());
     }
 
     /// Takes a message.
@@ -253,7 +305,9 @@ impl Session {
                 }
             }),
             "textDocument/didClose" => read(params).map(|it: DidCloseTextDocumentParams| {
-                self.documents.close(it.text_document.uri.as_str());
+                let address = it.text_document.uri.as_str();
+                self.trials.stop(address);
+                self.documents.close(address);
                 self.publish(&it.text_document.uri, Vec::new(), None);
             }),
             _ => Ok(()),
@@ -261,7 +315,7 @@ impl Session {
         if let Err(Refusal(_, why)) = taken {
             tracing::warn!("{method}: {why}");
         }
-        self.publish_due(Instant::now());
+        self.work_due(Instant::now());
         Flow::Continue
     }
 
@@ -272,33 +326,39 @@ impl Session {
         dialect: Option<Dialect>,
         text: String,
     ) -> Result<(), Refusal> {
+        self.trials.stop(uri.as_str());
         let set = self.documents.set(uri.as_str(), version, dialect, text);
         set.map_err(Refusal::of_parameters)
     }
 
     /// Sends the diagnostics that are due.
-    pub fn publish_due(&mut self, now: Instant) {
+    fn publish_due(&mut self, now: Instant) {
         for address in self.documents.all_due(now) {
-            let Some(document) = self.documents.get(&address) else {
-                continue;
-            };
-            document.due = None;
-            let version = Some(document.version);
-            let found = catch_panic(|| match document.sheet() {
-                Ok(sheet) => answers::diagnostics(sheet),
-                Err(why) => vec![lsp_types::Diagnostic {
-                    message: why.to_string(),
-                    source: Some("panza".to_string()),
-                    ..lsp_types::Diagnostic::default()
-                }],
-            });
-            let found = found.unwrap_or_else(|_| {
-                tracing::error!("`{address}` could not be analysed");
-                Vec::new()
-            });
-            if let Ok(uri) = address.parse() {
-                self.publish(&uri, found, version);
-            }
+            self.publish_diagnostics(&address);
+        }
+    }
+
+    /// Sends the diagnostics of a document.
+    fn publish_diagnostics(&mut self, address: &str) {
+        let Some(document) = self.documents.get(address) else {
+            return;
+        };
+        document.due = None;
+        let version = Some(document.version);
+        let found = catch_panic(|| match document.sheet() {
+            Ok(sheet) => answers::diagnostics(sheet),
+            Err(why) => vec![lsp_types::Diagnostic {
+                message: why.to_string(),
+                source: Some("panza".to_string()),
+                ..lsp_types::Diagnostic::default()
+            }],
+        });
+        let found = found.unwrap_or_else(|_| {
+            tracing::error!("`{address}` could not be analysed");
+            Vec::new()
+        });
+        if let Ok(uri) = address.parse() {
+            self.publish(&uri, found, version);
         }
     }
 

@@ -31,7 +31,7 @@ type Versions = fn(&RoutedRequest) -> Option<watch::Receiver<u64>>;
 /// How much work an answer is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Weight {
-    /// Some milliseconds.
+    /// Some milliseconds, or a wait for another thread.
     Light,
     /// It reads or unpacks a whole match, or plays games.
     Heavy,
@@ -100,6 +100,10 @@ static ROUTES: &[Route] = &[
     post("api/explain", Players, Light, |it| it.with_json(rulesheets::explain)),
     post("api/preview", Players, Heavy, |it| {
         it.with_json(|sheet| rulesheets::preview(sheet, || it.pages.is_busy()))
+    }),
+    // It waits for a thread, and the newest stops all others, so few requests wait.
+    post("api/trial", Players, Light, |it| {
+        it.with_json(|sheet| rulesheets::trial(sheet, || it.pages.is_busy()))
     }),
     post("api/tables", Players, Light, |it| it.with_json(|opening| tables::open(it, opening))),
     post("api/tables/*", Players, Light, |it| it.with_json(|command| tables::tell(it, command))),

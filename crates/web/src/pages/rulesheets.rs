@@ -8,6 +8,7 @@
 //! | `POST /api/complete` with `{"text", "at"}` | `{"from", "to", "proposals"}`: what may be written there |
 //! | `POST /api/explain` with `{"text", "at"}` | what the name there means, or null |
 //! | `POST /api/preview` with `{"text"}` | a [`Preview`](crate::preview::Preview), or `{"busy"}` |
+//! | `POST /api/trial` with `{"text"}` | `{"diagnostics"}`: what random games show; or `{"busy"}`, and it is to be asked again later |
 //!
 //! Each POST takes `"dialect"` too, which is `"kif"` or `"hrf"`. Without it the name of the file,
 //! in `"file"`, and the text say what it is. Offsets count UTF-16 code units from the start of the
@@ -15,13 +16,16 @@
 //!
 //! Never uses: files; how a game is played.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::{DialectName, PageReply, PageStatus, dialect};
 use crate::preview::{self, PreviewError};
-use panza_gdl::Edit;
+use crate::trial;
 use panza_gdl::lines::utf16_offsets;
+use panza_gdl::{Diagnostic, Edit};
 use panza_gdl_games::EMBEDDED;
 use panza_hrf::Dialect;
 use panza_ide::Sheet;
@@ -130,7 +134,15 @@ pub(super) fn text(name: &str) -> PageReply {
 /// What is wrong with a rulesheet.
 pub(super) fn check(asked: SheetRequest) -> PageReply {
     let sheet = Sheet::read(asked.dialect(), asked.text);
-    let faults = &sheet.diagnostics[..sheet.diagnostics.len().min(MAX_DIAGNOSTICS)];
+    let shown = views(&sheet, &sheet.diagnostics);
+    let more = sheet.diagnostics.len() - shown.len();
+    let dialect = sheet.dialect.name();
+    PageReply::json(&json!({ "dialect": dialect, "diagnostics": shown, "more": more }))
+}
+
+/// Diagnostics of a sheet as the page takes them, as many as are listed.
+fn views<'a>(sheet: &Sheet, faults: &'a [Diagnostic]) -> Vec<DiagnosticView<'a>> {
+    let faults = &faults[..faults.len().min(MAX_DIAGNOSTICS)];
     let fixes: Vec<_> = faults.iter().map(|fault| sheet.fix(fault)).collect();
     let is_short = |edits: &[Edit]| edits.len() <= MAX_EDITS;
     let edits = fixes.iter().flatten().flat_map(|fix| &fix.edits);
@@ -166,10 +178,7 @@ pub(super) fn check(asked: SheetRequest) -> PageReply {
             }),
         }
     });
-    let shown: Vec<DiagnosticView<'_>> = shown.collect();
-    let more = sheet.diagnostics.len() - shown.len();
-    let dialect = sheet.dialect.name();
-    PageReply::json(&json!({ "dialect": dialect, "diagnostics": shown, "more": more }))
+    shown.collect()
 }
 
 /// What may be written at a place.
@@ -230,6 +239,20 @@ pub(super) fn preview(asked: SheetRequest, is_busy: impl Fn() -> bool) -> PageRe
     }
 }
 
+/// What random games of it show. `is_busy` says whether a match runs.
+pub(super) fn trial(asked: SheetRequest, is_busy: impl Fn() -> bool) -> PageReply {
+    let sheet = Sheet::read(asked.dialect(), asked.text);
+    let found = match panza_gdl::main_error(&sheet.diagnostics) {
+        Some(fault) => Err(PreviewError::Rules(fault.one_line("rules", &sheet.text))),
+        None => trial::try_out(Arc::clone(&sheet.rules), is_busy),
+    };
+    match found {
+        Ok(found) => PageReply::json(&json!({ "diagnostics": views(&sheet, &found) })),
+        Err(PreviewError::Busy | PreviewError::Full) => PageReply::json(&json!({ "busy": true })),
+        Err(error) => PageReply::text(PageStatus::Unprocessable, format!("{error}\n")),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -237,7 +260,7 @@ mod tests {
 
     type Question = fn(SheetRequest) -> PageReply;
 
-    fn ask(question: Question, body: &Value) -> Value {
+    fn ask(question: impl FnOnce(SheetRequest) -> PageReply, body: &Value) -> Value {
         let page = PageReply::to_json(body.to_string().as_bytes(), question);
         assert_eq!(page.status, PageStatus::Ok);
         serde_json::from_slice(&page.body).expect("it is JSON")
@@ -311,5 +334,31 @@ mod tests {
         let busy = |asked| preview(asked, || true);
         let busy = PageReply::to_json(b"{\"text\": \"\"}", busy);
         assert_eq!(&busy.body[..], b"{\"busy\":true}");
+    }
+
+    #[test]
+    fn what_play_shows_has_its_place_and_faults_are_told() {
+        let _alone = crate::background::alone();
+        let text = "; \u{1F600}\n(role a) (init p)\n(legal a go)\n(<= terminal (not (true p)))
+(<= (goal a 100) (true p))";
+        let found = ask(|asked| trial(asked, || false), &json!({ "text": text }));
+        let first = &found["diagnostics"][0];
+        assert_eq!(
+            (&first["code"], &first["severity"]),
+            (&json!("no-goal"), &json!("error"))
+        );
+        let role = text.find("(role").unwrap() - 2;
+        assert_eq!(
+            (&first["from"], &first["line"], &first["column"]),
+            (&json!(role), &json!(2), &json!(1))
+        );
+        let help = first["help"].as_str().unwrap();
+        assert!(help.ends_with("state: ()\nmoves: (go)"), "{help}");
+        let busy = ask(|asked| trial(asked, || true), &json!({ "text": text }));
+        assert_eq!(busy, json!({ "busy": true }));
+        let faulty = PageReply::to_json(br#"{"text": "(role a"}"#, |asked| trial(asked, || false));
+        assert_eq!(faulty.status, PageStatus::Unprocessable);
+        let why = String::from_utf8_lossy(&faulty.body);
+        assert!(why.starts_with("rules:1:1: error[unclosed"), "{why}");
     }
 }
