@@ -189,6 +189,27 @@ fn a_variable_gets_its_values_from_the_argument_that_is_bound() {
 }
 
 #[test]
+fn conditions_of_a_caller_do_not_wait_for_values_of_each_other() {
+    // Of a move `full` knows only what its caller gives; so do both conditions of its rule, and
+    // `moved` gets a value after `picked` asks for it.
+    let mut game = Game::new(&format!(
+        "{HEAD} init(at(row,1)) legal(go(row,1)) legal(go(column,2)) go(W,X) :: step(go(W,X))
+         step(M) :: full(M) ==> done
+         step(M) :: late(M) ==> moved
+         full(M) :- picked(row,X,M) & named(column,M)
+         late(M) :- named(column,M) & picked(column,X,M) & same_move(M)
+         same_move(go(W,X)) :- picked(W,X,go(W,X))
+         named(W,M) :- picked(W,X,M)
+         picked(W,X,M) :- at(W,X)
+         picked(W,X,go(W,X)) :- control(a)"
+    ));
+    game.play(0, "go(row,1)");
+    assert_eq!(game.facts(), ["at(row,1)", "control(a)"]);
+    game.play(0, "go(column,2)");
+    assert_eq!(game.facts(), ["at(row,1)", "control(a)", "done", "moved"]);
+}
+
+#[test]
 fn a_negation_before_its_variable_is_about_any_value() {
     let mut game = Game::new(&format!(
         "{HEAD} init(p(1)) init(p(2)) init(q(2)) r(5)
