@@ -409,6 +409,27 @@ fn each_fault_is_found_where_it_stands() {
 }
 
 #[test]
+fn a_fact_that_never_holds_is_written_apart_from_a_relation_of_its_name() {
+    let text = "(role a) (init (n 0)) (legal a go) (<= (next (n 1)) (does a go))
+        (<= (lit 1) (true (n 1))) (<= (next (lit ?x)) (true (lit ?x)))
+        (<= terminal (lit 2)) (<= (goal a 0) (lit 1))";
+    let (rules, faults) = panza_gdl::load(text);
+    assert!(panza_gdl::is_playable(&rules, &faults), "{faults:?}");
+    let turns = Turns {
+        control: Control::Only,
+        waits: Vec::new(),
+    };
+    let mut game = Game::new(&write(&rules, &turns).unwrap());
+    game.play(0, "go");
+    assert_eq!(
+        (game.facts(), game.reward(0)),
+        (vec!["n(1)".into()], Some(0))
+    );
+    game.play(0, "go");
+    assert_eq!(game.facts(), ["n(1)"]);
+}
+
+#[test]
 fn alternatives_are_bounded() {
     let any = "(p(1) | p(2) | p(3) | p(4))";
     let body = [any; 12].join(" & ");
