@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 
 use super::compile::Special;
-use super::numbers::{self, Arithmetic};
+use super::numbers::{self, Arithmetic, Comparison};
 use panza_gdl::{Atom, Id, Literal, Rule, Signature, Span, Symbol, Symbols, Term, keyword};
 
 /// Functions nested deeper are not followed.
@@ -311,29 +311,40 @@ impl Fixpoint<'_> {
                     self.restrict(result, &shape, &mut values)?;
                 }
                 (Some(Special::Compare(comparison)), [left, right]) => {
-                    let lefts = self.numbers_of(left, &values);
-                    let rights = self.numbers_of(right, &values);
-                    let least = lefts.iter().map(|it| it.1).fold(f64::INFINITY, f64::min);
-                    let most = rights
-                        .iter()
-                        .map(|it| it.1)
-                        .fold(f64::NEG_INFINITY, f64::max);
-                    let kept = |all: &[(Symbol, f64)], is_kept: &dyn Fn(f64) -> bool| Shape {
-                        constants: (all.iter())
-                            .filter(|(_, number)| is_kept(*number))
-                            .map(|(symbol, _)| *symbol)
-                            .collect(),
-                        functions: BTreeMap::new(),
-                    };
-                    let lefts = kept(&lefts, &|number| comparison.holds(number, most));
-                    let rights = kept(&rights, &|number| comparison.holds(least, number));
-                    self.restrict(left, &lefts, &mut values)?;
-                    self.restrict(right, &rights, &mut values)?;
+                    self.restrict_compared(*comparison, left, right, &mut values)?;
                 }
                 _ => {}
             }
         }
         Some(values)
+    }
+
+    /// Restricts two terms to the numbers for which a comparison holds with any of the other's.
+    fn restrict_compared(
+        &mut self,
+        comparison: Comparison,
+        left: &Term,
+        right: &Term,
+        values: &mut Values,
+    ) -> Option<()> {
+        let lefts = self.numbers_of(left, values);
+        let rights = self.numbers_of(right, values);
+        let least = lefts.iter().map(|it| it.1).fold(f64::INFINITY, f64::min);
+        let most = rights
+            .iter()
+            .map(|it| it.1)
+            .fold(f64::NEG_INFINITY, f64::max);
+        let kept = |all: &[(Symbol, f64)], is_kept: &dyn Fn(f64) -> bool| Shape {
+            constants: (all.iter())
+                .filter(|(_, number)| is_kept(*number))
+                .map(|(symbol, _)| *symbol)
+                .collect(),
+            functions: BTreeMap::new(),
+        };
+        let lefts = kept(&lefts, &|number| comparison.holds(number, most));
+        let rights = kept(&rights, &|number| comparison.holds(least, number));
+        self.restrict(left, &lefts, values)?;
+        self.restrict(right, &rights, values)
     }
 
     fn restrict_by_facts(&mut self, atom: &Atom, values: &mut Values) -> Option<()> {
