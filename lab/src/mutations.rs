@@ -82,7 +82,7 @@ pub fn run(arguments: &MutationsArguments, output: Output) -> anyhow::Result<Out
     let corpus = Corpus::open(&arguments.folder)?;
     let mut games = Vec::new();
     for key in corpus.keys() {
-        let path = arguments.folder.join("games").join(format!("{key}.kif"));
+        let path = corpus.rulesheet(key);
         let text =
             std::fs::read(&path).with_context(|| format!("cannot read `{}`", path.display()))?;
         let text = String::from_utf8_lossy(&text).into_owned();
@@ -147,7 +147,7 @@ fn row<'a>(
         from: None,
         to: None,
         what: found.map(|it| it.aspect.as_str()),
-        n_moves: found.map(|it| it.moves.len()),
+        n_moves: found.map(|it| it.evidence.moves.len()),
         told: found.is_some_and(|it| it.statements.iter().any(Option::is_some)),
         exhaustive: result.as_ref().is_ok_and(|it| it.is_exhaustive),
         result: match &result {

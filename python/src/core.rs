@@ -361,11 +361,7 @@ impl Core {
     }
 }
 
-/// One expression with single spaces. `None` if the text is none or several.
+/// The canonical form of a text; nothing where it is not exactly one expression.
 fn canonical(text: &str) -> Option<String> {
-    let (expressions, faults) = sexpr::parse(text);
-    match &expressions[..] {
-        [one] if faults.is_empty() => Some(one.to_string()),
-        _ => None,
-    }
+    Some(sexpr::parse_one(text)?.canonical())
 }

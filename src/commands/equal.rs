@@ -102,7 +102,7 @@ pub fn run(arguments: &EqualArguments, output: Output) -> anyhow::Result<Outcome
         exhaustive: found.is_exhaustive,
         states: found.states,
         games: found.games,
-        moves: difference.map(|it| &it.moves[..]),
+        moves: difference.map(|it| &it.evidence.moves[..]),
         difference: difference.map(|it| shown(it, [&first, &second])),
     })?;
     match difference {
@@ -128,18 +128,13 @@ fn equal_line(found: &Comparison) -> String {
     }
 }
 
-/// The position of a difference as one list of facts.
-fn state_line(difference: &Difference) -> String {
-    format!("({})", difference.facts.join(" "))
-}
-
 fn shown<'a>(difference: &'a Difference, games: [&'a Game; 2]) -> ShownDifference<'a> {
     ShownDifference {
         what: difference.aspect.as_str(),
         role: difference.role.as_deref(),
         first: &difference.first,
         second: &difference.second,
-        state: state_line(difference),
+        state: difference.evidence.state_line(),
         statements: statements(difference, games),
     }
 }
@@ -161,7 +156,8 @@ fn statements<'a>(difference: &Difference, games: [&'a Game; 2]) -> Vec<Statemen
 fn show(difference: &Difference, games: [&Game; 2], output: Output) -> anyhow::Result<()> {
     let role = difference.role.as_ref();
     let of = role.map_or(String::new(), |role| format!(" of {role}"));
-    let place = match difference.moves.len() {
+    let evidence = &difference.evidence;
+    let place = match evidence.moves.len() {
         0 => "in the initial state".to_string(),
         n => format!("after {}", counted(n as u64, "joint move")),
     };
@@ -177,14 +173,9 @@ fn show(difference: &Difference, games: [&Game; 2], output: Output) -> anyhow::R
         };
         output.line(format_args!("  only in {}: {only}", game.sheet.origin))?;
     }
-    output.line(format_args!("  state: {}", state_line(difference)))?;
-    let moves = difference
-        .moves
-        .iter()
-        .map(|moves| format!("({})", moves.join(" ")));
-    let moves: Vec<String> = moves.collect();
-    if !moves.is_empty() {
-        output.line(format_args!("  moves: {}", moves.join(" ")))?;
+    output.line(format_args!("  state: {}", evidence.state_line()))?;
+    if !evidence.moves.is_empty() {
+        output.line(format_args!("  moves: {}", evidence.moves_line()))?;
     }
     for Statement { file, line, text } in statements(difference, games) {
         output.line(format_args!("  {file}:{line}: {text}"))?;

@@ -13,7 +13,6 @@ use panza_cli::analyse::examine::build_as_in_match;
 use panza_cli::arguments::{parse_seconds, read_text, shown_path};
 use panza_cli::engine_choice::{build_prover, build_to_search};
 use panza_cli::output::{Column, countdown, counted, grouped, spinner, table};
-use panza_cli::trace::canonical;
 use panza_cli::{Game, Outcome, Output, SearchChoice, interrupt};
 use panza_game::BuiltGame;
 use panza_gdl::{Id, RoleId, Sexpr, sexpr};
@@ -342,20 +341,8 @@ fn read_facts(text: &str, origin: &str) -> anyhow::Result<Vec<String>> {
             counted(expressions.len() as u64, "expression")
         );
     };
-    let fact = |fact| canonical(&bare(fact).to_string());
-    Ok(items.iter().map(fact).collect())
-}
-
-/// A fact without the `true` that rules write around it.
-fn bare(fact: &Sexpr) -> &Sexpr {
-    let is_true = |word: &Sexpr| {
-        word.symbol()
-            .is_some_and(|it| it.eq_ignore_ascii_case("true"))
-    };
-    match fact.list() {
-        Some([word, inner]) if is_true(word) => inner,
-        _ => fact,
-    }
+    let texts = items.iter().map(|item| item.fact().canonical());
+    Ok(texts.collect())
 }
 
 #[cfg(test)]

@@ -144,12 +144,12 @@ pub fn send(address: SocketAddr, request: &str) -> Answer {
     read_to_end(stream)
 }
 
-/// A request as ggp-base writes it.
+/// A request as ggp-base writes it: its `Content-Length` counts characters.
 pub fn ggp_base(message: &str) -> String {
     format!(
         "POST / HTTP/1.0\r\nAccept: text/delim\r\nHost: localhost\r\nSender: GAMESERVER\r\nReceiver: Panza\r\n\
          Content-Type: text/acl\r\nContent-Length: {}\r\n\r\n{message}",
-        message.len()
+        message.chars().count()
     )
 }
 

@@ -103,7 +103,7 @@ pub fn names(folder: &Path) -> Vec<String> {
             let is_rulesheet = ending.is_some_and(|ending| ENDINGS.contains(&ending));
             let name = match is_rulesheet {
                 true => entry.file_stem(),
-                false if metadata_of(&entry).is_some() => entry.file_name(),
+                false if metadata_of(&places_of(&entry)).is_some() => entry.file_name(),
                 false => None,
             };
             names.extend(name.and_then(|name| Some(name.to_str()?.to_string())));
@@ -131,23 +131,18 @@ fn entries(folder: &Path) -> Vec<PathBuf> {
     read
 }
 
-/// The file of metadata in a folder of a game.
-fn metadata_of(game: &Path) -> Option<PathBuf> {
-    let files = METADATA.into_iter().map(|name| game.join(name));
-    files.into_iter().find(|file| file.is_file())
+/// The first file of metadata in these folders.
+fn metadata_of(folders: &[PathBuf]) -> Option<PathBuf> {
+    let mut files = folders
+        .iter()
+        .flat_map(|folder| METADATA.map(|name| folder.join(name)));
+    files.find(|file| file.is_file())
 }
 
 /// The rulesheet of the latest version in the folder of a game; none where it is no such folder.
 fn find_version(game: &Path) -> anyhow::Result<Option<Found>> {
-    let versions = || {
-        let mut versions = versions(game);
-        versions.push(game.to_path_buf());
-        versions
-    };
-    if !game.is_dir() {
-        return Ok(None);
-    }
-    let Some(file) = versions().iter().find_map(|version| metadata_of(version)) else {
+    let places = places_of(game);
+    let Some(file) = metadata_of(&places) else {
         return Ok(None);
     };
     let shown = file.display();
@@ -158,17 +153,19 @@ fn find_version(game: &Path) -> anyhow::Result<Option<Found>> {
     if !is_plain(&rulesheet) {
         bail!("`{shown}`: `rulesheet` is `{rulesheet}`; expected the name of a file");
     }
-    let files = versions()
-        .into_iter()
-        .map(|version| version.join(&rulesheet));
-    match files.into_iter().find(|file| file.is_file()) {
+    let mut files = places.iter().map(|place| place.join(&rulesheet));
+    match files.find(|file| file.is_file()) {
         Some(file) => Ok(Some(Found { file, title })),
         None => bail!("`{shown}` names the rulesheet `{rulesheet}`, which is not there"),
     }
 }
 
-/// The folders of later versions, the latest first.
-fn versions(game: &Path) -> Vec<PathBuf> {
+/// Where a game may have its files: the folders of its versions, the latest first, and its own
+/// folder; none where it has no folder.
+fn places_of(game: &Path) -> Vec<PathBuf> {
+    if !game.is_dir() {
+        return Vec::new();
+    }
     let numbered = entries(game).into_iter().filter_map(|entry| {
         let number: u32 = entry
             .file_name()?
@@ -180,7 +177,8 @@ fn versions(game: &Path) -> Vec<PathBuf> {
     });
     let mut numbered: Vec<(u32, PathBuf)> = numbered.collect();
     numbered.sort_unstable_by(|one, other| other.cmp(one));
-    numbered.into_iter().map(|(_, folder)| folder).collect()
+    let versions = numbered.into_iter().map(|(_, folder)| folder);
+    versions.chain([game.to_path_buf()]).collect()
 }
 
 #[cfg(test)]
@@ -223,14 +221,17 @@ mod tests {
             }
             // The latest version has pictures only.
             write(&checkout, &format!("{place}two/v11/picture.svg"), "");
+            write(&checkout, &format!("{place}three/v1/METADATA"), metadata);
+            write(&checkout, &format!("{place}three/v1/rules.kif"), "");
             write(&checkout, &format!("{place}none/readme.txt"), "");
             let mut found = names(&checkout);
             found.sort();
-            assert_eq!(found, ["one", "two"]);
+            assert_eq!(found, ["one", "three", "two"]);
             let find = |name| find(&checkout, name).unwrap().unwrap();
             assert_eq!(find("one").title.as_deref(), Some("A Game"));
             assert!(find("one").file.ends_with("one/rules.kif"));
             assert!(find("two").file.ends_with("two/v10/rules.kif"));
+            assert!(find("three").file.ends_with("three/v1/rules.kif"));
         }
     }
 

@@ -91,23 +91,29 @@ impl Rulesheet {
 
     /// Finds a rulesheet by name, in these folders or inside the program.
     fn find_among(name: &str, folders: &[PathBuf]) -> anyhow::Result<Self> {
+        Self::find_with_title(name, folders).map(|(sheet, _)| sheet)
+    }
+
+    /// As [`find_among`](Self::find_among), with the title that metadata give the game.
+    fn find_with_title(name: &str, folders: &[PathBuf]) -> anyhow::Result<(Self, Option<String>)> {
         for folder in folders {
             if let Some(found) = game_folders::find(folder, name)? {
                 let mut sheet = Self::read(&found.file, &found.file.to_string_lossy())?;
                 // In a folder of its own a game is named after the folder.
                 sheet.name = name.to_string();
-                return Ok(sheet);
+                return Ok((sheet, found.title));
             }
         }
         if let Some((name, text)) = EMBEDDED.iter().find(|(known, _)| *known == name) {
-            return Ok(Self {
+            let sheet = Self {
                 name: name.to_string(),
                 // Its file may not be there.
                 origin: name.to_string(),
                 text: text.to_string(),
                 encoding: Encoding::Utf8,
                 file: None,
-            });
+            };
+            return Ok((sheet, None));
         }
         let known = known_among(folders);
         let known: Vec<&str> = known.iter().map(|game| game.name.as_str()).collect();
@@ -249,11 +255,8 @@ impl KnownGame {
     /// # Errors
     /// The rulesheet cannot be read, or its rules cannot be played.
     pub fn load(&self) -> anyhow::Result<(Game, Option<String>)> {
-        let folders = self.folder.as_slice();
-        let game = Game::from_sheet(Rulesheet::find_among(&self.name, folders)?)?;
-        let folder = folders.first();
-        let found = folder.and_then(|folder| game_folders::find(folder, &self.name).ok()?);
-        Ok((game, found.and_then(|found| found.title)))
+        let (sheet, title) = Rulesheet::find_with_title(&self.name, self.folder.as_slice())?;
+        Ok((Game::from_sheet(sheet)?, title))
     }
 }
 

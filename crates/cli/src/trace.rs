@@ -13,7 +13,7 @@ use flate2::read::MultiGzDecoder;
 use serde::Deserialize;
 
 use super::arguments::{STANDARD_INPUT, is_standard_input, read_limited};
-use panza_gdl::{Sexpr, Symbols, sexpr};
+use panza_gdl::sexpr;
 
 /// Longer lines are refused, so that a damaged or hostile file cannot fill the memory.
 const MAX_LINE_BYTES: u64 = 64 << 20;
@@ -56,42 +56,10 @@ impl TraceState {
     }
 }
 
-/// GDL text in the one form that machines use: one space between elements, `(foo)` as `foo`,
-/// keywords in lower case. Text that is not one expression stays as it is.
+/// GDL text in [canonical form](panza_gdl::Sexpr::canonical). Text that is not one expression stays
+/// as it is.
 pub fn canonical(text: &str) -> String {
-    fn write(expression: &Sexpr, symbols: &Symbols, out: &mut String) {
-        match expression {
-            Sexpr::Symbol(name, _) => match symbols.find(name) {
-                Some(keyword) => out.push_str(symbols.name(keyword)),
-                None => out.push_str(name),
-            },
-            Sexpr::List(items, _) if items.len() == 1 => write(&items[0], symbols, out),
-            Sexpr::List(items, _) => {
-                for (index, item) in items.iter().enumerate() {
-                    out.push(if index == 0 { '(' } else { ' ' });
-                    write(item, symbols, out);
-                }
-                if items.is_empty() {
-                    out.push('(');
-                }
-                out.push(')');
-            }
-        }
-    }
-    let (expressions, diagnostics) = sexpr::parse(text);
-    match (expressions.as_slice(), diagnostics.as_slice()) {
-        ([expression], []) => {
-            let mut out = String::with_capacity(text.len());
-            KEYWORDS.with(|symbols| write(expression, symbols, &mut out));
-            out
-        }
-        _ => text.to_string(),
-    }
-}
-
-thread_local! {
-    /// A table of GDL's keywords alone.
-    static KEYWORDS: Symbols = Symbols::new();
+    sexpr::parse_one(text).map_or_else(|| text.to_string(), |it| it.canonical())
 }
 
 /// A trace that can be read more than once.
@@ -204,19 +172,6 @@ impl TraceReader {
 mod tests {
     use super::*;
     use std::io::Write;
-
-    #[test]
-    fn text_is_made_canonical() {
-        for (text, expected) in [
-            ("( cell 1  (foo) b )", "(cell 1 foo b)"),
-            ("(TRUE x)", "(true x)"),
-            ("((noop))", "noop"),
-            ("(a", "(a"),
-            ("Cell", "Cell"),
-        ] {
-            assert_eq!(canonical(text), expected);
-        }
-    }
 
     #[test]
     fn plain_and_packed_files_are_read_line_by_line() {

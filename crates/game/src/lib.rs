@@ -52,6 +52,7 @@
 #![forbid(unsafe_code)]
 
 mod error;
+mod evidence;
 mod stopwatch;
 mod lanes;
 mod compile;
@@ -73,6 +74,7 @@ use panza_sync::Budget;
 
 pub use compile::{Compiled, compile, compile_whole, compile_with};
 pub use error::BuildError;
+pub use evidence::Evidence;
 pub use lanes::{LanesSource, compile_lanes, compile_steps};
 pub use measure::{Speed, fastest};
 pub use panza_machine::PlayoutPolicy;

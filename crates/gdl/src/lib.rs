@@ -42,7 +42,7 @@ pub use lines::Lines;
 pub use rules::{Atom, Literal, Rule, Rules, Signature, Term};
 pub use sexpr::Sexpr;
 pub use span::Span;
-pub use symbols::{CHANCE_ROLE, Symbols, keyword};
+pub use symbols::{CHANCE_ROLE, Symbols, keyword, only_in_other_case};
 pub use term::TermTable;
 pub use text::Encoding;
 

@@ -7,8 +7,10 @@
 use std::fmt;
 
 use super::diagnostic::{Diagnostic, Edit};
+use super::ids::Id;
 pub use super::recover::{parse, parse_message};
 use super::span::Span;
+use super::symbols::keyword;
 use super::token::{Token, TokenKind, tokens};
 
 /// Lists nested deeper than this are a fault.
@@ -47,6 +49,46 @@ impl Sexpr {
         }
     }
 
+    /// It without the parentheses around it alone, and without the `true` that rules write around
+    /// a fact.
+    pub fn fact(&self) -> &Sexpr {
+        match self.list() {
+            Some([only]) => only.fact(),
+            Some([word, inner]) if word.symbol().and_then(keyword::of) == Some(keyword::TRUE) => {
+                inner
+            }
+            _ => self,
+        }
+    }
+
+    /// The one text that all ways to write it have: one space between items, `(foo)` as `foo`,
+    /// keywords in lower case.
+    pub fn canonical(&self) -> String {
+        let mut out = String::new();
+        self.write_canonical(&mut out);
+        out
+    }
+
+    fn write_canonical(&self, out: &mut String) {
+        match self {
+            Sexpr::Symbol(name, _) => match keyword::of(name) {
+                Some(word) => out.push_str(keyword::WORDS[word.index()]),
+                None => out.push_str(name),
+            },
+            Sexpr::List(items, _) if items.len() == 1 => items[0].write_canonical(out),
+            Sexpr::List(items, _) => {
+                out.push('(');
+                for (index, item) in items.iter().enumerate() {
+                    if index > 0 {
+                        out.push(' ');
+                    }
+                    item.write_canonical(out);
+                }
+                out.push(')');
+            }
+        }
+    }
+
     /// Calls `visit` for each symbol in it.
     pub(super) fn for_each_symbol(&self, visit: &mut impl FnMut(&str)) {
         match self {
@@ -73,6 +115,13 @@ impl fmt::Display for Sexpr {
             }
         }
     }
+}
+
+/// The expression of a text; nothing where it is not exactly one.
+pub fn parse_one(text: &str) -> Option<Sexpr> {
+    let (mut expressions, faults) = parse(text);
+    let is_one = expressions.len() == 1 && faults.is_empty();
+    expressions.pop().filter(|_| is_one)
 }
 
 /// The symbols between the first `(` of a text, which only comments precede, and the next
@@ -230,6 +279,32 @@ mod tests {
     #[test]
     fn lists_nest_and_print_canonically() {
         assert_eq!(shown("( a(b c)( ) )d"), ("(a (b c) ()) | d".into(), vec![]));
+    }
+
+    #[test]
+    fn text_is_made_canonical() {
+        for (text, expected) in [
+            ("( cell 1  (foo) b )", Some("(cell 1 foo b)")),
+            ("(TRUE x)", Some("(true x)")),
+            ("((noop))", Some("noop")),
+            ("Cell", Some("Cell")),
+            ("()", Some("()")),
+            ("(a", None),
+            ("a b", None),
+            ("", None),
+        ] {
+            let canonical = parse_one(text).map(|it| it.canonical());
+            assert_eq!(canonical.as_deref(), expected);
+        }
+    }
+
+    #[test]
+    fn a_fact_is_known_with_true_around_it_or_without() {
+        for text in ["(at 0)", "(true (at 0))", "((TRUE ( at 0)))"] {
+            assert_eq!(parse(text).0[0].fact().canonical(), "(at 0)");
+        }
+        assert_eq!(parse("(true)").0[0].fact().canonical(), "true");
+        assert_eq!(parse("(ready)").0[0].fact().canonical(), "ready");
     }
 
     #[test]

@@ -52,6 +52,15 @@ pub mod keyword {
         (INPUT, 2),
     ];
 
+    /// The word of this name in any letter case, as it is written in every table.
+    pub fn of(name: &str) -> Option<Symbol> {
+        use crate::ids::Id;
+        let position = WORDS
+            .iter()
+            .position(|word| word.eq_ignore_ascii_case(name));
+        position.map(Symbol::from_index)
+    }
+
     /// All of them.
     pub const WORDS: [&str; 11] = [
         "role",
@@ -66,6 +75,19 @@ pub mod keyword {
         "input",
         super::CHANCE_ROLE,
     ];
+}
+
+/// The only one of some things whose text differs from `text` in letter case alone. Some programs
+/// send moves in capitals.
+pub fn only_in_other_case<T>(
+    text: &str,
+    things: impl IntoIterator<Item = T>,
+    shown: impl Fn(&T) -> String,
+) -> Option<T> {
+    let lower = text.to_lowercase();
+    let things = things.into_iter();
+    let mut same = things.filter(|thing| shown(thing).to_lowercase() == lower);
+    same.next().filter(|_| same.next().is_none())
 }
 
 /// The table of names of one rulesheet.
@@ -100,14 +122,9 @@ impl Symbols {
     /// The number of a name, if it is known.
     pub fn find(&self, name: &str) -> Option<Symbol> {
         self.by_name.get(name).copied().or_else(|| {
-            let is_keyword_in_capitals =
-                name.len() <= 8 && name.bytes().any(|byte| byte.is_ascii_uppercase());
-            let position = keyword::WORDS
-                .iter()
-                .position(|word| word.eq_ignore_ascii_case(name));
-            position
-                .filter(|_| is_keyword_in_capitals)
-                .map(Symbol::from_index)
+            // Most names need no look at the words.
+            let may_be_word = name.len() <= 8 && name.bytes().any(|byte| byte.is_ascii_uppercase());
+            may_be_word.then(|| keyword::of(name)).flatten()
         })
     }
 

@@ -609,26 +609,10 @@ impl<'a> Compiler<'a> {
         }
     }
 
-    /// Adds the rule of a frame. Variables that no condition gives a value get a domain.
+    /// Adds the rule of a frame. Variables that no condition gives a value get a domain, and those
+    /// that a condition asks for before another one gives them a value.
     fn finish(&mut self, relation: Symbol, span: Span, mut frame: Frame) {
-        let mut has_value = vec![false; frame.variables.len()];
-        for literal in &frame.literals {
-            let Literal::Positive(atom) = literal else {
-                continue;
-            };
-            let given = self.given.get(&atom.signature());
-            let n_arguments = atom.arguments.len();
-            for (index, term) in atom.arguments.iter().enumerate() {
-                let gives_value = match self.specials.get(&atom.relation) {
-                    None => given.is_none_or(|given| !given[index]),
-                    Some(Special::Compare(_)) => false,
-                    Some(_) => index + 1 == n_arguments,
-                };
-                if gives_value {
-                    term.for_each_variable(&mut |variable| has_value[variable as usize] = true);
-                }
-            }
-        }
+        let mut needs_domain = self.need_values(&frame);
         let mut guards = Vec::new();
         // Places that callers bind say more than others.
         let given = self.given.get(&(relation, frame.head.len()));
@@ -637,7 +621,7 @@ impl<'a> Compiler<'a> {
         for (index, argument) in places {
             let mut place = ArgumentPath::argument(index);
             for_each_place(argument, &mut place, &mut |variable, place| {
-                if !std::mem::replace(&mut has_value[variable as usize], true) {
+                if std::mem::take(&mut needs_domain[variable as usize]) {
                     guards.push((variable, place.clone()));
                 }
             });
@@ -649,6 +633,38 @@ impl<'a> Compiler<'a> {
         }
         let head = atom(relation, frame.head, span);
         self.push_rule(head, frame.literals, &frame.variables, frame.span);
+    }
+
+    /// By variable of a frame: whether its conditions need values of it that they do not give.
+    fn need_values(&self, frame: &Frame) -> Vec<bool> {
+        let n_variables = frame.variables.len();
+        let (mut has_value, mut is_asked) = (vec![false; n_variables], vec![false; n_variables]);
+        for literal in &frame.literals {
+            let Some(atom) = literal.atom() else { continue };
+            let is_positive = matches!(literal, Literal::Positive(_));
+            let given = self.given.get(&atom.signature());
+            let n_arguments = atom.arguments.len();
+            let gives_value = |index: usize| match self.specials.get(&atom.relation) {
+                None => is_positive && given.is_none_or(|given| !given[index]),
+                Some(Special::Compare(_)) => false,
+                Some(_) => index + 1 == n_arguments,
+            };
+            let (given_out, asked): (Vec<usize>, Vec<usize>) =
+                (0..n_arguments).partition(|index| gives_value(*index));
+            for index in asked {
+                atom.arguments[index].for_each_variable(&mut |variable| {
+                    is_asked[variable as usize] |= !has_value[variable as usize];
+                });
+            }
+            for index in given_out {
+                atom.arguments[index]
+                    .for_each_variable(&mut |variable| has_value[variable as usize] = true);
+            }
+        }
+        let pairs = is_asked.iter().zip(&has_value);
+        pairs
+            .map(|(is_asked, has_value)| *is_asked || !has_value)
+            .collect()
     }
 
     fn domain(&mut self, of: Symbol, place: ArgumentPath) -> Symbol {

@@ -45,7 +45,21 @@ pub use sheet::is_built_in;
 pub use token::is_name_character;
 pub use write::{Control, Turns, write};
 
-use panza_gdl::{Diagnostic, Rules};
+use panza_gdl::{Diagnostic, Rules, Sexpr, Span};
+
+/// What is read of a rulesheet.
+pub struct Reading {
+    /// The rules.
+    pub rules: Rules,
+    /// What is wrong with them, in the order of the text.
+    pub diagnostics: Vec<Diagnostic>,
+    /// The sentences, each with its place.
+    pub sentences: Vec<(syntax::Tree, Span)>,
+    /// Whether the sentences are all of the text.
+    pub is_whole: bool,
+    /// The sentences as statements of KIF, if they are [textbook GDL](textbook).
+    pub statements: Option<Vec<Sexpr>>,
+}
 
 /// Reads and checks a whole rulesheet, in HRF or in [textbook GDL](textbook): the rules, and what
 /// is wrong with them, in the order of the text.
@@ -53,14 +67,43 @@ use panza_gdl::{Diagnostic, Rules};
 /// Faulty sentences are left out and reported. [`panza_gdl::is_playable`] says whether what is left
 /// is a game.
 pub fn load(text: &str) -> (Rules, Vec<Diagnostic>) {
+    let reading = read(text);
+    (reading.rules, reading.diagnostics)
+}
+
+/// As [`load`], with the sentences of the text.
+pub fn read(text: &str) -> Reading {
     let (sentences, mut diagnostics) = syntax::parse_with_spans(text);
+    let is_whole = diagnostics.is_empty();
     let decision = textbook::decide(&sentences);
     diagnostics.extend(decision.doubt);
-    if decision.is_textbook {
-        return textbook::load(&sentences, diagnostics);
+    let (rules, diagnostics, statements) = match decision.is_textbook {
+        true => {
+            let (statements, faults) = textbook::statements(&sentences);
+            diagnostics.extend(faults);
+            let (rules, diagnostics) = textbook::load(&statements, diagnostics);
+            (rules, diagnostics, Some(statements))
+        }
+        false => {
+            let (rules, diagnostics) = translated(&sentences, diagnostics);
+            (rules, diagnostics, None)
+        }
+    };
+    Reading {
+        rules,
+        diagnostics,
+        sentences,
+        is_whole,
+        statements,
     }
-    let sentences: Vec<syntax::Tree> = sentences.into_iter().map(|(tree, _)| tree).collect();
-    let mut sheet = sheet::read(&sentences);
+}
+
+/// The rules of sentences of HRF, whose faults so far these are, and all faults.
+fn translated(
+    sentences: &[(syntax::Tree, Span)],
+    mut diagnostics: Vec<Diagnostic>,
+) -> (Rules, Vec<Diagnostic>) {
+    let mut sheet = sheet::read(sentences);
     diagnostics.append(&mut sheet.diagnostics);
     diagnostics.extend(check::check(&sheet));
     let mut compiled = compile::compile(&mut sheet);

@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 
 use super::compile::Special;
-use super::numbers::{self, Arithmetic};
+use super::numbers::{self, Arithmetic, Comparison};
 use panza_gdl::{Atom, Id, Literal, Rule, Signature, Span, Symbol, Symbols, Term, keyword};
 
 /// Functions nested deeper are not followed.
@@ -126,6 +126,8 @@ struct Fixpoint<'a> {
     shapes: Shapes,
     /// By relation: the heads whose places domains are of.
     domains_of: HashMap<Symbol, Vec<Symbol>>,
+    /// Relations that may have no facts before their callers' values are known.
+    awaiting: HashSet<Signature>,
     numbers: HashMap<Symbol, Option<f64>>,
     range: (f64, f64),
     work: usize,
@@ -162,6 +164,7 @@ pub fn shapes(
             is_unfinished: false,
         },
         domains_of,
+        awaiting: HashSet::new(),
         numbers,
         range: (low - margin, high + margin),
         work: 0,
@@ -183,6 +186,7 @@ impl Fixpoint<'_> {
                 users.entry(read).or_default().push(number);
             }
         }
+        self.awaiting = self.awaiting(rules, &users);
         // Facts first, so that rules are applied to all of them at once.
         let (facts, others): (Vec<usize>, Vec<usize>) =
             (0..rules.len()).partition(|&number| rules[number].body.is_empty());
@@ -205,6 +209,28 @@ impl Fixpoint<'_> {
         for rule in rules {
             self.note_rows(rule);
         }
+    }
+
+    /// The relations with a domain in a rule, and those that use them.
+    fn awaiting(
+        &self,
+        rules: &[Rule],
+        users: &HashMap<Signature, Vec<usize>>,
+    ) -> HashSet<Signature> {
+        let mut open: Vec<Signature> = users.keys().copied().collect();
+        open.retain(|(relation, _)| {
+            matches!(self.specials.get(relation), Some(Special::Domain { .. }))
+        });
+        let mut found = HashSet::new();
+        while let Some(signature) = open.pop() {
+            for &user in users.get(&signature).into_iter().flatten() {
+                let head = rules[user].head.signature();
+                if found.insert(head) {
+                    open.push(head);
+                }
+            }
+        }
+        found
     }
 
     /// Applies a rule; the relations that have new values.
@@ -239,15 +265,25 @@ impl Fixpoint<'_> {
         changed
     }
 
-    /// The values of a rule's variables under its conditions but one; nothing where it never
-    /// applies.
-    fn values(&mut self, rule: &Rule, without: Option<usize>) -> Option<Values> {
+    /// The values of a rule's variables under its conditions, or those that hold where one of them
+    /// is asked for; nothing where that never happens.
+    ///
+    /// A condition after the one that is asked for may have no facts until that one has its values,
+    /// so it counts only where it awaits no values. Otherwise each could wait for the other.
+    fn values(&mut self, rule: &Rule, asked: Option<usize>) -> Option<Values> {
         let mut values: Values = vec![None; rule.variables.len()];
-        let literals = || {
-            let numbered = rule.body.iter().enumerate();
-            numbered.filter(move |(number, _)| Some(*number) != without)
+        let is_known = |literal: &Literal| {
+            literal.atom().is_some_and(|atom| {
+                let is_special = self.specials.contains_key(&atom.relation);
+                !is_special && !self.awaiting.contains(&atom.signature())
+            })
         };
-        for (_, literal) in literals() {
+        let numbered = rule.body.iter().enumerate();
+        let literals = numbered.filter(|(number, literal)| {
+            asked.is_none_or(|asked| *number < asked || *number > asked && is_known(literal))
+        });
+        let literals: Vec<&Literal> = literals.map(|(_, literal)| literal).collect();
+        for literal in &literals {
             let Literal::Positive(atom) = literal else {
                 continue;
             };
@@ -265,7 +301,7 @@ impl Fixpoint<'_> {
                 Some(Special::Compute(_) | Special::Compare(_)) => {}
             }
         }
-        for (_, literal) in literals() {
+        for literal in &literals {
             let Literal::Positive(atom) = literal else {
                 continue;
             };
@@ -275,29 +311,40 @@ impl Fixpoint<'_> {
                     self.restrict(result, &shape, &mut values)?;
                 }
                 (Some(Special::Compare(comparison)), [left, right]) => {
-                    let lefts = self.numbers_of(left, &values);
-                    let rights = self.numbers_of(right, &values);
-                    let least = lefts.iter().map(|it| it.1).fold(f64::INFINITY, f64::min);
-                    let most = rights
-                        .iter()
-                        .map(|it| it.1)
-                        .fold(f64::NEG_INFINITY, f64::max);
-                    let kept = |all: &[(Symbol, f64)], is_kept: &dyn Fn(f64) -> bool| Shape {
-                        constants: (all.iter())
-                            .filter(|(_, number)| is_kept(*number))
-                            .map(|(symbol, _)| *symbol)
-                            .collect(),
-                        functions: BTreeMap::new(),
-                    };
-                    let lefts = kept(&lefts, &|number| comparison.holds(number, most));
-                    let rights = kept(&rights, &|number| comparison.holds(least, number));
-                    self.restrict(left, &lefts, &mut values)?;
-                    self.restrict(right, &rights, &mut values)?;
+                    self.restrict_compared(*comparison, left, right, &mut values)?;
                 }
                 _ => {}
             }
         }
         Some(values)
+    }
+
+    /// Restricts two terms to the numbers for which a comparison holds with any of the other's.
+    fn restrict_compared(
+        &mut self,
+        comparison: Comparison,
+        left: &Term,
+        right: &Term,
+        values: &mut Values,
+    ) -> Option<()> {
+        let lefts = self.numbers_of(left, values);
+        let rights = self.numbers_of(right, values);
+        let least = lefts.iter().map(|it| it.1).fold(f64::INFINITY, f64::min);
+        let most = rights
+            .iter()
+            .map(|it| it.1)
+            .fold(f64::NEG_INFINITY, f64::max);
+        let kept = |all: &[(Symbol, f64)], is_kept: &dyn Fn(f64) -> bool| Shape {
+            constants: (all.iter())
+                .filter(|(_, number)| is_kept(*number))
+                .map(|(symbol, _)| *symbol)
+                .collect(),
+            functions: BTreeMap::new(),
+        };
+        let lefts = kept(&lefts, &|number| comparison.holds(number, most));
+        let rights = kept(&rights, &|number| comparison.holds(least, number));
+        self.restrict(left, &lefts, values)?;
+        self.restrict(right, &rights, values)
     }
 
     fn restrict_by_facts(&mut self, atom: &Atom, values: &mut Values) -> Option<()> {

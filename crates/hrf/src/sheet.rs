@@ -117,14 +117,14 @@ pub struct Sheet {
 struct Reported;
 
 /// Reads the sentences of a sheet.
-pub fn read(sentences: &[Tree]) -> Sheet {
+pub fn read(sentences: &[(Tree, Span)]) -> Sheet {
     let mut sheet = Sheet::default();
-    for sentence in sentences {
+    for (sentence, _) in sentences {
         if let Some(name) = head_of(sentence).and_then(name_of) {
             sheet.views.insert(name.into());
         }
     }
-    for sentence in sentences {
+    for (sentence, _) in sentences {
         if let Err(Reported) = sheet.sentence(sentence) {
             note_names(sentence, &mut sheet.doubtful);
         }

@@ -189,6 +189,27 @@ fn a_variable_gets_its_values_from_the_argument_that_is_bound() {
 }
 
 #[test]
+fn conditions_of_a_caller_do_not_wait_for_values_of_each_other() {
+    // Of a move `full` knows only what its caller gives; so do both conditions of its rule, and
+    // `moved` gets a value after `picked` asks for it.
+    let mut game = Game::new(&format!(
+        "{HEAD} init(at(row,1)) legal(go(row,1)) legal(go(column,2)) go(W,X) :: step(go(W,X))
+         step(M) :: full(M) ==> done
+         step(M) :: late(M) ==> moved
+         full(M) :- picked(row,X,M) & named(column,M)
+         late(M) :- named(column,M) & picked(column,X,M) & same_move(M)
+         same_move(go(W,X)) :- picked(W,X,go(W,X))
+         named(W,M) :- picked(W,X,M)
+         picked(W,X,M) :- at(W,X)
+         picked(W,X,go(W,X)) :- control(a)"
+    ));
+    game.play(0, "go(row,1)");
+    assert_eq!(game.facts(), ["at(row,1)", "control(a)"]);
+    game.play(0, "go(column,2)");
+    assert_eq!(game.facts(), ["at(row,1)", "control(a)", "done", "moved"]);
+}
+
+#[test]
 fn a_negation_before_its_variable_is_about_any_value() {
     let mut game = Game::new(&format!(
         "{HEAD} init(p(1)) init(p(2)) init(q(2)) r(5)
@@ -385,6 +406,27 @@ fn each_fault_is_found_where_it_stands() {
             "no-terminal"
         ]
     );
+}
+
+#[test]
+fn a_fact_that_never_holds_is_written_apart_from_a_relation_of_its_name() {
+    let text = "(role a) (init (n 0)) (legal a go) (<= (next (n 1)) (does a go))
+        (<= (lit 1) (true (n 1))) (<= (next (lit ?x)) (true (lit ?x)))
+        (<= terminal (lit 2)) (<= (goal a 0) (lit 1))";
+    let (rules, faults) = panza_gdl::load(text);
+    assert!(panza_gdl::is_playable(&rules, &faults), "{faults:?}");
+    let turns = Turns {
+        control: Control::Only,
+        waits: Vec::new(),
+    };
+    let mut game = Game::new(&write(&rules, &turns).unwrap());
+    game.play(0, "go");
+    assert_eq!(
+        (game.facts(), game.reward(0)),
+        (vec!["n(1)".into()], Some(0))
+    );
+    game.play(0, "go");
+    assert_eq!(game.facts(), ["n(1)"]);
 }
 
 #[test]

@@ -20,7 +20,7 @@ const LOGICAL: [(Operator, &str); 3] = [
 
 /// Which of the two languages of infix form a text is in.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Decision {
+pub(super) struct Decision {
     /// Whether it is textbook GDL, and not HRF.
     pub is_textbook: bool,
     /// What speaks for the other one, if anything does.
@@ -34,7 +34,7 @@ pub fn is_textbook(text: &str) -> bool {
 
 /// Decides which of the two languages sentences are in: HRF if they have operations, and otherwise
 /// textbook GDL if they ask for `true` or `does` or define `next`.
-pub fn decide(sentences: &[(Tree, Span)]) -> Decision {
+pub(super) fn decide(sentences: &[(Tree, Span)]) -> Decision {
     let trees = || sentences.iter().map(|(tree, _)| tree);
     let next = trees().find_map(|tree| sign(head_of(tree), &[("next", 1)]));
     let asked = trees().find_map(asked_sign);
@@ -106,21 +106,16 @@ fn is_logical(name: &str) -> bool {
     LOGICAL.iter().any(|(_, word)| *word == name)
 }
 
-/// The rules of sentences of textbook GDL, whose faults so far these are, and all faults.
-pub(super) fn load(
-    sentences: &[(Tree, Span)],
-    mut faults: Vec<Diagnostic>,
-) -> (Rules, Vec<Diagnostic>) {
-    let (statements, more) = statements(sentences);
-    faults.extend(more);
-    let (rules, mut faults) = panza_gdl::load_statements(&statements, faults);
+/// The rules of statements of textbook GDL, whose faults so far these are, and all faults.
+pub(super) fn load(statements: &[Sexpr], faults: Vec<Diagnostic>) -> (Rules, Vec<Diagnostic>) {
+    let (rules, mut faults) = panza_gdl::load_statements(statements, faults);
     faults.iter_mut().for_each(put_into_infix);
     (rules, faults)
 }
 
 /// Sentences of textbook GDL as statements of KIF with the places of the sentences, and the faults
 /// of those that are left out. Words that the text does not have, such as `<=`, have empty places.
-pub fn statements(sentences: &[(Tree, Span)]) -> (Vec<Sexpr>, Vec<Diagnostic>) {
+pub(super) fn statements(sentences: &[(Tree, Span)]) -> (Vec<Sexpr>, Vec<Diagnostic>) {
     let (mut statements, mut faults) = (Vec::new(), Vec::new());
     let mut translator = Translator { n_anonymous: 0 };
     for (tree, span) in sentences {

@@ -235,18 +235,18 @@ impl Writer<'_> {
             .filter_map(|(name, _)| names.terms.get(name).cloned())
             .collect();
         let mut asked: HashSet<String> = actions.clone();
-        for (symbol, _) in &self.facts {
-            let Some(name) = names.terms.get(symbol).cloned() else {
+        for symbol in self.fact_names() {
+            let Some(name) = names.terms.get(&symbol).cloned() else {
                 continue;
             };
-            let is_control = self.turns.control == Control::Fact(*symbol) && name == "control";
+            let is_control = self.turns.control == Control::Fact(symbol) && name == "control";
             let is_free = |name: &str| !is_reserved(name) && !actions.contains(name);
             let name = match is_control || is_free(&name) {
                 true => name,
                 false => names.fresh(&format!("{name}_fact"), is_free),
             };
             asked.insert(name.clone());
-            names.facts.insert(*symbol, name);
+            names.facts.insert(symbol, name);
         }
         let relations = self.rules.atoms().map(|atom| atom.relation);
         let relations: BTreeSet<Symbol> = relations.collect();
@@ -276,6 +276,18 @@ impl Writer<'_> {
             }
         }
         self.names = names;
+    }
+
+    /// The names of facts, also of those that are asked for but never hold.
+    fn fact_names(&self) -> BTreeSet<Symbol> {
+        const OF_FACTS: [Symbol; 4] = [keyword::TRUE, keyword::NEXT, keyword::INIT, keyword::BASE];
+        let atoms = self.rules.atoms();
+        let of_facts =
+            atoms.filter(|it| OF_FACTS.contains(&it.relation) && it.arguments.len() == 1);
+        let named = of_facts.filter_map(|it| Some(it.arguments[0].signature()?.0));
+        named
+            .chain(self.facts.iter().map(|(name, _)| *name))
+            .collect()
     }
 
     fn all(&mut self) {

@@ -10,7 +10,7 @@
 use std::sync::Arc;
 
 use super::sent_moves::SentMoves;
-use panza_gdl::{Id, MoveId, RoleId};
+use panza_gdl::{Id, MoveId, RoleId, only_in_other_case};
 use panza_machine::{GameInfo, Machine, Reasoner};
 use panza_planner::Plan;
 
@@ -131,9 +131,9 @@ impl Position {
             return Some((mv, is_legal));
         }
         let legal = self.reasoner.legal_moves(role);
-        let is_same =
-            |mv: &MoveId| text.is_some_and(|text| info.move_text(*mv).eq_ignore_ascii_case(text));
-        let in_other_case = legal.iter().copied().find(is_same);
+        let in_other_case = text.and_then(|text| {
+            only_in_other_case(text, legal.iter().copied(), |mv| info.move_text(*mv))
+        });
         let substitute = in_other_case.or_else(|| legal.first().copied())?;
         faults.push(format!(
             "{name} played {}, which the rules do not know; {} is followed instead",

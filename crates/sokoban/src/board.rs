@@ -118,6 +118,66 @@ impl fmt::Display for BoardError {
 
 impl std::error::Error for BoardError {}
 
+/// The cells around one that is not at the edge of the grid, in the order of directions.
+fn around((row, column): Cell) -> [Cell; 4] {
+    [
+        (row - 1, column),
+        (row, column - 1),
+        (row + 1, column),
+        (row, column + 1),
+    ]
+}
+
+/// By row and column: whether the player could reach the cell if there were no boxes.
+fn inside(level: &Level) -> Result<Vec<[bool; 64]>, BoardError> {
+    let (rows, columns) = (level.rows(), level.columns());
+    let mut inside = vec![[false; 64]; rows];
+    let mut waiting = vec![level.player()];
+    inside[level.player().0][level.player().1] = true;
+    while let Some((row, column)) = waiting.pop() {
+        if row == 0 || column == 0 || row + 1 == rows || column + 1 == columns {
+            return Err(BoardError::Open { row, column });
+        }
+        for next in around((row, column)) {
+            if level.ground(next) != Ground::Wall && !inside[next.0][next.1] {
+                inside[next.0][next.1] = true;
+                waiting.push(next);
+            }
+        }
+    }
+    Ok(inside)
+}
+
+/// Where the boxes and the player of a level stand, where as many goals as these are in reach.
+fn start(
+    level: &Level,
+    square_at: &[[Square; 64]],
+    n_goals: usize,
+) -> Result<Position, BoardError> {
+    let is_lost = |&&(row, column): &&Cell| {
+        square_at[row][column] == NO_SQUARE && level.ground((row, column)) != Ground::Goal
+    };
+    if let Some(&(row, column)) = level.boxes().iter().find(is_lost) {
+        return Err(BoardError::Unreachable { row, column });
+    }
+    let mut boxes: Vec<Square> = (level.boxes().iter())
+        .map(|&(row, column)| square_at[row][column])
+        .filter(|&square| square != NO_SQUARE)
+        .collect();
+    boxes.sort_unstable();
+    if boxes.len() != n_goals {
+        return Err(BoardError::Unequal {
+            boxes: boxes.len(),
+            goals: n_goals,
+        });
+    }
+    if boxes.is_empty() {
+        return Err(BoardError::NoBox);
+    }
+    let player = square_at[level.player().0][level.player().1];
+    Ok(Position { boxes, player })
+}
+
 /// The squares of a level and how they are connected.
 #[derive(Clone, Debug)]
 pub struct Board {
@@ -133,48 +193,19 @@ pub struct Board {
 impl Board {
     /// The board of a level; an error if it cannot be played.
     pub fn new(level: &Level) -> Result<Self, BoardError> {
-        let (rows, columns) = (level.rows(), level.columns());
-        let mut inside = vec![[false; 64]; rows];
-        let mut waiting = vec![level.player()];
-        inside[level.player().0][level.player().1] = true;
-        while let Some((row, column)) = waiting.pop() {
-            if row == 0 || column == 0 || row + 1 == rows || column + 1 == columns {
-                return Err(BoardError::Open { row, column });
-            }
-            for next in [
-                (row - 1, column),
-                (row, column - 1),
-                (row + 1, column),
-                (row, column + 1),
-            ] {
-                if level.ground(next) != Ground::Wall && !inside[next.0][next.1] {
-                    inside[next.0][next.1] = true;
-                    waiting.push(next);
-                }
-            }
-        }
-        let mut square_at = vec![[NO_SQUARE; 64]; rows];
+        let inside = inside(level)?;
+        let mut square_at = vec![[NO_SQUARE; 64]; level.rows()];
         let mut cells = Vec::new();
-        let mut floor = Rows::new(rows);
-        for row in 0..rows {
-            for column in 0..columns {
-                if inside[row][column] {
-                    square_at[row][column] = cells.len() as Square;
-                    cells.push((row, column));
-                    floor.insert((row, column));
-                }
+        let mut floor = Rows::new(level.rows());
+        for (row, inside) in inside.iter().enumerate() {
+            for column in (0..level.columns()).filter(|&column| inside[column]) {
+                square_at[row][column] = cells.len() as Square;
+                cells.push((row, column));
+                floor.insert((row, column));
             }
         }
         let neighbours = (cells.iter())
-            .map(|&(row, column)| {
-                [
-                    (row - 1, column),
-                    (row, column - 1),
-                    (row + 1, column),
-                    (row, column + 1),
-                ]
-                .map(|(row, column)| square_at[row][column])
-            })
+            .map(|&cell| around(cell).map(|(row, column)| square_at[row][column]))
             .collect();
         let is_goal: Vec<bool> = cells
             .iter()
@@ -183,28 +214,7 @@ impl Board {
         let goals: Vec<Square> = (0..cells.len() as Square)
             .filter(|&square| is_goal[square as usize])
             .collect();
-        let is_lost = |&&(row, column): &&Cell| {
-            square_at[row][column] == NO_SQUARE && level.ground((row, column)) != Ground::Goal
-        };
-        if let Some(&(row, column)) = level.boxes().iter().find(is_lost) {
-            return Err(BoardError::Unreachable { row, column });
-        }
-        let mut boxes: Vec<Square> = (level.boxes().iter())
-            .map(|&(row, column)| square_at[row][column])
-            .filter(|&square| square != NO_SQUARE)
-            .collect();
-        boxes.sort_unstable();
-        if boxes.len() != goals.len() {
-            return Err(BoardError::Unequal {
-                boxes: boxes.len(),
-                goals: goals.len(),
-            });
-        }
-        if boxes.is_empty() {
-            return Err(BoardError::NoBox);
-        }
-        let player = square_at[level.player().0][level.player().1];
-        let start = Position { boxes, player };
+        let start = start(level, &square_at, goals.len())?;
         Ok(Self {
             cells,
             neighbours,

@@ -109,22 +109,21 @@ pub(super) fn run(arguments: &OptimiseArguments, output: Output) -> anyhow::Resu
         .transpose()?;
     let stop = Arc::new(AtomicBool::new(false));
     interrupt::stop(&stop)?;
-    let (mut before, mut after) = (Metrics::default(), Metrics::default());
-    let (mut done, mut better, mut skipped) = (0, 0, 0);
+    let mut summary = Summary::default();
     for level in &levels {
         if stop.load(Ordering::Relaxed) {
             break;
         }
         if Results::has(results.as_ref(), level) {
-            skipped += 1;
+            summary.skipped += 1;
             continue;
         }
         let Some(playable) = playable(level, output)? else {
             continue;
         };
         let board = &playable.board;
-        let given = level.solutions(board);
-        let given = (given.into_iter()).min_by_key(|solution| options.key(&solution.metrics()));
+        let given = level.solutions(board).into_iter();
+        let given = given.min_by_key(|solution| options.key(&solution.metrics()));
         let Some(given) = given else {
             let fault = "no verified solution in the file; `panza sokoban solve` finds one";
             show_fault(level, fault, output)?;
@@ -140,27 +139,53 @@ pub(super) fn run(arguments: &OptimiseArguments, output: Output) -> anyhow::Resu
         if let Some(results) = &mut results {
             results.append(level, &best)?;
         }
-        done += 1;
-        let (old, new) = (given.metrics(), best.metrics());
-        better += usize::from(is_better);
-        before = before + old;
-        after = after + new;
+        summary.add(&given, &best, is_better);
         show(level, &given, &best, seconds, results.is_none(), output)?;
     }
-    let earlier = if skipped > 0 {
-        format!(", {skipped} before")
-    } else {
-        String::new()
-    };
-    output.line(format_args!(
-        "{better} of {done} better{earlier}; {} became {}",
-        length(&before),
-        length(&after)
-    ))?;
+    output.line(summary.line())?;
     if stop.load(Ordering::Relaxed) {
         return Ok(Outcome::Interrupted);
     }
-    Ok(Outcome::holds_if(done + skipped == levels.len()))
+    Ok(Outcome::holds_if(
+        summary.done + summary.skipped == levels.len(),
+    ))
+}
+
+/// What came of the levels.
+#[derive(Default)]
+struct Summary {
+    /// Levels that were optimised now.
+    done: usize,
+    /// Those of them with a better solution.
+    better: usize,
+    /// Levels that the results had before.
+    skipped: usize,
+    /// The metrics of all solutions, as given and as found.
+    before: Metrics,
+    after: Metrics,
+}
+
+impl Summary {
+    fn add(&mut self, given: &Solution, best: &Solution, is_better: bool) {
+        self.done += 1;
+        self.better += usize::from(is_better);
+        self.before = self.before + given.metrics();
+        self.after = self.after + best.metrics();
+    }
+
+    fn line(&self) -> String {
+        let earlier = match self.skipped {
+            0 => String::new(),
+            skipped => format!(", {skipped} before"),
+        };
+        format!(
+            "{} of {} better{earlier}; {} became {}",
+            self.better,
+            self.done,
+            length(&self.before),
+            length(&self.after)
+        )
+    }
 }
 
 impl OptimiseArguments {

@@ -60,7 +60,7 @@ pub fn statements(
         Aspect::Legal => vec![(keyword::LEGAL, 2)],
         Aspect::Terminal => vec![(keyword::TERMINAL, 0)],
         Aspect::Goal => vec![(keyword::GOAL, 2)],
-        Aspect::Facts if difference.moves.is_empty() => vec![(keyword::INIT, 1)],
+        Aspect::Facts if difference.evidence.moves.is_empty() => vec![(keyword::INIT, 1)],
         Aspect::Facts => vec![(keyword::NEXT, 1)],
     };
     if !has_same_facts {

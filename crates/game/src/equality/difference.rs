@@ -4,6 +4,7 @@ use panza_gdl::Span;
 use thiserror::Error;
 
 use crate::error::BuildError;
+use crate::evidence::Evidence;
 
 /// Whether names matter.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -54,10 +55,8 @@ pub struct Difference {
     pub first: Vec<String>,
     /// What the second game alone has.
     pub second: Vec<String>,
-    /// The facts of the first game in the state, sorted.
-    pub facts: Vec<String>,
-    /// The joint moves that lead there, in the names and role order of the first game.
-    pub moves: Vec<Vec<String>>,
+    /// The position, in the names and role order of the first game.
+    pub evidence: Evidence,
     /// The statements of the two rulesheets that make the difference, where that can be told.
     pub statements: [Option<Span>; 2],
 }

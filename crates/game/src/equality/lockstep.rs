@@ -8,10 +8,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use panza_gdl::{Id, MoveId, RoleId};
-use panza_machine::{GameInfo, Machine, Reasoner};
+use panza_machine::{Machine, Reasoner};
 use panza_sync::{Budget, Random, after, left_until};
 
 use super::difference::{Aspect, CompareError, Comparison, Difference, Naming};
+use crate::evidence::Evidence;
 
 /// States of the breadth-first part, and the words they may have together.
 const MAX_STATES: usize = 400_000;
@@ -269,8 +270,7 @@ impl Lockstep {
             role: role.map(|role| self.role_name(role).to_string()),
             first,
             second,
-            facts: Vec::new(),
-            moves: Vec::new(),
+            evidence: Evidence::default(),
             statements: [None, None],
         }
     }
@@ -376,13 +376,9 @@ impl Lockstep {
 
     /// A difference with the position that shows it.
     fn shown(&self, difference: Difference, state: &[u64], path: &[Vec<MoveId>]) -> Difference {
-        let info: &dyn GameInfo = self.machines[0].info();
-        let texts = path
-            .iter()
-            .map(|joint| joint.iter().map(|&mv| info.move_text(mv)));
+        let path = path.iter().map(Vec::as_slice);
         Difference {
-            facts: info.state_facts(state),
-            moves: texts.map(Iterator::collect).collect(),
+            evidence: Evidence::of(self.machines[0].info(), state, path),
             ..difference
         }
     }

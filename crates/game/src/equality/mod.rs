@@ -26,6 +26,7 @@ use panza_analysis::signature::{self, Canonical};
 use panza_gdl::{Rules, keyword};
 use panza_sync::Budget;
 
+use super::evidence::Evidence;
 use super::quick;
 pub use difference::{Aspect, CompareError, Comparison, Difference, Naming};
 use lockstep::Lockstep;
@@ -122,8 +123,7 @@ fn different_roles(first: Vec<String>, second: Vec<String>) -> Comparison {
             role: None,
             first,
             second,
-            facts: Vec::new(),
-            moves: Vec::new(),
+            evidence: Evidence::default(),
             statements: [None, None],
         }),
         ..Comparison::default()

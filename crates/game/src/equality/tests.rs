@@ -51,7 +51,7 @@ fn each_kind_of_difference_is_shown_by_its_first_state() {
     ] {
         let found = difference(from, to);
         assert_eq!(
-            (found.aspect, found.moves.len()),
+            (found.aspect, found.evidence.moves.len()),
             (aspect, n_moves),
             "{found:?}"
         );

@@ -2,6 +2,8 @@
 
 use panza_gdl::Diagnostic;
 
+use crate::evidence::Evidence;
+
 /// Characters of the facts, and of the moves, that a hint shows.
 const LONGEST_LINE: usize = 400;
 
@@ -40,30 +42,5 @@ fn cut(line: &str) -> String {
     match line.char_indices().nth(LONGEST_LINE) {
         Some((at, _)) => format!("{}...", &line[..at]),
         None => line.to_string(),
-    }
-}
-
-/// A position and how it is reached.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Evidence {
-    /// The facts that hold, sorted.
-    pub facts: Vec<String>,
-    /// The joint moves from the initial state, each with a move for every role in role order.
-    pub moves: Vec<Vec<String>>,
-}
-
-impl Evidence {
-    /// The position as one list of facts, in the form that `panza search --state` reads.
-    pub fn state_line(&self) -> String {
-        format!("({})", self.facts.join(" "))
-    }
-
-    /// The joint moves on one line, each in parentheses.
-    pub fn moves_line(&self) -> String {
-        let joint_moves = self
-            .moves
-            .iter()
-            .map(|moves| format!("({})", moves.join(" ")));
-        joint_moves.collect::<Vec<_>>().join(" ")
     }
 }

@@ -7,10 +7,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use panza_gdl::{CHANCE_ROLE, Diagnostic, Id, RoleId, Rules, Span, Symbol, Term, keyword};
 use panza_machine::GameInfo;
-use panza_prover::{Limits, Prover, State};
+use panza_prover::{Prover, State};
 
-use super::finding::{Evidence, Finding};
+use super::finding::Finding;
 use super::games::{Outside, Reached, STEPS, Seen};
+use super::lazy_prover::LazyProver;
+use crate::evidence::Evidence;
 
 /// Names that a message lists.
 const LISTED: usize = 3;
@@ -18,7 +20,12 @@ const LISTED: usize = 3;
 const ENOUGH_ENDS: u32 = 50;
 
 /// The findings, errors first.
-pub fn findings(rules: &Rules, info: &dyn GameInfo, seen: &Seen, limits: Limits) -> Vec<Finding> {
+pub fn findings(
+    rules: &Rules,
+    info: &dyn GameInfo,
+    seen: &Seen,
+    prover: &mut LazyProver<'_>,
+) -> Vec<Finding> {
     let mut report = Report {
         rules,
         info,
@@ -26,9 +33,9 @@ pub fn findings(rules: &Rules, info: &dyn GameInfo, seen: &Seen, limits: Limits)
         findings: Vec::new(),
     };
     let has_doubts = !seen.stuck.is_empty() || seen.ended > 0;
-    if has_doubts && let Ok(mut prover) = Prover::untuned(rules, limits) {
-        report.stuck(&mut prover);
-        report.goals_of_ends(&mut prover);
+    if has_doubts && let Some(prover) = prover.get() {
+        report.stuck(prover);
+        report.goals_of_ends(prover);
     }
     report.endless();
     report.unreached_goals();
@@ -59,11 +66,7 @@ impl Report<'_> {
 
     fn evidence(&self, reached: &Reached) -> Evidence {
         let joint_moves = reached.path.chunks(self.info.n_roles().max(1));
-        let texts = joint_moves.map(|moves| moves.iter().map(|&mv| self.info.move_text(mv)));
-        Evidence {
-            facts: self.info.state_facts(&reached.state),
-            moves: texts.map(Iterator::collect).collect(),
-        }
+        Evidence::of(self.info, &reached.state, joint_moves)
     }
 
     /// Where the rules name the role.

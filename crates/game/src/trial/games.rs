@@ -7,8 +7,9 @@ use std::sync::Arc;
 
 use panza_gdl::{Id, MoveId, RoleId, Rules, TermId, keyword};
 use panza_machine::{Machine, Reasoner};
-use panza_prover::{Limits, Prover};
 use panza_sync::{Budget, Random};
+
+use super::lazy_prover::LazyProver;
 
 /// Random games, at most.
 const GAMES: u32 = 300;
@@ -62,12 +63,17 @@ pub struct Seen {
 }
 
 /// Plays the games.
-pub fn play(rules: &Rules, machine: &Arc<dyn Machine>, budget: Budget<'_>, limits: Limits) -> Seen {
+pub fn play(
+    rules: &Rules,
+    machine: &Arc<dyn Machine>,
+    budget: Budget<'_>,
+    prover: &mut LazyProver<'_>,
+) -> Seen {
     let n_roles = machine.info().n_roles();
     let mut player = Player {
         machine: machine.as_ref(),
         reasoner: Arc::clone(machine).reasoner(),
-        listed: Listed::of(rules, machine.as_ref(), limits),
+        listed: Listed::of(rules, machine.as_ref(), prover),
         known_moves: HashSet::new(),
         n_listed: 0,
         random: Random::new(SEED),
@@ -106,18 +112,14 @@ struct Listed {
 }
 
 impl Listed {
-    fn of(rules: &Rules, machine: &dyn Machine, limits: Limits) -> Self {
+    fn of(rules: &Rules, machine: &dyn Machine, prover: &mut LazyProver<'_>) -> Self {
         let has = |relation, arity| {
             let mut heads = rules.rules.iter().map(|rule| rule.head.signature());
             heads.any(|head| head == (relation, arity))
         };
         let (has_input, has_base) = (has(keyword::INPUT, 2), has(keyword::BASE, 1));
-        let mut prover = match has_input || has_base {
-            true => Prover::untuned(rules, limits).ok(),
-            false => None,
-        };
         let mut instances = |is_there: bool, name, arity| {
-            let prover = prover.as_mut().filter(|_| is_there)?;
+            let prover = is_there.then(|| prover.get()).flatten()?;
             let found = prover.facts_of(name, arity).ok()?;
             let show = |terms: &[TermId]| -> Vec<String> {
                 terms.iter().map(|&term| prover.show(term)).collect()

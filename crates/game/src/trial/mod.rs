@@ -16,6 +16,7 @@
 mod finding;
 mod findings;
 mod games;
+mod lazy_prover;
 
 use std::sync::Arc;
 
@@ -25,7 +26,8 @@ use panza_sync::{Budget, after, left_until};
 
 use super::error::BuildError;
 use super::quick;
-pub use finding::{Evidence, Finding};
+pub use finding::Finding;
+use lazy_prover::LazyProver;
 
 /// What is seen in a game that was played.
 #[derive(Clone, Debug, Default)]
@@ -56,8 +58,9 @@ pub fn try_out(rules: &Rules, budget: Budget<'_>) -> Result<Trial, BuildError> {
             stop: Arc::clone(stop),
             ..Limits::within(budget.max_bytes)
         };
-        let seen = games::play(rules, &machine, playing, limits.clone());
-        let findings = findings::findings(rules, machine.info(), &seen, limits);
+        let mut prover = LazyProver::new(rules, limits);
+        let seen = games::play(rules, &machine, playing, &mut prover);
+        let findings = findings::findings(rules, machine.info(), &seen, &mut prover);
         Ok(Trial {
             games: seen.games,
             ended: seen.ended,

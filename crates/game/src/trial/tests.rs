@@ -1,4 +1,5 @@
 use super::*;
+use crate::evidence::Evidence;
 use panza_gdl::Severity;
 
 /// The findings of a rulesheet: severity and code.

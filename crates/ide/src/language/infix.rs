@@ -13,9 +13,9 @@ use std::collections::HashSet;
 use super::comments::Comments;
 use super::outline::{Kind, Outline, Reader, Slot, Statement};
 use super::words::word;
-use panza_gdl::{Lines, Span};
+use panza_gdl::{Lines, Sexpr, Span};
 use panza_hrf::syntax::{Operator, Tree};
-use panza_hrf::{Dialect, is_built_in, textbook};
+use panza_hrf::{Dialect, is_built_in};
 
 /// The fact that says whose move it is; the only word that is a fact of the state.
 pub(super) const CONTROL: &str = "control";
@@ -40,10 +40,9 @@ pub(super) fn outline(text: &str, lines: &Lines, sentences: &[(Tree, Span)]) -> 
     infix.finish()
 }
 
-/// As [`outline`], of sentences of textbook GDL: they are those of KIF in another notation.
-pub(super) fn textbook_outline(text: &str, lines: &Lines, sentences: &[(Tree, Span)]) -> Outline {
-    let (statements, _) = textbook::statements(sentences);
-    let mut outline = Outline::of(Dialect::Hrf, text, lines, &statements);
+/// As [`outline`], of textbook GDL: its sentences are statements of KIF in another notation.
+pub(super) fn textbook_outline(text: &str, lines: &Lines, statements: &[Sexpr]) -> Outline {
+    let mut outline = Outline::of(Dialect::Hrf, text, lines, statements);
     let plain = |name: &str| name.trim_start_matches('?').into();
     for name in &mut outline.names {
         name.text = plain(&name.text);

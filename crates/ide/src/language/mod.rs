@@ -83,15 +83,19 @@ impl Sheet {
                 (rules, diagnostics, outline, true, false)
             }
             Dialect::Hrf => {
-                let (rules, diagnostics) = panza_hrf::load(&text);
-                let (sentences, faults) = panza_hrf::syntax::parse_with_spans(&text);
-                let is_textbook = textbook::decide(&sentences).is_textbook;
-                let outline = match is_textbook {
-                    true => infix::textbook_outline(&text, &lines, &sentences),
-                    false => infix::outline(&text, &lines, &sentences),
+                let read = panza_hrf::read(&text);
+                let outline = match &read.statements {
+                    Some(statements) => infix::textbook_outline(&text, &lines, statements),
+                    None => infix::outline(&text, &lines, &read.sentences),
                 };
-                let is_whole = faults.is_empty();
-                (rules, diagnostics, outline, is_whole, is_textbook)
+                let is_textbook = read.statements.is_some();
+                (
+                    read.rules,
+                    read.diagnostics,
+                    outline,
+                    read.is_whole,
+                    is_textbook,
+                )
             }
         };
         Self {

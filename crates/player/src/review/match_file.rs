@@ -128,46 +128,31 @@ fn entries(
 
 /// The facts of a state: a list of them in one text, or a list of texts.
 fn facts(value: &Value) -> Option<Vec<String>> {
-    if value.is_array() {
-        return texts(value)?
-            .iter()
-            .map(|text| canonical(text).map(bare))
-            .collect();
-    }
-    let (expressions, faults) = sexpr::parse(value.as_str()?);
-    match (expressions.as_slice(), faults.as_slice()) {
-        ([Sexpr::List(facts, _)], []) => Some(facts.iter().map(|fact| bare(shown(fact))).collect()),
-        _ => None,
-    }
-}
-
-/// A fact without `true`.
-fn bare(fact: String) -> String {
-    let inner = fact
-        .strip_prefix("(true ")
-        .and_then(|it| it.strip_suffix(')'));
-    inner.map(str::to_string).unwrap_or(fact)
+    let facts = match value.as_str() {
+        None => all_expressions(value)?,
+        Some(text) => match sexpr::parse_one(text)? {
+            Sexpr::List(facts, _) => facts,
+            Sexpr::Symbol(..) => return None,
+        },
+    };
+    Some(facts.iter().map(|fact| fact.fact().canonical()).collect())
 }
 
 fn moves(value: &Value) -> Option<Vec<String>> {
-    texts(value)?.iter().map(|text| canonical(text)).collect()
+    Some(
+        all_expressions(value)?
+            .iter()
+            .map(Sexpr::canonical)
+            .collect(),
+    )
 }
 
-/// A term as canonical text; nothing for any other text.
-fn canonical(text: &str) -> Option<String> {
-    let (expressions, faults) = sexpr::parse(text);
-    match (expressions.as_slice(), faults.as_slice()) {
-        ([expression], []) => Some(shown(expression)),
-        _ => None,
-    }
-}
-
-/// An expression as text. A name in parentheses is the name.
-fn shown(expression: &Sexpr) -> String {
-    match expression.list() {
-        Some([only]) => shown(only),
-        _ => expression.to_string(),
-    }
+/// The expressions of a list of texts.
+fn all_expressions(value: &Value) -> Option<Vec<Sexpr>> {
+    texts(value)?
+        .iter()
+        .map(|text| sexpr::parse_one(text))
+        .collect()
 }
 
 fn goals(value: &Value) -> Result<Vec<i64>, String> {

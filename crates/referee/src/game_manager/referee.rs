@@ -1,6 +1,6 @@
 //! The state of a match, evaluated by the reference prover.
 
-use panza_gdl::{Id, RoleId, Rules, TermId, sexpr};
+use panza_gdl::{Id, RoleId, Rules, TermId, only_in_other_case, sexpr};
 use panza_prover::{Prover, ProverError, State};
 
 pub struct Referee {
@@ -52,11 +52,8 @@ impl Referee {
         if let Some(mv) = mv.filter(|mv| legal.contains(mv)) {
             return Some(mv);
         }
-        let text = first.to_string().to_lowercase();
-        let mut same = legal
-            .iter()
-            .filter(|&&mv| self.prover.show(mv).to_lowercase() == text);
-        same.next().copied().filter(|_| same.next().is_none())
+        let shown = |mv: &TermId| self.prover.show(*mv);
+        only_in_other_case(&first.to_string(), legal.iter().copied(), shown)
     }
 
     pub fn show(&self, mv: TermId) -> String {

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use super::plan::{Fixture, Schedule};
 use super::results::MatchResult;
-use super::tally::{VoidMatch, outcome, points};
+use super::tally::{VoidMatch, mean, outcome, points};
 use panza_cli::output::counted;
 
 #[derive(Debug)]
@@ -83,7 +83,7 @@ impl<'a> Progress<'a> {
         let (a, _) = self.plan.pairs[fixture.pair];
         let name = &self.plan.players[a].name;
         let (matches, wins) = self.scores.get(&fixture.pair).copied().unwrap_or_default();
-        let share = 100.0 * wins / f64::from(matches.max(1));
+        let share = 100.0 * mean(wins, matches).unwrap_or(0.0);
         format!(
             "{}: {} in {}, {:.0} s{faults}; {name} has {wins:.1} of {matches} ({share:.0} %); {}",
             self.head(fixture),

@@ -156,12 +156,17 @@ impl Faults {
 
 impl Points {
     pub fn share(&self) -> Option<f64> {
-        (self.matches > 0).then(|| self.points / f64::from(self.matches))
+        mean(self.points, self.matches)
     }
 
     pub fn interval(&self) -> Option<(f64, f64)> {
         self.share().map(|share| wilson(share, self.matches))
     }
+}
+
+/// The mean of some values with this sum; `None` where there are none.
+pub(super) fn mean(sum: f64, count: u32) -> Option<f64> {
+    (count > 0).then(|| sum / f64::from(count))
 }
 
 /// Wilson's score interval for 95 % about a share of successes in some trials, of which there is at
@@ -191,8 +196,7 @@ impl Tally {
     pub fn wdl(&self) -> Wdl {
         let [wins, draws, losses] = self.outcomes;
         let compared = wins + draws + losses;
-        let share = (f64::from(wins) + f64::from(draws) / 2.0) / f64::from(compared.max(1));
-        let share = (compared > 0).then_some(share);
+        let share = mean(f64::from(wins) + f64::from(draws) / 2.0, compared);
         let (low, high) = share.map(|share| wilson(share, compared)).unzip();
         Wdl {
             wins,
@@ -205,11 +209,11 @@ impl Tally {
     }
 
     pub fn mean_steps(&self) -> Option<f64> {
-        (self.matches > 0).then(|| self.steps as f64 / f64::from(self.matches))
+        mean(self.steps as f64, self.matches)
     }
 
     pub fn mean_seconds(&self) -> Option<f64> {
-        (self.matches > 0).then(|| self.seconds / f64::from(self.matches))
+        mean(self.seconds, self.matches)
     }
 
     /// Adds a match; [`compare_alone`] counts the wins of games with one role.

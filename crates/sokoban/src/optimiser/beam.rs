@@ -52,81 +52,34 @@ pub(super) fn reorder(run: &mut Run) -> bool {
 }
 
 fn beam(run: &Run, width: usize) -> Option<Vec<Push>> {
-    let board = run.board;
     let pushes = run.plan.pushes();
     // Equal pushes in the order of the plan.
     let mut equal: FxHashMap<Push, Vec<usize>> = FxHashMap::default();
     for (index, &push) in pushes.iter().enumerate() {
         equal.entry(push).or_default().push(index);
     }
-    let best = run.plan.cost().moves;
-    let mut history: Vec<Vec<(u32, u32)>> = Vec::with_capacity(pushes.len());
-    let mut nodes = vec![Node {
-        boxes: bits(board, &board.start().boxes),
-        used: vec![0; pushes.len().div_ceil(64)],
-        player: board.start().player,
-        last: None,
-        moves: 0,
-        links: [0; 4],
-        made: 0,
-    }];
     let order = Order {
-        board,
+        board: run.board,
         pushes,
         equal,
-        best,
+        best: run.plan.cost().moves,
         options: run.options,
     };
+    let mut history: Vec<Vec<(u32, u32)>> = Vec::with_capacity(pushes.len());
+    let mut nodes = vec![order.start()];
     for length in 0..pushes.len() {
         if nodes.is_empty() || run.is_over() {
             return None;
         }
         let mut children = order.children(&nodes, length, run.options.threads);
-        children.sort_unstable_by_key(|child| (child.moves, child.links));
-        let mut seen = FxHashSet::default();
-        children.retain(|child| {
-            let player = u64::from(pushes[child.push as usize].square);
-            seen.len() < width && seen.insert(child.made ^ scramble(!player))
-        });
+        order.keep_cheapest(&mut children, width);
         nodes = (children.iter())
-            .map(|child| {
-                let parent = &nodes[child.parent as usize];
-                let push = pushes[child.push as usize];
-                let mut boxes = parent.boxes.clone();
-                for square in [push.square, board.next(push.square, push.direction)] {
-                    let (word, mark) = bit(square);
-                    boxes[word] ^= mark;
-                }
-                let mut used = parent.used.clone();
-                used[child.push as usize / 64] |= 1 << (child.push % 64);
-                Node {
-                    boxes,
-                    used,
-                    player: push.square,
-                    last: Some(push),
-                    moves: child.moves,
-                    links: child.links,
-                    made: child.made,
-                }
-            })
+            .map(|child| order.extended(&nodes[child.parent as usize], child))
             .collect();
-        history.push(
-            children
-                .iter()
-                .map(|child| (child.parent, child.push))
-                .collect(),
-        );
+        let kept = children.iter().map(|child| (child.parent, child.push));
+        history.push(kept.collect());
     }
-    // Children are sorted, so the first is the cheapest.
-    let mut at = 0;
-    let mut order = Vec::with_capacity(pushes.len());
-    for nodes in history.iter().rev() {
-        let &(parent, push) = nodes.get(at)?;
-        order.push(pushes[push as usize]);
-        at = parent as usize;
-    }
-    order.reverse();
-    Some(order)
+    order.cheapest_order(&history)
 }
 
 /// What all nodes of one search share.
@@ -141,6 +94,65 @@ struct Order<'a> {
 }
 
 impl Order<'_> {
+    /// The node before the first push.
+    fn start(&self) -> Node {
+        let start = self.board.start();
+        Node {
+            boxes: bits(self.board, &start.boxes),
+            used: vec![0; self.pushes.len().div_ceil(64)],
+            player: start.player,
+            last: None,
+            moves: 0,
+            links: [0; 4],
+            made: 0,
+        }
+    }
+
+    /// Keeps the cheapest children, sorted, of which no two lead to the same node.
+    fn keep_cheapest(&self, children: &mut Vec<Child>, width: usize) {
+        children.sort_unstable_by_key(|child| (child.moves, child.links));
+        let mut seen = FxHashSet::default();
+        children.retain(|child| {
+            let player = u64::from(self.pushes[child.push as usize].square);
+            seen.len() < width && seen.insert(child.made ^ scramble(!player))
+        });
+    }
+
+    /// The node that a child of `parent` leads to.
+    fn extended(&self, parent: &Node, child: &Child) -> Node {
+        let push = self.pushes[child.push as usize];
+        let mut boxes = parent.boxes.clone();
+        for square in [push.square, self.board.next(push.square, push.direction)] {
+            let (word, mark) = bit(square);
+            boxes[word] ^= mark;
+        }
+        let mut used = parent.used.clone();
+        used[child.push as usize / 64] |= 1 << (child.push % 64);
+        Node {
+            boxes,
+            used,
+            player: push.square,
+            last: Some(push),
+            moves: child.moves,
+            links: child.links,
+            made: child.made,
+        }
+    }
+
+    /// The pushes of the cheapest node of the last length, which is the first, by the parent and
+    /// the push of each node of each length.
+    fn cheapest_order(&self, history: &[Vec<(u32, u32)>]) -> Option<Vec<Push>> {
+        let mut at = 0;
+        let mut order = Vec::with_capacity(history.len());
+        for nodes in history.iter().rev() {
+            let &(parent, push) = nodes.get(at)?;
+            order.push(self.pushes[push as usize]);
+            at = parent as usize;
+        }
+        order.reverse();
+        Some(order)
+    }
+
     /// All extensions of nodes with `length` pushes, in the order of the nodes.
     fn children(&self, nodes: &[Node], length: usize, threads: usize) -> Vec<Child> {
         let threads = threads.min(nodes.len() / NODES_FOR_A_THREAD).max(1);

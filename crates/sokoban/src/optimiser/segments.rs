@@ -53,59 +53,74 @@ pub(super) fn improve<'a>(
         memory: memory.min(run.limits.memory / threads),
         ..run.limits.clone()
     };
-    let spare = Spare::new(run.options.threads.saturating_sub(threads));
-    let next = AtomicUsize::new(0);
+    let searches = Searches {
+        segments: &segments,
+        plan: &plan,
+        limits,
+        spare: Spare::new(run.options.threads.saturating_sub(threads)),
+        admitted,
+        next: AtomicUsize::new(0),
+    };
     let (sender, receiver) = mpsc::channel();
     let mut results: Vec<Option<Vec<Push>>> = vec![None; segments.len()];
     std::thread::scope(|scope| {
         for _ in 0..threads {
-            let (sender, segments, limits) = (sender.clone(), &segments, &limits);
-            let (next, plan, spare) = (&next, &plan, &spare);
-            scope.spawn(move || {
-                loop {
-                    let index = next.fetch_add(1, Ordering::Relaxed);
-                    let Some(segment) = segments.get(index) else {
-                        break;
-                    };
-                    if limits.is_spent(0) {
-                        break;
-                    }
-                    let pushes = &plan.pushes()[segment.range.clone()];
-                    let set = admitted(&segment.query.boxes, pushes);
-                    let found = search(&segment.query, &set, limits, spare);
-                    if sender.send((index, found)).is_err() {
-                        break;
-                    }
-                }
-                spare.give();
-            });
+            let (sender, searches) = (sender.clone(), &searches);
+            scope.spawn(move || searches.work(&sender));
         }
         drop(sender);
         for (done, (index, found)) in receiver.into_iter().enumerate() {
             run.tell(done + 1, segments.len());
-            match found {
-                Found::PushPlan(pushes) => {
-                    results[index] = Some(pushes);
-                    if !run.offer(replaced(&plan, &segments, &results)) {
-                        results[index] = None;
-                        run.tried.insert(segments[index].hash);
-                    }
+            let is_spent = matches!(found, Found::Spent);
+            spent |= is_spent;
+            if let Found::PushPlan(pushes) = found {
+                results[index] = Some(pushes);
+                if run.offer(replaced(&plan, &segments, &results)) {
+                    continue;
                 }
-                Found::Nothing => {
-                    run.tried.insert(segments[index].hash);
-                }
-                Found::Spent => {
-                    spent = true;
-                    if !run.is_over() {
-                        run.tried.insert(segments[index].hash);
-                    }
-                }
+                results[index] = None;
+            }
+            if !is_spent || !run.is_over() {
+                run.tried.insert(segments[index].hash);
             }
         }
     });
     Pass {
         gained: run.key() < before,
         spent,
+    }
+}
+
+/// What the threads of a pass share.
+struct Searches<'s, 'r, 'a> {
+    segments: &'s [Segment<'r>],
+    plan: &'s PushPlan,
+    limits: Limits,
+    spare: Spare,
+    admitted: &'s (dyn Fn(&[Square], &[Push]) -> Admitted<'a> + Sync),
+    /// The first segment that no thread has taken.
+    next: AtomicUsize,
+}
+
+impl Searches<'_, '_, '_> {
+    /// Searches segments that no other thread has taken, and sends what is found of each.
+    fn work(&self, sender: &mpsc::Sender<(usize, Found)>) {
+        loop {
+            let index = self.next.fetch_add(1, Ordering::Relaxed);
+            let Some(segment) = self.segments.get(index) else {
+                break;
+            };
+            if self.limits.is_spent(0) {
+                break;
+            }
+            let pushes = &self.plan.pushes()[segment.range.clone()];
+            let set = (self.admitted)(&segment.query.boxes, pushes);
+            let found = search(&segment.query, &set, &self.limits, &self.spare);
+            if sender.send((index, found)).is_err() {
+                break;
+            }
+        }
+        self.spare.give();
     }
 }
 
