@@ -10,6 +10,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::BuiltGame;
 use super::compile::{Compiled, GroundNetwork, compile_network};
 use super::parts::{PartNetwork, time_for};
 use panza_analysis::reduction::reduction;
@@ -92,6 +93,14 @@ pub struct ReducedGame {
 }
 
 impl ReducedGame {
+    /// The reduced game as a game of its own.
+    pub fn game(&self) -> BuiltGame {
+        BuiltGame {
+            network: Some(Arc::clone(&self.network)),
+            ..Arc::clone(&self.part.machine).into()
+        }
+    }
+
     /// Whether the values of the reduced game are proven to be those of the game in this state and
     /// all that follow. It holds in every state that is reached by legal moves.
     pub fn is_proven_in(&self, state: &[u64]) -> bool {
