@@ -11,6 +11,7 @@ use serde_json::json;
 use panza_cli::arguments::parse_seconds;
 use panza_cli::output::{counted, spinner};
 use panza_cli::{Game, Outcome, Output};
+use panza_game::ReducedGame;
 use panza_machine::Machine;
 use panza_planner::{Findings, Improvement, Planner, PlannerConfig, PlanningGame, SOLVERS};
 use panza_sync::Budget;

@@ -42,6 +42,10 @@ use panza_machine::{Condition, Supply};
 use panza_propnet::{Network, Signal, effects};
 use panza_sync::{Budget, Meter};
 
+/// The share of the moves that a reduced game has at most. Where less falls away, what is known of
+/// the whole game is worth more.
+const MOVES_SHARE: (usize, usize) = (7, 8);
+
 /// A move of the reduced game.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ReducedMove {
@@ -83,7 +87,7 @@ fn ends(network: &Network) -> impl Iterator<Item = Signal> {
     goals.chain([network.terminal])
 }
 
-/// Reduces a game. `None` where there is nothing to leave out, or the budget is over first.
+/// Reduces a game. `None` where there is little to leave out, or the budget is over first.
 ///
 /// The network should be as built: passes take the conditions of the rules apart.
 pub fn reduction(network: &Network, limits: Budget<'_>) -> Option<Reduction> {
@@ -124,8 +128,8 @@ pub fn reduction(network: &Network, limits: Budget<'_>) -> Option<Reduction> {
         }
     };
     let reduction = moves.into_reduction(&game, passes);
-    let is_smaller = reduction.moves.len() < game.possible().len()
-        && reduction.bases.len() < network.facts.len();
+    let most = game.possible().len() * MOVES_SHARE.0 / MOVES_SHARE.1;
+    let is_smaller = reduction.moves.len() <= most && reduction.bases.len() < network.facts.len();
     is_smaller.then_some(reduction)
 }
 
