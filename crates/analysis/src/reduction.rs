@@ -10,9 +10,9 @@
 //! - It is *idle* if it changes no live base. In its stead the role may make a live move at once.
 //!   Where there are several roles, each idle move has to use up a fact that no idle move restores:
 //!   else a role could put off its loss for ever.
-//! - It is a *pass*: it changes live bases, as whose turn it is. Passes are pooled in a *supply* if
-//!   each asks for a *token*, facts of its own, uses it up for good, and leaves other tokens as they
-//!   are. Then the number of tokens left says for how long there are passes.
+//! - It is a *pass*: it changes live bases, as whose turn it is. Passes are pooled in a *supply*
+//!   if each asks for a *token*, facts of its own, uses it up for good, and leaves other tokens as
+//!   they are. Then the number of tokens left says for how long there are passes.
 //!
 //! The dead bases of all other moves count as live.
 //!
@@ -32,9 +32,9 @@ mod supplies;
 #[cfg(test)]
 mod tests;
 
-use self::contexts::{Context, Contexts};
+use self::contexts::Contexts;
 use self::moves::Moves;
-use self::steps::{Step, steps_of};
+use self::steps::{Context, Step, steps_of};
 use self::supplies::Passes;
 use super::ternary::support;
 use panza_gdl::{BaseId, CHANCE_ROLE, IdVec, MoveId, RoleId};
@@ -127,7 +127,7 @@ pub fn reduction(network: &Network, limits: Budget<'_>) -> Option<Reduction> {
             break passes;
         }
     };
-    let reduction = moves.into_reduction(&game, passes);
+    let reduction = moves.into_reduction(&game, passes.moves, passes.supplies);
     let most = game.possible().len() * MOVES_SHARE.0 / MOVES_SHARE.1;
     let is_smaller = reduction.moves.len() <= most && reduction.bases.len() < network.facts.len();
     is_smaller.then_some(reduction)

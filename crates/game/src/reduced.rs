@@ -29,7 +29,7 @@ pub struct ReducedNetwork {
 }
 
 impl ReducedNetwork {
-    /// Reduces the game of a network as built from its rules. `None` where there is nothing to leave
+    /// Reduces the game of a network as built from its rules. `None` where there is little to leave
     /// out, or the time does not suffice.
     pub fn new(network: &Network, limits: Budget<'_>) -> Option<Self> {
         let limits = limits.until(Some(after(time_for(REDUCTION_TIME, limits))));

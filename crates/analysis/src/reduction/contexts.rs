@@ -11,32 +11,15 @@
 
 use std::collections::HashMap;
 
-use super::steps::{JointMoves, Steps};
+use super::steps::{Context, JointMoves, Steps};
 use crate::autonomous::autonomous_bases;
 use crate::factors::freedom::autonomous_states;
 use crate::factors::moves::conjuncts;
 use crate::ternary::{May, Ternary, UNKNOWN, cone};
-use panza_gdl::{BaseId, IdVec, MoveId, RoleId};
+use panza_gdl::{BaseId, IdVec, MoveId};
 use panza_machine::Condition;
 use panza_propnet::{Network, Node};
 use panza_sync::Meter;
-
-/// What is known of some states.
-#[derive(Clone, Debug)]
-pub(super) struct Context {
-    /// The values of some bases.
-    pub values: Vec<Condition>,
-    /// The moves of each role that may be legal, in rising order.
-    pub moves: IdVec<RoleId, Vec<MoveId>>,
-}
-
-impl Context {
-    /// Whether at most one role may have a choice.
-    fn is_turn(&self) -> bool {
-        let choices = self.moves.iter().filter(|moves| moves.len() > 1);
-        choices.count() < 2
-    }
-}
 
 /// The contexts of a game.
 #[derive(Clone, Debug)]
@@ -114,17 +97,6 @@ impl Contexts {
             have_turns: all.iter().all(Context::is_turn),
             all,
         })
-    }
-}
-
-impl Context {
-    fn new(network: &Network, values: Vec<Condition>, legal: &[MoveId]) -> Context {
-        let mut moves: IdVec<RoleId, Vec<MoveId>> =
-            network.roles.iter().map(|_| Vec::new()).collect();
-        for &mv in legal {
-            moves[network.moves[mv].0].push(mv);
-        }
-        Context { values, moves }
     }
 }
 

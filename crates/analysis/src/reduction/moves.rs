@@ -2,12 +2,11 @@
 
 use std::collections::HashMap;
 
-use super::supplies::Passes;
 use super::{Game, ReducedMove, Reduction};
 use crate::factors::moves::{bases_of, conjuncts};
 use crate::ternary::support;
 use panza_gdl::{BaseId, IdVec, MoveId, RoleId};
-use panza_machine::Condition;
+use panza_machine::{Condition, Supply};
 use panza_propnet::{Effects, Network, Node, Signal, VisitedNodes};
 use panza_sync::Meter;
 
@@ -230,8 +229,13 @@ impl<'a> Moves<'a> {
         }
     }
 
-    /// The reduced game.
-    pub fn into_reduction(self, game: &Game<'_>, passes: Passes) -> Reduction {
+    /// The reduced game with these passes.
+    pub fn into_reduction(
+        self,
+        game: &Game<'_>,
+        passes: Vec<ReducedMove>,
+        supplies: Vec<Supply>,
+    ) -> Reduction {
         let mut places: HashMap<usize, usize> = HashMap::new();
         let mut moves: Vec<ReducedMove> = Vec::new();
         // Moves that are live come first: they say where the reduced move is legal.
@@ -249,7 +253,7 @@ impl<'a> Moves<'a> {
                 moves[place].members.push(mv);
             }
         }
-        moves.extend(passes.moves);
+        moves.extend(passes);
         moves.sort_by_key(|mv| mv.role);
         let facts = game.network.facts.ids();
         let possible = self.possible.iter().copied();
@@ -257,7 +261,7 @@ impl<'a> Moves<'a> {
         Reduction {
             bases: facts.filter(|&base| self.is_live[base]).collect(),
             moves,
-            supplies: passes.supplies,
+            supplies,
             idle: possible
                 .filter(|&mv| self.kinds[mv] == Kind::Idle)
                 .collect(),

@@ -6,14 +6,41 @@
 //!
 //! Invariant: a base that is not listed for a step keeps its value in it, whatever the other bases.
 
-use super::contexts::Context;
 use crate::ternary::{May, Ternary, UNKNOWN};
-use panza_gdl::{BaseId, GateId, Id, MoveId};
+use panza_gdl::{BaseId, GateId, Id, IdVec, MoveId, RoleId};
+use panza_machine::Condition;
 use panza_propnet::{Network, Node, VisitedNodes};
 use panza_sync::Meter;
 
 /// The most gates of the cones of all bases together.
 const MAX_CONES: usize = 1 << 24;
+
+/// What is known of some states.
+#[derive(Clone, Debug)]
+pub(super) struct Context {
+    /// The values of some bases.
+    pub values: Vec<Condition>,
+    /// The moves of each role that may be legal, in rising order.
+    pub moves: IdVec<RoleId, Vec<MoveId>>,
+}
+
+impl Context {
+    /// Whether at most one role may have a choice.
+    pub fn is_turn(&self) -> bool {
+        let choices = self.moves.iter().filter(|moves| moves.len() > 1);
+        choices.count() < 2
+    }
+
+    /// What is known where these bases have these values and no other moves may be legal.
+    pub fn new(network: &Network, values: Vec<Condition>, legal: &[MoveId]) -> Context {
+        let mut moves: IdVec<RoleId, Vec<MoveId>> =
+            network.roles.iter().map(|_| Vec::new()).collect();
+        for &mv in legal {
+            moves[network.moves[mv].0].push(mv);
+        }
+        Context { values, moves }
+    }
+}
 
 /// Up to 64 joint moves of a context that differ in the move of one role.
 #[derive(Clone, Debug)]
