@@ -191,7 +191,7 @@ const LAMPS: &str = "
 #[test]
 fn a_single_role_has_no_use_for_idle_moves() {
     let lamps = LAMPS;
-    assert_eq!(shape(&lamps), Some((4, 2, vec![], 4)));
+    assert_eq!(shape(lamps), Some((4, 2, vec![], 4)));
 }
 
 #[test]
