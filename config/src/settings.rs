@@ -123,7 +123,8 @@ settings! {
         ring_capacity: usize, "requests", integer(1, 65_536);
         /// Whether the threads of a search are pinned, if there are more cores than threads.
         pin_threads: bool, "none", Kind::Flag;
-        /// Whether a game of independent factors is searched by factors.
+        /// Whether a game of independent factors is searched by factors, without what changes
+        /// nothing.
         factored: bool, "none", Kind::Flag;
         /// Seed of all random numbers; 0 takes one from the clock.
         seed: u64, "none", integer(0, i64::MAX);

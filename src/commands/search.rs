@@ -11,11 +11,11 @@ use serde_json::json;
 
 use panza_cli::analyse::examine::build_as_in_match;
 use panza_cli::arguments::{parse_seconds, read_text, shown_path};
-use panza_cli::engine_choice::{build_prover, build_to_search};
+use panza_cli::engine_choice::{build_prover, build_reduced_to_search, build_to_search};
 use panza_cli::output::{Column, countdown, counted, grouped, spinner, table};
 use panza_cli::{Game, Outcome, Output, SearchChoice, interrupt};
-use panza_game::BuiltGame;
-use panza_gdl::{Id, RoleId, Sexpr, sexpr};
+use panza_game::{BuiltGame, ReducedGame};
+use panza_gdl::{Id, MoveId, RoleId, Sexpr, sexpr};
 use panza_machine::Machine;
 use panza_metagame::{Study, StudyBudget, study};
 use panza_search::{RootReport, Search, SearchConfig};
@@ -73,8 +73,9 @@ pub fn run(arguments: &SearchArguments, output: Output) -> anyhow::Result<Outcom
     if let Some(study) = &study {
         config = study.apply(&config);
     }
-    let mut search = Search::new(Arc::clone(machine), role, config);
-    search.set_state(&state);
+    let searched = Searched::new(&built, &state);
+    let mut search = Search::new(Arc::clone(searched.machine()), role, config);
+    search.set_state(&searched.state());
     let time = arguments.search.time(DEFAULT_TIME);
     let message = format!("{}: searching", game.sheet.name);
     let progress = countdown(message, time);
@@ -98,7 +99,7 @@ pub fn run(arguments: &SearchArguments, output: Output) -> anyhow::Result<Outcom
         cpu,
         study: study.as_ref(),
     };
-    show(arguments, machine, &mut search, &measured, output)?;
+    show(arguments, &searched, &mut search, &measured, output)?;
     Ok(match stop.load(Ordering::Relaxed) {
         true => Outcome::Interrupted,
         false => Outcome::Holds,
@@ -122,16 +123,68 @@ fn build(game: &Game, arguments: &SearchArguments) -> anyhow::Result<BuiltGame> 
         if let Some(reason) = reason {
             tracing::warn!("searching with the prover: {reason}");
         }
-        return Ok(built);
+        return Ok(BuiltGame {
+            // What is learned is learned of the whole game.
+            reduced: None,
+            ..built
+        });
     }
-    let machine = match build_to_search(&game.rules, arguments.search.threads) {
-        Ok(machine) => machine,
+    let threads = arguments.search.threads;
+    let built = match arguments.search.settings.load([])?.search.factored {
+        true => build_reduced_to_search(&game.rules, threads),
+        false => build_to_search(&game.rules, threads).map(BuiltGame::from),
+    };
+    match built {
+        Ok(built) => Ok(built),
         Err(error) => {
             tracing::warn!("searching with the prover: {error}");
-            build_prover(&game.rules)?
+            Ok(build_prover(&game.rules)?.into())
         }
-    };
-    Ok(machine.into())
+    }
+}
+
+/// The game that is searched: the reduced game where there is one, else the whole.
+struct Searched<'a> {
+    whole: &'a Arc<dyn Machine>,
+    reduced: Option<&'a ReducedGame>,
+    /// The state of the whole game.
+    state: &'a [u64],
+}
+
+impl<'a> Searched<'a> {
+    fn new(built: &'a BuiltGame, state: &'a [u64]) -> Self {
+        let reduced = built.reduced.as_deref();
+        Self {
+            whole: &built.machine,
+            reduced: reduced.filter(|reduced| reduced.is_proven_in(state)),
+            state,
+        }
+    }
+
+    /// What runs it.
+    fn machine(&self) -> &Arc<dyn Machine> {
+        self.reduced.map_or(self.whole, |it| &it.part.machine)
+    }
+
+    /// Its state.
+    fn state(&self) -> Vec<u64> {
+        let reduced = self.reduced.map(|it| it.state(self.state));
+        reduced.unwrap_or_else(|| self.state.to_vec())
+    }
+
+    /// The text of one of its moves; a legal move of the whole game.
+    fn move_text(&self, role: RoleId, mv: MoveId) -> String {
+        let Some(reduced) = self.reduced else {
+            return self.whole.info().move_text(mv);
+        };
+        let mut reasoner = Arc::clone(self.whole).reasoner();
+        reasoner.set_state(self.state);
+        let whole = reduced.legal_move(&mut *reasoner, role, mv);
+        match whole {
+            Some(whole) => self.whole.info().move_text(whole),
+            None => self.machine().info().move_text(mv),
+        }
+    }
 }
 
 /// Studies the game.
@@ -152,7 +205,7 @@ fn studied(
 
 fn show(
     arguments: &SearchArguments,
-    machine: &Arc<dyn Machine>,
+    searched: &Searched<'_>,
     search: &mut Search,
     measured: &Measured<'_>,
     output: Output,
@@ -164,8 +217,10 @@ fn show(
         cpu,
         study,
     } = measured;
+    let machine = searched.machine();
     let info = machine.info();
-    let best = search.best_move().map(|mv| info.move_text(mv));
+    let best = search.best_move();
+    let best = best.map(|mv| searched.move_text(role, mv));
     let root = search.root();
     let rate = |count: u64| count as f64 / seconds.max(1e-9);
     // Processor time per iteration of the thread that owns the graph, and of its stages.
@@ -178,7 +233,7 @@ fn show(
     let bytes = statistics.bytes;
     let moves = root.moves.iter().map(|report| {
         let mut object = json!({
-            "move": info.move_text(report.mv),
+            "move": searched.move_text(role, report.mv),
             "visits": report.visits as u64,
             "value": decimal(report.value),
             "proven": report.proven(),
@@ -241,19 +296,19 @@ fn show(
             "{writer:.0} ns of processor time per iteration in the thread of the graph{stages}"
         ))?;
     }
-    output.line(format_args!("\n{}", moves_table(machine, &root)))?;
+    output.line(format_args!("\n{}", moves_table(searched, role, &root)))?;
     Ok(())
 }
 
 /// The moves of the root as a table.
-fn moves_table(machine: &Arc<dyn Machine>, root: &RootReport) -> String {
+fn moves_table(searched: &Searched<'_>, role: RoleId, root: &RootReport) -> String {
     let is_mixed = root.moves.iter().any(|report| report.probability.is_some());
     let mut columns = vec![Column::text("move")];
     columns.extend(["visits", "value", "proven"].map(Column::figure));
     columns.extend(is_mixed.then(|| Column::figure("share")));
     let rows = root.moves.iter().map(|report| {
         let visits = grouped(report.visits as u64);
-        let mut row = vec![machine.info().move_text(report.mv), visits];
+        let mut row = vec![searched.move_text(role, report.mv), visits];
         row.extend([shown_value(report.value), shown_goal(report.proven())]);
         let share = report.probability.unwrap_or(0.0);
         row.extend(is_mixed.then(|| format!("{:.1} %", 100.0 * share)));

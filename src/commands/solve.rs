@@ -4,13 +4,14 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use anyhow::{anyhow, bail};
+use anyhow::{Context, anyhow, bail};
 use clap::Args;
 use serde_json::json;
 
 use panza_cli::arguments::parse_seconds;
 use panza_cli::output::{counted, spinner};
 use panza_cli::{Game, Outcome, Output};
+use panza_game::ReducedGame;
 use panza_machine::Machine;
 use panza_planner::{Findings, Improvement, Planner, PlannerConfig, PlanningGame, SOLVERS};
 use panza_sync::Budget;
@@ -62,11 +63,13 @@ pub fn run(arguments: &SolveArguments, output: Output) -> anyhow::Result<Outcome
         seed: arguments.seed,
     };
     let machine = &built.machine;
-    let Some(planned) = PlanningGame::new(machine, built.network.as_ref()) else {
+    let reduced = built.reduced.as_deref();
+    let searched = reduced.map_or_else(|| built.clone(), ReducedGame::game);
+    let Some(planned) = PlanningGame::new(&searched.machine, searched.network.as_ref()) else {
         let roles = machine.info().n_roles();
         bail!("{name} has {roles} roles; plans are for games of one role");
     };
-    let mut planner = Planner::new(&planned, &machine.initial_state(), config);
+    let mut planner = Planner::new(&planned, &searched.machine.initial_state(), config);
     if let Some(solver) = &arguments.solver {
         planner.use_only(solver);
     }
@@ -112,6 +115,10 @@ pub fn run(arguments: &SolveArguments, output: Output) -> anyhow::Result<Outcome
     }
     let seconds = started.elapsed().as_secs_f64();
     progress.finish_and_clear();
+    if let (Some(reduced), Some(plan)) = (reduced, &mut found.plan) {
+        let moves = reduced.legal_moves(machine, &machine.initial_state(), &plan.moves);
+        plan.moves = moves.context("a plan of the reduced game is none of the game")?;
+    }
     let solved = Solved {
         found,
         n_moves_found,

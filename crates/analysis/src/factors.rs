@@ -12,8 +12,8 @@
 
 mod disjoint_sets;
 mod ends;
-mod freedom;
-mod moves;
+pub(crate) mod freedom;
+pub(crate) mod moves;
 #[cfg(test)]
 mod tests;
 
@@ -21,9 +21,10 @@ use std::collections::HashMap;
 
 use self::disjoint_sets::DisjointSets;
 use self::ends::Ends;
-use self::freedom::{Freedom, freedom, support};
+use self::freedom::{Freedom, freedom};
 use self::moves::{Touching, Usual};
 use super::autonomous::autonomous_bases;
+use super::ternary::support;
 use panza_gdl::{BaseId, Id, IdVec, MoveId, RoleId};
 use panza_propnet::{Effects, Network, VisitedNodes, effects};
 use panza_sync::{Budget, Meter};

@@ -20,10 +20,12 @@ pub mod latches;
 pub mod mutex_groups;
 pub mod placements;
 pub mod prospects;
+pub mod reduction;
 pub mod score_ranges;
 pub mod signature;
 pub mod strict;
 pub mod symmetry;
+mod ternary;
 pub mod tuples;
 
 #[cfg(test)]
@@ -38,6 +40,7 @@ pub use latches::Latches;
 pub use mutex_groups::PlayBudget;
 pub use placements::Placements;
 pub use prospects::{ProspectBuffer, Prospects};
+pub use reduction::Reduction;
 pub use score_ranges::ScoreRange;
 pub use signature::Signature;
 pub use symmetry::{Symmetries, Symmetry};

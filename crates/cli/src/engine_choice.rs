@@ -9,7 +9,7 @@ use std::sync::Arc;
 use anyhow::{Context, bail};
 use serde::{Deserialize, Serialize};
 
-use panza_game::{Compiled, PlayoutPolicy};
+use panza_game::{BuiltGame, Compiled, PlayoutPolicy, ReducedNetwork};
 use panza_gdl::Rules;
 use panza_machine::Machine;
 use panza_sync::Budget;
@@ -174,11 +174,38 @@ pub fn build_prover(rules: &Rules) -> anyhow::Result<Arc<dyn Machine>> {
 /// The machine for a search. For several threads it is the one that measures faster; for a single
 /// thread lanes where there are any, so that a seed means the same search each time.
 pub fn build_to_search(rules: &Rules, threads: u16) -> anyhow::Result<Arc<dyn Machine>> {
+    let compiled = compile(rules, Budget::generous())?;
+    Ok(machine_to_search(
+        compiled,
+        threads,
+        PlayoutPolicy::Decisive,
+    ))
+}
+
+/// The game for a search by such machines, with its reduced game.
+pub fn build_reduced_to_search(rules: &Rules, threads: u16) -> anyhow::Result<BuiltGame> {
+    let compiled = compile(rules, Budget::generous())?;
+    let network = compiled.network.clone();
+    let machine = machine_to_search(compiled, threads, PlayoutPolicy::Decisive);
+    let limits = Budget::generous();
+    let reduced = network.and_then(|network| {
+        let reduced = ReducedNetwork::new(&network, limits)?;
+        reduced.build(limits, |compiled, policy| {
+            machine_to_search(compiled, threads, policy)
+        })
+    });
+    Ok(BuiltGame {
+        reduced: reduced.map(Arc::new),
+        ..machine.into()
+    })
+}
+
+fn machine_to_search(compiled: Compiled, threads: u16, policy: PlayoutPolicy) -> Arc<dyn Machine> {
     if threads > 1 {
-        return build_faster(rules, PlayoutPolicy::Decisive);
+        return panza_game::fastest(compiled, Budget::generous(), policy).0;
     }
-    let (counter, lanes) = counter_and_lanes(rules, WIDTH, Budget::generous())?;
-    Ok(lanes.unwrap_or(counter))
+    let (counter, lanes) = with_lanes(compiled, WIDTH, Budget::generous());
+    lanes.unwrap_or(counter)
 }
 
 /// The machine that measures faster in random playouts.
@@ -191,11 +218,15 @@ type Machines = (Arc<dyn Machine>, Option<Arc<dyn Machine>>);
 
 /// The counter machine, and lanes of a width unless the game is too large for them.
 fn counter_and_lanes(rules: &Rules, width: usize, limits: Budget<'_>) -> anyhow::Result<Machines> {
-    let Compiled { machine, lanes, .. } = compile(rules, limits)?;
+    Ok(with_lanes(compile(rules, limits)?, width, limits))
+}
+
+fn with_lanes(compiled: Compiled, width: usize, limits: Budget<'_>) -> Machines {
+    let Compiled { machine, lanes, .. } = compiled;
     let counter = Arc::new(machine);
     let n_words = width / 64;
     let lanes = panza_game::compile_lanes(Arc::clone(&counter), &lanes, limits, n_words);
-    Ok((counter, lanes.map(|lanes| Arc::new(lanes) as _)))
+    (counter, lanes.map(|lanes| Arc::new(lanes) as _))
 }
 
 fn compile(rules: &Rules, limits: Budget<'_>) -> anyhow::Result<Compiled> {

@@ -34,6 +34,8 @@
 //!    playouts. Single states stay on the counter engine.
 //! 10. `panza_analysis::factors` looks for independent games within the game. If several of them
 //!     matter, `panza_propnet::part` makes a network of each, and steps 4 to 9 a machine of each.
+//!     Else `panza_analysis::reduction` looks for what changes nothing about the end and the goals,
+//!     and the rest of the game gets a machine in the same way.
 //!
 //! Steps 2 to 4 have a budget of time and memory and end with a reason when it is spent. The game
 //! is then played on the prover. If it is spent later, the game is run on what there is by then.
@@ -60,6 +62,7 @@ mod measure;
 mod parts;
 mod prover_machine;
 mod quick;
+mod reduced;
 pub mod equality;
 pub mod trial;
 pub mod turns;
@@ -79,6 +82,7 @@ pub use lanes::{LanesSource, compile_lanes, compile_steps};
 pub use measure::{Speed, fastest};
 pub use panza_machine::PlayoutPolicy;
 pub use prover_machine::ProverMachine;
+pub use reduced::{ReducedGame, ReducedNetwork};
 pub use stopwatch::Stopwatch;
 
 /// A game that is ready to be played and analysed.
@@ -95,6 +99,9 @@ pub struct BuiltGame {
     pub factors: Option<Arc<Factors>>,
     /// The factors with a machine each. `None` where the game has one factor.
     pub parts: Option<Arc<GameParts>>,
+    /// The game without what changes nothing about its end and its goals. `None` where all of it
+    /// matters, or several factors do.
+    pub reduced: Option<Arc<ReducedGame>>,
 }
 
 impl BuiltGame {
@@ -113,6 +120,7 @@ impl From<Arc<dyn Machine>> for BuiltGame {
             mutex_groups: Vec::new(),
             factors: None,
             parts: None,
+            reduced: None,
         }
     }
 }
@@ -186,6 +194,10 @@ pub fn build(rules: &Rules, limits: Budget<'_>) -> Result<BuiltGame, BuildError>
         let parts = parts::part_networks(&grounded.network, factors, limits)?;
         Some((parts, factors.is_joint))
     });
+    let reduced = match parts {
+        Some(_) => None,
+        None => ReducedNetwork::new(&grounded.network, limits),
+    };
     let compiled = compile::compile_network(grounded, &PassSet::default(), limits)?;
     let network = compiled.network.clone();
     let mutex_groups = compiled.lanes.mutex_groups.clone();
@@ -201,12 +213,18 @@ pub fn build(rules: &Rules, limits: Budget<'_>) -> Result<BuiltGame, BuildError>
         let parts = parts.collect::<Option<Vec<_>>>()?;
         Some(Arc::new(GameParts { parts, is_joint }))
     });
+    let reduced = reduced.and_then(|reduced| {
+        reduced.build(limits, |compiled, policy| {
+            fastest(compiled, limits, policy).0
+        })
+    });
     Ok(BuiltGame {
         machine,
         network,
         mutex_groups,
         factors: factors.map(Arc::new),
         parts,
+        reduced: reduced.map(Arc::new),
     })
 }
 

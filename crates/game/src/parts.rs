@@ -6,14 +6,14 @@ use std::time::Duration;
 use panza_analysis::factors::forced_moves;
 use panza_analysis::{Factor, Factors, factors};
 use panza_gdl::{BaseId, Id, IdVec, MoveId, RoleId};
-use panza_machine::{GamePart, Machine, PlayoutPolicy};
+use panza_machine::{GamePart, Machine, PlayoutPolicy, Supply};
 use panza_propnet::{Network, Selection, part};
 use panza_sync::{Budget, after, left_until};
 
 /// Time limit for finding factors.
 const FACTORS_TIME: Duration = Duration::from_secs(2);
-/// Divisor of the time left for finding factors.
-const FACTORS_SHARE: u32 = 10;
+/// Divisor of the time left for an analysis.
+const ANALYSIS_SHARE: u32 = 10;
 /// Games of more factors are played as a whole.
 const MAX_PARTS: usize = 16;
 
@@ -21,15 +21,21 @@ const MAX_PARTS: usize = 16;
 pub(super) struct PartNetwork {
     network: Network,
     bases: Vec<BaseId>,
+    supplies: Vec<Supply>,
     moves: IdVec<MoveId, Option<MoveId>>,
     is_pass: IdVec<MoveId, bool>,
 }
 
 /// The factors of a network as built from the rules. `None` where the time does not suffice.
 pub(super) fn factors(network: &Network, limits: Budget<'_>) -> Option<Factors> {
-    let left = limits.until.map(left_until);
-    let time = left.map_or(FACTORS_TIME, |left| FACTORS_TIME.min(left / FACTORS_SHARE));
+    let time = time_for(FACTORS_TIME, limits);
     factors::factors(network, limits.until(Some(after(time))))
+}
+
+/// The time of an analysis that lasts no longer than `most`.
+pub(super) fn time_for(most: Duration, limits: Budget<'_>) -> Duration {
+    let left = limits.until.map(left_until);
+    left.map_or(most, |left| most.min(left / ANALYSIS_SHARE))
 }
 
 /// The networks of the relevant factors. `None` where there is only one, or too many.
@@ -60,7 +66,6 @@ impl PartNetwork {
         bases.sort_unstable();
         let is_puzzle = network.roles.len() == 1 && !factors.is_joint;
         let mut selected: Vec<(RoleId, Vec<MoveId>)> = Vec::new();
-        let mut moves: IdVec<MoveId, Option<MoveId>> = network.moves.iter().map(|_| None).collect();
         let mut is_pass = IdVec::new();
         for role in network.roles.ids() {
             let forced = factors.forced.iter();
@@ -71,23 +76,44 @@ impl PartNetwork {
                 alike.map(|alike| (alike.moves.clone(), alike.is_usual && !factors.is_joint));
             let alike = alike.filter(|&(_, passes)| !(passes && is_puzzle));
             for (members, passes) in alike.chain(forced) {
-                for &member in &members {
-                    moves[member] = Some(MoveId::from_index(selected.len()));
-                }
                 is_pass.push(passes);
                 selected.push((role, members));
             }
         }
         let selection = Selection {
-            bases: bases.clone(),
+            bases,
             moves: selected,
+            supplies: Vec::new(),
         };
+        let part = Self::of_selection(network, selection, Vec::new(), limits)?;
+        Some(Self { is_pass, ..part })
+    }
+
+    /// A part with these bases, moves and supplies, without moves that stand for moves elsewhere.
+    pub(super) fn of_selection(
+        network: &Network,
+        selection: Selection,
+        supplies: Vec<Supply>,
+        limits: Budget<'_>,
+    ) -> Option<Self> {
+        let mut moves: IdVec<MoveId, Option<MoveId>> = network.moves.iter().map(|_| None).collect();
+        for (place, (_, members)) in selection.moves.iter().enumerate() {
+            for &member in members {
+                moves[member] = Some(MoveId::from_index(place));
+            }
+        }
         Some(Self {
             network: part(network, &selection, limits).ok()?,
-            bases,
+            bases: selection.bases,
+            supplies,
             moves,
-            is_pass,
+            is_pass: selection.moves.iter().map(|_| false).collect(),
         })
+    }
+
+    /// Its network as built.
+    pub(super) fn network(&self) -> &Network {
+        &self.network
     }
 
     /// Playouts of a part are uniform where players are free to pass: a player that avoids losing
@@ -108,11 +134,12 @@ impl PartNetwork {
         build: impl Fn(Network, PlayoutPolicy) -> Option<Arc<dyn Machine>>,
     ) -> Option<GamePart> {
         let policy = self.policy(limits);
+        let n_words = self.network.facts.len().div_ceil(64);
         let machine = build(self.network, policy)?;
-        let n_words = self.bases.len().div_ceil(64);
         (machine.initial_state().len() == n_words).then_some(GamePart {
             machine,
             bases: self.bases,
+            supplies: self.supplies,
             moves: self.moves,
             is_pass: self.is_pass,
         })

@@ -34,7 +34,7 @@ pub use lanes::machine::LanesMachine;
 pub use multiversion::with_wide_vectors;
 use panza_gdl::{BaseId, Id, MoveId, RoleId};
 use panza_sync::Random;
-pub use parts::{GamePart, GameParts};
+pub use parts::{Condition, GamePart, GameParts, Supply};
 pub use sequential::SequentialExpander;
 pub use specialised::SpecialisedLayout;
 pub use stepper::{NO_GOAL, NO_MOVE, RowSizes, SequentialStepper, StateRows, Stepper};

@@ -18,6 +18,7 @@ use super::flat_search::FlatSearch;
 use super::match_setup::MatchSetup;
 use super::plan_search::PlanSearch;
 use super::record::Record;
+use super::reduced_search::ReducedSearch;
 use super::role::OurRole;
 use super::searcher::Searcher;
 use super::sent_moves::SentMoves;
@@ -39,9 +40,10 @@ pub(super) enum Build {
 /// The searches of a match.
 #[derive(Clone, Copy)]
 enum SearchKind {
-    /// By a planner, where one role plays; by parts, where the game has any.
+    /// By a planner, where one role plays; by parts, where the game has any; of the reduced game,
+    /// where there is one.
     Best,
-    /// The same without parts.
+    /// The same of the whole game, without parts.
     Whole,
     Tree,
     Flat,
@@ -58,6 +60,15 @@ impl SearchKind {
         let chance = ChancePlayer::new(&game.machine, role, state, config.seed);
         if let Some(chance) = chance {
             return Box::new(chance);
+        }
+        if let SearchKind::Best = self
+            && let Some(reduced) = game.reduced.as_ref()
+            && reduced.is_proven_in(state)
+        {
+            let (part, config) = (reduced.game(), config.for_other_machine());
+            let inner = SearchKind::Whole.start(&part, role, &reduced.state(state), &config);
+            let search = ReducedSearch::new(&game.machine, reduced, role, state, inner);
+            return Box::new(search);
         }
         if let SearchKind::Flat = self {
             return Box::new(FlatSearch::new(&game.machine, role, state, config.seed));
@@ -79,8 +90,9 @@ impl SearchKind {
     }
 }
 
-/// The search that a match prefers for a role in a state: a planner where one role plays, by parts,
-/// where the game has any and `is_factored` is set, else of the whole game. The chance role draws.
+/// The search that a match prefers for a role in a state: a planner where one role plays, else a
+/// tree search. With `is_factored` it is by parts or of the reduced game, where the game has them,
+/// else of the whole game. The chance role draws.
 pub fn preferred_search(
     game: &BuiltGame,
     role: RoleId,

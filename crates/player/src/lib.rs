@@ -59,6 +59,7 @@ mod factored_search;
 mod flat_search;
 mod chance_player;
 mod plan_search;
+mod reduced_search;
 
 mod position;
 mod follower;

@@ -513,6 +513,10 @@ impl MatchThread {
             let sizes = parts.map(|part| (part.bases.len(), part.is_pass.len()));
             record.parts(&sizes.collect::<Vec<_>>());
         }
+        if let Some(reduced) = &game.reduced {
+            let part = &reduced.part;
+            record.reduced(part.bases.len(), part.is_pass.len());
+        }
         if kind == BuildKind::Main {
             // Its result is usually there before the first search.
             self.tasks.recall_plan(&game, &self.memory);

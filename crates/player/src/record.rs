@@ -165,6 +165,13 @@ impl Record {
         self.log.event("parts", json!({ "parts": parts }));
     }
 
+    /// The numbers of facts and moves of the reduced game.
+    pub fn reduced(&self, bases: usize, moves: usize) {
+        self.announce(&format!(
+            "the game is searched without what changes nothing: {bases} facts, {moves} moves"
+        ));
+    }
+
     /// The boards on which a state is drawn; none where the game has no board.
     pub fn board(&self, layouts: &[Layout]) {
         self.log.event("board", json!({ "shapes": layouts }));

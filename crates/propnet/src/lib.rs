@@ -36,7 +36,7 @@ pub use builder::NetworkError;
 pub use effects::{Effects, VisitedNodes, effects};
 pub use network::{Gate, GateKind, Network, Node, Signal};
 pub use pack::{BinaryField, packed};
-pub use part::{Selection, part};
+pub use part::{LimitedMoves, Selection, part};
 pub use passes::{Pass, PassSet, optimise, optimise_with};
 pub use phases::{
     MAX_MUTEX_GROUP, MutexGroup, Phases, PlayedPosition, mutex_groups_by_form, phases, phases_of,

@@ -1,7 +1,7 @@
 #![doc = include_str!("../README.md")]
 //!
-//! The project's games and games of texts, published games, games under other names, the comparison
-//! of all engines with the prover, and two games with known results.
+//! The project's games and games of texts, games with dead boards, published games, games under
+//! other names, the comparison of all engines with the prover, and two games with known results.
 //!
 //! Never uses: crates above `game`.
 
@@ -9,6 +9,7 @@
 
 pub mod compare;
 pub mod corpus;
+pub mod dead_boards;
 pub mod matrix_game;
 pub mod renamed;
 pub mod tic_tac_toe;

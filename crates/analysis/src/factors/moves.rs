@@ -59,7 +59,7 @@ fn hash_of(what: impl Hash) -> u64 {
 }
 
 /// The conjuncts of a signal.
-pub(super) fn conjuncts(network: &Network, signal: Signal) -> Vec<Signal> {
+pub(crate) fn conjuncts(network: &Network, signal: Signal) -> Vec<Signal> {
     let mut found = Vec::new();
     let mut open = vec![signal];
     while let Some(signal) = open.pop() {
@@ -80,7 +80,7 @@ pub(super) fn conjuncts(network: &Network, signal: Signal) -> Vec<Signal> {
 }
 
 /// The bases that some signals of the network read, each once, in rising order.
-pub(super) fn bases_of(
+pub(crate) fn bases_of(
     network: &Network,
     signals: impl IntoIterator<Item = Signal>,
     seen: &mut VisitedNodes,

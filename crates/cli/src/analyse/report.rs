@@ -9,8 +9,9 @@ use serde_json::{Value, json};
 use crate::output::{Column, counted, grouped, table};
 use panza_analysis::distances::Target;
 use panza_analysis::mutex_groups::parts;
+use panza_analysis::reduction::unread_facts;
 use panza_analysis::{Autonomous, Distances, Symmetries};
-use panza_game::BuiltGame;
+use panza_game::{BuiltGame, ReducedGame};
 use panza_gdl::{BaseId, Id};
 use panza_learning::Heuristic;
 use panza_learning::statistics::{GoalSpread, Sampled, SampledRole, Spread, Turns};
@@ -219,6 +220,15 @@ impl Report {
                     "edges": network.n_edges(),
                 })),
                 "mutex_groups": self.mutex_groups(),
+                "unread_facts": self.unread().map(|facts| json!({
+                    "count": facts.len(),
+                    "first": facts.iter().take(MAX_LISTED).collect::<Vec<_>>(),
+                })),
+                "reduced": game.reduced.as_ref().map(|reduced| json!({
+                    "bases": reduced.part.bases.len(),
+                    "moves": reduced.part.is_pass.len(),
+                    "supplies": supplies(reduced),
+                })),
                 "autonomous": autonomous.map(|found| json!({
                     "step_counter": self.names(&found.step_counter),
                     "turn": self.names(&found.turn),
@@ -270,6 +280,21 @@ impl Report {
     fn mutex_groups(&self) -> Vec<Vec<String>> {
         let groups = self.game.mutex_groups.iter();
         groups.map(|group| self.names(group)).collect()
+    }
+
+    /// The facts that nothing reads.
+    fn unread(&self) -> Option<Vec<String>> {
+        let network = self.game.network.as_ref()?;
+        Some(self.names(&unread_facts(network)))
+    }
+
+    /// The facts that nothing reads, for people.
+    fn unread_row(&self) -> Option<String> {
+        let facts = self.unread()?;
+        Some(match facts.len() {
+            0 => "none".to_string(),
+            count => format!("{count}: {}", listed(facts, ", ")),
+        })
     }
 
     /// The factors, or the whole game as one without its autonomous facts.
@@ -332,6 +357,10 @@ impl Report {
             let autonomous = autonomous.map(|found| self.autonomous(found));
             rows.push(("autonomous", known(autonomous)));
             rows.push(("factors", known(self.factors().as_deref().map(factors))));
+            rows.push(("unread facts", known(self.unread_row())));
+            if let Some(reduced) = &self.game.reduced {
+                rows.push(("reduced game", reduced_game(reduced)));
+            }
             rows.push(("latches", known(latches(&study.structure))));
             let symmetries = study.structure.symmetries.as_deref().map(symmetries);
             rows.push(("symmetries", known(symmetries)));
@@ -426,6 +455,25 @@ impl Report {
 fn proven_length(found: &Autonomous) -> Option<u32> {
     let is_exact = |&horizon: &u32| horizon == found.earliest_end;
     found.horizon.filter(is_exact)
+}
+
+/// The number of passes in each supply of a reduced game.
+fn supplies(reduced: &ReducedGame) -> Vec<usize> {
+    let supplies = reduced.part.supplies.iter();
+    supplies.map(|supply| supply.tokens.len()).collect()
+}
+
+fn reduced_game(reduced: &ReducedGame) -> String {
+    let part = &reduced.part;
+    let passes = supplies(reduced).into_iter();
+    let passes =
+        passes.map(|count| format!(", at most {} elsewhere", counted(count as u64, "move")));
+    format!(
+        "{}, {}{}",
+        counted(part.bases.len() as u64, "fact"),
+        counted(part.is_pass.len() as u64, "move"),
+        passes.collect::<String>()
+    )
 }
 
 fn factors(factors: &[FactorReport]) -> String {

@@ -7,4 +7,5 @@ mod decisive;
 mod engines;
 mod hrf;
 mod properties;
+mod reduced;
 mod relaxation;
