@@ -11,10 +11,11 @@
 //!
 //! The averaged weights are validated on games outside the training set, with one position of
 //! each. How well evaluations predict results, beside playouts without their noise, gives the
-//! weight of the evaluation, less the error of that estimate. Short searches then choose moves.
-//! Where those moves stand in the order of the evaluation decides whether it gives a prior. A prior
-//! takes the place of AMAF values, so where moves have AMAF values the order has to be better. What
-//! was found is stored, and the search starts again with it. The factors of a game are not studied.
+//! weight of the evaluation, drawn towards the usual one where results tell little. Short searches
+//! then choose moves. Where those moves stand in the order of the evaluation decides whether it
+//! gives a prior. A prior takes the place of AMAF values, so where moves have AMAF values the order
+//! has to be better. What was found is stored, and the search starts again with it. The factors of
+//! a game are not studied.
 //!
 //! `metagame::training` trains for hours, in rounds. A round is self-play, in which moves may be
 //! searched by a small tree (`panza_learning`), and games against the best generation so far,

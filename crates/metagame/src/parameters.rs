@@ -84,6 +84,11 @@ const MIN_RELATIVE_CORRELATION: f64 = 0.88;
 const MIN_SHARE: f64 = 0.15;
 /// Weight beside playouts, at most.
 const MAX_MIXED_SHARE: f64 = 0.6;
+/// The share that evaluations have before anything is measured, and the standard deviation around
+/// it. Measured shares count beside it as their errors say: where few results tell little, the
+/// weight is usual and not nothing.
+const USUAL_SHARE: f64 = 0.4;
+const SHARE_DEVIATION: f64 = 0.25;
 /// Correlation with results from which on best-first minimax on the evaluation alone is used, and
 /// the share that it must have less its error.
 const BEST_FIRST_CORRELATION: f64 = 0.6;
@@ -144,18 +149,18 @@ impl Parameters {
         let is_good = is_trained
             && validation.evaluation >= MIN_CORRELATION
             && validation.evaluation >= MIN_RELATIVE_CORRELATION * validation.playouts;
-        let certain_share = validation.share - validation.share_error;
         let is_best_first = is_good
             && validation.evaluation >= BEST_FIRST_CORRELATION
-            && certain_share >= BEST_FIRST_SHARE;
+            && validation.share - validation.share_error >= BEST_FIRST_SHARE;
+        let likely_share = likely_share(validation.share, validation.share_error);
         // Without playouts there are no AMAF values.
         let min_rank = match has_amaf && !is_best_first {
             true => MIN_RANK_AGAINST_AMAF,
             false => MIN_RANK,
         };
         let parameters = Self {
-            evaluation_share: match is_good && certain_share >= MIN_SHARE {
-                true => certain_share.min(MAX_MIXED_SHARE) as f32,
+            evaluation_share: match is_good && likely_share >= MIN_SHARE {
+                true => likely_share.min(MAX_MIXED_SHARE) as f32,
                 false => 0.0,
             },
             prior: is_trained && order.positions >= MIN_ORDERED && order.rank >= min_rank,
@@ -168,32 +173,43 @@ impl Parameters {
     }
 }
 
+/// The mean of the usual share and a measured one, each weighed by the inverse of its variance.
+fn likely_share(measured: f64, error: f64) -> f64 {
+    let (usual, error) = (SHARE_DEVIATION.powi(2), error.powi(2));
+    USUAL_SHARE + (measured - USUAL_SHARE) * usual / (usual + error)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn only_an_evaluation_that_predicts_targets_gets_weight() {
-        let share = |evaluation, share| {
+        let share = |evaluation, share, share_error| {
             let validation = Validation {
                 positions: 1000,
                 evaluation,
                 playouts: 0.3,
                 share,
-                share_error: 0.05,
+                share_error,
             };
             let found = Parameters::of(&validation, MoveOrder::default(), false);
             (found.evaluation_share * 100.0).round() / 100.0
         };
-        assert_eq!(share(0.4, 0.5), 0.45);
-        assert_eq!(share(0.4, 0.7), 0.6);
-        assert_eq!(share(0.4, 0.18), 0.0, "within its error of nothing");
-        assert_eq!(share(0.7, 0.95), 1.0);
-        assert_eq!(share(0.7, 0.88), 0.6);
-        assert_eq!(share(0.5, 0.95), 0.6);
-        assert_eq!(share(0.7, 0.4), 0.35);
-        assert_eq!(share(0.1, 0.5), 0.0);
-        assert_eq!(share(0.22, 0.5), 0.0);
+        assert_eq!(share(0.4, 0.5, 0.0), 0.5);
+        assert_eq!(share(0.4, 0.7, 0.05), 0.6);
+        assert_eq!(share(0.4, 0.1, 0.05), 0.0);
+        assert_eq!(
+            share(0.4, 0.2, 0.25),
+            0.3,
+            "as uncertain as the usual share"
+        );
+        assert_eq!(share(0.4, 0.0, 10.0), 0.4, "nothing was measured");
+        assert_eq!(share(0.7, 0.95, 0.05), 1.0);
+        assert_eq!(share(0.7, 0.88, 0.05), 0.6);
+        assert_eq!(share(0.5, 0.95, 0.05), 0.6);
+        assert_eq!(share(0.1, 0.5, 0.05), 0.0);
+        assert_eq!(share(0.22, 0.5, 0.05), 0.0);
         let nothing = Parameters::of(&Validation::default(), MoveOrder::default(), false);
         assert_eq!(nothing, Parameters::default());
     }
