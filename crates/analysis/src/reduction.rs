@@ -16,7 +16,7 @@
 //!
 //! The dead bases of all other moves count as live.
 //!
-//! Whether a move changes a base is found out for turns, see [`contexts`]: where roles choose at
+//! Whether a move changes a base is found out for turns, see `contexts`: where roles choose at
 //! once, moves are covered only. Games with a chance role are not reduced, as the number of its
 //! moves decides their probabilities.
 //!
