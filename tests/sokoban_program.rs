@@ -139,6 +139,30 @@ fn optimise_starts_from_the_solutions_of_the_file() {
 }
 
 #[test]
+fn progress_of_the_optimiser_is_told_to_scripts() {
+    let arguments = [
+        "optimise",
+        LEVELS,
+        "--level",
+        "12",
+        "--seconds",
+        "4",
+        "--json",
+    ];
+    let output = run(&arguments);
+    let told = String::from_utf8(output.stderr).unwrap();
+    for line in told.lines() {
+        let progress: Value = serde_json::from_str(line).expect(line);
+        let part = progress["part"].as_f64().unwrap();
+        assert!((0.0..=1.0).contains(&part), "{line}");
+        assert!(
+            progress["moves"].is_u64() && progress["method"].is_string(),
+            "{line}"
+        );
+    }
+}
+
+#[test]
 fn optimise_compares_and_writes_all_metrics() {
     let folder = tempfile::tempdir().unwrap();
     let text = "#######\n#.$@  $.#\n#######\n".replace("#######", "#########");

@@ -38,6 +38,16 @@ impl Output {
         write_out(&format!("{}\n", serde_json::to_string(object)?))
     }
 
+    /// Writes progress as a JSON object on a line of standard error, where a bar would be; nothing
+    /// unless scripts read this.
+    pub fn progress(self, object: &impl Serialize) {
+        if self.json
+            && let Ok(text) = serde_json::to_string(object)
+        {
+            let _ = writeln!(io::stderr(), "{text}");
+        }
+    }
+
     /// Writes text and a line end; nothing when scripts read this.
     pub fn line(self, text: impl fmt::Display) -> io::Result<()> {
         self.text(&format!("{text}\n"))

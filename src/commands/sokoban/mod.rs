@@ -36,8 +36,9 @@ enum Action {
     /// Make the solutions in a file shorter.
     #[command(
         after_long_help = "Starts from the best verified solution of each level in FILE. Levels that --out has a verified\n\
-            solution of are skipped. Ctrl-C keeps what was gained for the level at hand. Status 1: a level\n\
-            has no solution in FILE.\n\n\
+            solution of are skipped. Ctrl-C keeps what was gained for the level at hand. With --json an object\n\
+            with the progress goes to standard error once a second. Status 1: a level has no solution in\n\
+            FILE.\n\n\
             Examples:\n  \
             panza sokoban optimise solved.sok --out short.sok\n  \
             panza sokoban optimise solved.sok --level 12 --by pushes,box-changes --seconds 300\n  \

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use anyhow::bail;
 use clap::Args;
@@ -20,6 +20,8 @@ use panza_sokoban::optimiser::{Measure, Method, Report};
 use panza_sokoban::solution::Secondary;
 use panza_sokoban::{Board, Metrics, Solution, optimiser};
 
+/// Time between two objects of progress.
+const PROGRESS_INTERVAL: Duration = Duration::from_secs(1);
 /// The most boxes that `--vicinity` moves at a time.
 const MAX_VICINITY: usize = 4;
 
@@ -130,7 +132,7 @@ pub(super) fn run(arguments: &OptimiseArguments, output: Output) -> anyhow::Resu
             continue;
         };
         let started = Instant::now();
-        let best = arguments.shorten(level, board, &given, &options, &stop);
+        let best = arguments.shorten(level, board, &given, &options, &stop, output);
         let seconds = started.elapsed().as_secs_f64();
         let is_better = options.key(&best.metrics()) < options.key(&given.metrics());
         if stop.load(Ordering::Relaxed) && !is_better {
@@ -204,7 +206,7 @@ impl OptimiseArguments {
     }
 
     /// The best solution that the optimiser finds from a given one. What is replayed is kept,
-    /// whatever the optimiser makes of it later.
+    /// whatever the optimiser makes of it later. Scripts are told the progress once a second.
     fn shorten(
         &self,
         level: &NumberedLevel,
@@ -212,8 +214,10 @@ impl OptimiseArguments {
         given: &Solution,
         options: &optimiser::Options,
         stop: &Arc<AtomicBool>,
+        output: Output,
     ) -> Solution {
         let name = level.name();
+        let mut ticker = Ticker::new(level, output);
         let progress = spinner(format!("level {name}"));
         let mut best = given.clone();
         let mut at = String::new();
@@ -228,6 +232,7 @@ impl OptimiseArguments {
                 },
                 Report::Progress { method, done, all } => {
                     at = format!("{} {} %", method.name(), 100 * done / all.max(1));
+                    ticker.tell(method, done as f64 / all.max(1) as f64, &best.metrics());
                 }
             }
             progress.set_message(format!("level {name}: {}; {at}", length(&best.metrics())));
@@ -237,6 +242,43 @@ impl OptimiseArguments {
         keep(Report::Better(&last));
         progress.finish_and_clear();
         best
+    }
+}
+
+/// Tells scripts the progress of one level.
+struct Ticker<'a> {
+    level: &'a NumberedLevel,
+    output: Output,
+    begun: Instant,
+    told: Instant,
+}
+
+impl<'a> Ticker<'a> {
+    fn new(level: &'a NumberedLevel, output: Output) -> Self {
+        let begun = Instant::now();
+        Self {
+            level,
+            output,
+            begun,
+            told: begun,
+        }
+    }
+
+    /// Tells the part of its pass that a method has done, and the best solution, unless it was told
+    /// something just now.
+    fn tell(&mut self, method: Method, part: f64, best: &Metrics) {
+        if self.told.elapsed() < PROGRESS_INTERVAL {
+            return;
+        }
+        self.told = Instant::now();
+        self.output.progress(&json!({
+            "level": self.level.number,
+            "method": method.name(),
+            "part": part,
+            "moves": best.moves,
+            "pushes": best.pushes,
+            "seconds": self.begun.elapsed().as_secs_f64(),
+        }));
     }
 }
 
