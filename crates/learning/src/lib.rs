@@ -159,7 +159,7 @@ const VALIDATION_SHARE: f64 = 0.2;
 const PLAYOUT_SHARE: f64 = 0.4;
 /// Games for validation, at most.
 const VALIDATION_GAMES: usize = 2000;
-/// Larger prospects cost more visits than they are worth: in Hex nine of ten (docs/strength.md).
+/// Larger prospects cost more visits than they are worth: in Hex nine of ten (docs/experiments.md).
 const MAX_PROSPECT_SIZE: usize = 40_000;
 /// The share of the time, or of the games, in which inputs are compared, at most.
 const COMPARISON_SHARE: f64 = 0.25;
