@@ -116,7 +116,8 @@ pub struct LearningBudget<'a> {
 }
 
 impl LearningBudget<'_> {
-    fn is_over(&self) -> bool {
+    /// Whether the time is up or learning is cancelled.
+    pub fn is_over(&self) -> bool {
         self.until.is_some_and(|until| until.left().is_zero())
             || self
                 .cancelled

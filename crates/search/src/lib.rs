@@ -59,6 +59,7 @@
 #![cfg_attr(test, allow(clippy::disallowed_methods))]
 #![forbid(unsafe_code)]
 
+pub mod alpha_beta;
 mod amaf;
 mod backpropagate;
 mod chance;
