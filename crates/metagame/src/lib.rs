@@ -31,6 +31,7 @@
 
 #![forbid(unsafe_code)]
 
+mod depth;
 mod move_order;
 mod parameters;
 mod structure;
@@ -47,6 +48,7 @@ mod member;
 pub mod transfer;
 
 pub use curve::curve;
+pub use depth::DepthStudy;
 pub use member::Member;
 pub use move_order::{MoveOrder, move_order};
 pub use notes::{evaluation_note, notes, prior_study, read_evaluation, whole_study_notes};

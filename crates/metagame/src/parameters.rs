@@ -22,6 +22,9 @@ pub struct Parameters {
     pub minimax_share: f32,
     /// Factor on the exploration of the settings.
     pub exploration: f32,
+    /// Whether alpha-beta plays rather than the tree.
+    #[serde(default)]
+    pub alpha_beta: bool,
 }
 
 impl Default for Parameters {
@@ -32,6 +35,7 @@ impl Default for Parameters {
             prior: false,
             minimax_share: MINIMAX_SHARE,
             exploration: 1.0,
+            alpha_beta: false,
         }
     }
 }

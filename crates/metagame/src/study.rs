@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use super::contest::small_search;
+use super::depth::{self, DepthStudy};
 use super::move_order::{MoveOrder, move_order};
 use super::parameters::Parameters;
 use super::structure::{STEPS, Structure};
@@ -22,7 +23,7 @@ use panza_learning::validation::Validation;
 use panza_learning::{
     Deadline, Evaluation, GradientSums, Heuristic, Known, Learned, LearningBudget, heuristics,
 };
-use panza_search::SearchConfig;
+use panza_search::{Method, SearchConfig};
 use panza_sync::{Budget, Meter, thread_cpu_time};
 
 /// What a study does, and its limits.
@@ -68,6 +69,8 @@ pub struct SampleSize {
 pub struct PriorStudy {
     /// The evaluation and its training.
     pub known: Known,
+    /// What alpha-beta searches with, where it was kept.
+    pub depth: Option<DepthStudy>,
     /// See [`Parameters::exploration`].
     pub exploration: f32,
     /// What long training has found, if there was any. Then nothing is trained.
@@ -90,7 +93,9 @@ pub struct Study {
     pub structure: Structure,
     /// The trained evaluation, if any.
     pub evaluation: Option<Arc<Evaluation>>,
-    /// Its training games.
+    /// What alpha-beta searches with, where it applies.
+    pub depth: Option<DepthStudy>,
+    /// The training games of the evaluation.
     pub games: usize,
     /// The generation of long training that it is from, if it is.
     pub generation: Option<u32>,
@@ -127,6 +132,8 @@ const TUPLES_SHARE: f64 = 0.05;
 const PROSPECT_STEPS: u64 = 1 << 24;
 /// The share of the time left for training. The rest is for the order of moves.
 const LEARNING_SHARE: f64 = 0.9;
+/// The same where an evaluation for alpha-beta is trained as well.
+const SHARED_LEARNING_SHARE: f64 = 0.5;
 /// Heuristics in the log.
 const MAX_LOGGED_HEURISTICS: usize = 40;
 
@@ -146,6 +153,7 @@ pub fn study(
         study.games = prior.known.games;
         study.sums = prior.known.sums;
         study.evaluation = Some(Arc::new(prior.known.evaluation));
+        study.depth = prior.depth;
         if let Some(trained) = prior.trained {
             study.parameters = trained.parameters;
             study.generation = Some(trained.generation);
@@ -252,9 +260,17 @@ impl Study {
             return;
         }
         let (begun, begun_cpu) = (Instant::now(), thread_cpu_time());
-        let Some(learned) = self.train(game, config, budget) else {
+        let searches_by_depth = depth::may_apply(game, config.method);
+        let share = match searches_by_depth {
+            true => SHARED_LEARNING_SHARE,
+            false => LEARNING_SHARE,
+        };
+        let Some(learned) = self.train(game, config, budget, share) else {
             return;
         };
+        if searches_by_depth {
+            self.depth = self.train_depth(game, config, budget, &learned);
+        }
         let used = thread_cpu_time().zip(begun_cpu);
         let until = match used.filter(|_| budget.processor_time) {
             // What others took of the processor is added to the time that is left.
@@ -272,18 +288,52 @@ impl Study {
             &budget.cancelled,
         );
         let has_amaf = self.structure.placements.is_some();
-        self.parameters = Parameters::of(&learned.validation, self.order, has_amaf);
+        let is_chosen = self.depth.is_some();
+        self.parameters = Parameters {
+            alpha_beta: is_chosen,
+            ..Parameters::of(&learned.validation, self.order, has_amaf)
+        };
         self.sums = Some(learned.sums);
         self.evaluation = Some(Arc::new(learned.evaluation));
         self.name_heuristics(game);
     }
 
-    /// Trains the evaluation, or a new one. `None` where the game cannot be learned.
+    /// Trains what alpha-beta searches with, on top of what an earlier match left or of what was
+    /// learned now.
+    fn train_depth(
+        &self,
+        game: &BuiltGame,
+        config: &SearchConfig,
+        budget: &StudyBudget,
+        learned: &Learned,
+    ) -> Option<DepthStudy> {
+        let known = match &self.depth {
+            Some(depth) => depth.known(),
+            None => Known {
+                evaluation: learned.evaluation.clone(),
+                games: 0,
+                sums: Some(learned.sums.clone()),
+            },
+        };
+        let budget = LearningBudget {
+            games: usize::MAX,
+            until: budget.training_deadline(depth::LEARNING_SHARE),
+            cancelled: Some(&budget.cancelled),
+            threads: 1,
+            seed: config.seed,
+            families: 1,
+            openings: &[],
+        };
+        DepthStudy::train(&game.machine, &known, budget)
+    }
+
+    /// Trains the evaluation, or a new one within this share of the time left. `None` where the game cannot be learned.
     fn train(
         &mut self,
         game: &BuiltGame,
         config: &SearchConfig,
         budget: &StudyBudget,
+        share: f64,
     ) -> Option<Learned> {
         let prior = self.evaluation.as_deref().cloned();
         let known = prior.map(|evaluation| Known {
@@ -309,7 +359,7 @@ impl Study {
             known,
             LearningBudget {
                 games: usize::MAX,
-                until: budget.training_deadline(LEARNING_SHARE),
+                until: budget.training_deadline(share),
                 cancelled: Some(&budget.cancelled),
                 threads: budget.threads,
                 seed: config.seed,
@@ -330,12 +380,23 @@ impl Study {
     /// The settings of a search that uses the study.
     pub fn apply(&self, config: &SearchConfig) -> SearchConfig {
         let config = self.parameters.apply(config, self.evaluation.as_ref());
-        self.structure.apply(config)
+        let plays = match config.method {
+            Method::Auto => self.parameters.alpha_beta,
+            Method::Tree => false,
+            Method::AlphaBeta => true,
+        };
+        let depth = self.depth.as_ref().filter(|_| plays);
+        SearchConfig {
+            depth_values: depth.map(DepthStudy::values),
+            ..self.structure.apply(config)
+        }
     }
 
     /// Whether it changes anything about a search.
     pub fn is_useful(&self) -> bool {
-        self.parameters != Parameters::default() || !self.structure.is_empty()
+        self.parameters != Parameters::default()
+            || self.depth.is_some()
+            || !self.structure.is_empty()
     }
 
     /// The study as logged and remembered.
@@ -355,6 +416,7 @@ impl Study {
             "error_of_best_evaluation_share": self.validation.share_error,
             "rank_of_searched_moves": self.order.rank,
             "settled_facts_that_bound_goals": structure.score_ranges.as_ref().map(|it| it.len()),
+            "alpha_beta": self.depth.as_ref().map(DepthStudy::to_json),
             "symmetries": structure.symmetries.as_ref().map(|found| found.generators.len()),
             "factors": structure.factors.as_ref().map(|found| found.factors.len().max(1)),
             "latches": latches.map(|latches| json!({

@@ -116,13 +116,20 @@ impl Counts {
     }
 }
 
-/// What the search runs with.
+/// What gives positions their static scores.
 #[derive(Clone, Debug)]
-pub struct AlphaBetaConfig {
-    /// Static values; of a single output.
+pub struct DepthValues {
+    /// The evaluation, of a single output.
     pub evaluation: Arc<Evaluation>,
     /// What its changes are counted in.
     pub units: Units,
+}
+
+/// What the search runs with.
+#[derive(Clone, Debug)]
+pub struct AlphaBetaConfig {
+    /// Static values.
+    pub values: DepthValues,
     /// Bytes of the table, at most.
     pub table_bytes: usize,
     /// Threads that search, one of which is the caller's.
@@ -174,18 +181,17 @@ pub struct AlphaBeta {
     counts: Counts,
 }
 
-/// Whether the search applies to a game: two roles that never choose at once in random games, no
-/// chance, and an evaluation that knows a fixed sum of their goals.
-pub fn applies(machine: &Arc<dyn Machine>, evaluation: &Evaluation) -> bool {
-    evaluation.n_outputs() == 1
-        && evaluation.n_roles() == 2
-        && Turns::find(machine, &mut Random::new(1)).is_some()
+/// Whether two roles take turns in a game: they never choose at once in random games, and there is
+/// no chance. The search applies where the sum of their goals is fixed too, as an evaluation of a
+/// single output says.
+pub fn has_turns(machine: &Arc<dyn Machine>) -> bool {
+    Turns::find(machine, &mut Random::new(1)).is_some()
 }
 
 impl AlphaBeta {
-    /// A search of the initial state. `None` where it does not apply, see [`applies`].
+    /// A search of the initial state. `None` where it does not apply, see [`has_turns`].
     pub fn new(machine: &Arc<dyn Machine>, config: &AlphaBetaConfig) -> Option<Self> {
-        let evaluation = &config.evaluation;
+        let evaluation = &config.values.evaluation;
         if evaluation.n_outputs() != 1 || evaluation.n_roles() != 2 {
             return None;
         }
@@ -193,7 +199,7 @@ impl AlphaBeta {
         let table = Arc::new(Table::new(config.table_bytes));
         let searcher = || {
             let mut searcher = Searcher::new(machine, evaluation, &table, turns, config.switches);
-            searcher.units = config.units;
+            searcher.units = config.values.units;
             searcher
         };
         let searchers = (0..config.threads.max(1)).map(|_| searcher()).collect();

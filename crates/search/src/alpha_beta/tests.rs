@@ -23,8 +23,10 @@ fn random_evaluation(game: &BuiltGame, seed: u64) -> Arc<Evaluation> {
 
 fn config(evaluation: &Arc<Evaluation>, switches: Switches) -> AlphaBetaConfig {
     AlphaBetaConfig {
-        evaluation: Arc::clone(evaluation),
-        units: Units::default(),
+        values: DepthValues {
+            evaluation: Arc::clone(evaluation),
+            units: Units::default(),
+        },
         table_bytes: 1 << 20,
         threads: 1,
         switches,
@@ -58,13 +60,7 @@ fn random_state(game: &BuiltGame, random: &mut Random) -> Vec<u64> {
 }
 
 /// The share of the first role by minimax to a depth. Forced joint moves cost no depth.
-fn minimax(
-    game: &BuiltGame,
-    reasoner: &mut dyn Reasoner,
-    evaluation: &Evaluation,
-    state: &[u64],
-    depth: i32,
-) -> f32 {
+fn minimax(reasoner: &mut dyn Reasoner, evaluation: &Evaluation, state: &[u64], depth: i32) -> f32 {
     reasoner.set_state(state);
     if reasoner.is_terminal() {
         return f32::from(reasoner.final_goals(2)[0]) / 100.0;
@@ -85,7 +81,7 @@ fn minimax(
         reasoner.set_state(state);
         reasoner.next_state(&joint, &mut next);
         let depth = depth - i32::from(is_choice);
-        let value = minimax(game, reasoner, evaluation, &next, depth);
+        let value = minimax(reasoner, evaluation, &next, depth);
         best = Some(match best {
             Some(best) if mover == 0 => best.max(value),
             Some(best) => best.min(value),
@@ -114,7 +110,7 @@ fn without_pruning_it_is_minimax() {
                 search.run(Budget::generous(), 3);
                 let report = search.report();
                 let mover = report.mover.unwrap();
-                let expected = minimax(&game, &mut *reasoner, &evaluation, &state, 3);
+                let expected = minimax(&mut *reasoner, &evaluation, &state, 3);
                 let expected = if mover == 0 { expected } else { 1.0 - expected };
                 let error = (report.share - expected).abs();
                 assert!(
@@ -141,7 +137,7 @@ fn proven_results_are_those_of_best_play() {
         search.run(Budget::generous(), 12);
         let report = search.report();
         // Deeper than any game.
-        let result = minimax(&game, &mut *reasoner, &evaluation, &state, 12);
+        let result = minimax(&mut *reasoner, &evaluation, &state, 12);
         let mover = report.mover.unwrap();
         let result = if mover == 0 { result } else { 1.0 - result };
         if report.is_proven {
@@ -181,7 +177,7 @@ fn games_of_other_kinds_are_refused() {
         let n_facts = game.info().facts().unwrap().len();
         let random = &mut Random::new(1);
         let evaluation = Evaluation::new(n_roles, n_facts, Some(100), None, random).unwrap();
-        assert!(!applies(&game.machine, &evaluation), "{name}");
+        assert!(!has_turns(&game.machine), "{name}");
         let config = config(&Arc::new(evaluation), Switches::default());
         assert!(AlphaBeta::new(&game.machine, &config).is_none(), "{name}");
     }
