@@ -12,10 +12,9 @@ use panza_analysis::{Placements, ScoreRange, Symmetries};
 use panza_learning::Evaluation;
 
 /// Which of the two searches plays a game.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Method {
     /// What a study of the game chooses; without one the tree.
-    #[default]
     Auto,
     /// The tree, also called MCTS.
     Tree,
@@ -225,7 +224,7 @@ search_config! {
         /// of equivalent moves is searched. Wrong symmetries hide moves.
         symmetries: Option<Arc<Symmetries>> = None;
         /// Which search plays; this one is the tree whatever it says.
-        method: Method = Method::Auto;
+        method: Method = Method::Tree;
         /// The values of alpha-beta, which then plays in place of the tree.
         depth_values: Option<DepthValues> = None;
     }

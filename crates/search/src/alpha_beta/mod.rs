@@ -34,10 +34,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use self::score::{INFINITE, PROVEN, Score, WIN, Window};
-use self::searcher::{Limits, MAX_PLY, Searcher};
+use self::searcher::{Limits, Searcher};
 use self::turns::Turns;
 use panza_gdl::MoveId;
-use panza_learning::Evaluation;
+use panza_learning::evaluation::{Row, Weights};
+use panza_learning::{Evaluation, fixed_sum};
 use panza_machine::Machine;
 use panza_sync::{Budget, Random, Table, spawn_scoped};
 
@@ -125,6 +126,28 @@ pub struct DepthValues {
     pub units: Units,
 }
 
+impl DepthValues {
+    /// Values that know nothing, with which only ends and proofs count. `None` where two roles do
+    /// not take turns in the game, or the sum of their goals differs between random games.
+    pub fn unknown(machine: &Arc<dyn Machine>) -> Option<Self> {
+        let n_facts = machine.info().facts()?.len();
+        let mut random = Random::new(1);
+        Turns::find(machine, &mut random)?;
+        let sum = fixed_sum(machine, &mut random, || false)?;
+        let evaluation = Evaluation::new(2, n_facts, Some(sum), None, &mut random)?;
+        let outputs = evaluation.weights().outputs.iter();
+        let weights = Weights {
+            outputs: outputs.map(|_| Row::ZERO).collect(),
+            ..evaluation.weights().clone()
+        };
+        let evaluation = Evaluation::from_weights(2, None, None, weights)?;
+        Some(Self {
+            evaluation: Arc::new(evaluation),
+            units: Units::default(),
+        })
+    }
+}
+
 /// What the search runs with.
 #[derive(Clone, Debug)]
 pub struct AlphaBetaConfig {
@@ -164,8 +187,8 @@ pub struct DepthReport {
     pub is_proven: bool,
     /// The last depth that was searched in full.
     pub depth: u32,
-    /// The moves with which both roles go on, where the table knows them.
-    pub line: Vec<MoveId>,
+    /// The longest line that was searched, in joint moves.
+    pub selective_depth: u32,
     /// The mover's moves, the best first and the others by their nodes.
     pub moves: Vec<RankedMove>,
 }
@@ -299,20 +322,22 @@ impl AlphaBeta {
             })
             .collect();
         moves.sort_by_key(|known| (known.mv != best, u64::MAX - known.nodes));
-        let mut line = Vec::new();
-        searcher.follow(&self.state, self.depth.max(1) as usize, |mv| line.push(mv));
-        if line.first() != Some(&best) {
-            line = vec![best];
-        }
         DepthReport {
             best: Some(best),
             mover: Some(mover),
             share: score::share(sign * self.score),
             is_proven: self.score.abs() > PROVEN,
             depth: self.depth as u32,
-            line,
+            selective_depth: self.counts.deepest,
             moves,
         }
+    }
+
+    /// A move of the root and the moves with which both roles go on, as far as the table knows
+    /// them. Empty where the move is not legal.
+    pub fn line(&mut self, mv: MoveId) -> Vec<MoveId> {
+        let most = self.depth.max(1) as usize;
+        self.searchers[0].line(&self.state, mv, most)
     }
 }
 
@@ -368,6 +393,3 @@ fn narrowing(searcher: &mut Searcher, state: &[u64], expected: Score, depth: i32
         }
     }
 }
-
-/// Plies of a line that is followed to its end, at most.
-const MAX_LINE: usize = MAX_PLY;

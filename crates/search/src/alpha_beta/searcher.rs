@@ -640,31 +640,22 @@ impl Searcher {
         score.abs() > PROVEN && WIN - score.abs() <= depth
     }
 
-    /// The states of the principal variation from a state on, by the table, without ends: the state
-    /// itself first. `read` gets each mover's move.
-    pub fn follow(&mut self, state: &[u64], max: usize, mut read: impl FnMut(MoveId)) -> Vec<u64> {
+    /// Goes from a state along the best moves in the table, so many at most, and returns the last
+    /// state that is not terminal. `read` gets each move.
+    pub fn follow(&mut self, state: &[u64], most: usize, mut read: impl FnMut(MoveId)) -> Vec<u64> {
         let mut state = state.to_vec();
         let mut seen: Vec<u64> = Vec::new();
-        while seen.len() < max {
+        while seen.len() < most && self.enter_later(&mut state) {
             let key = key_of(&state);
-            self.frames[MAX_PLY + 1].set(&state, None);
-            let entered = self.enter(MAX_PLY + 1, None);
-            if matches!(entered, Entered::End(_)) || seen.contains(&key) {
-                break;
-            }
-            seen.push(key);
-            let frame = &self.frames[MAX_PLY + 1];
-            if let Entered::Later = entered {
-                state.clone_from(&frame.state);
-                continue;
-            }
             let known = self.table.get(key).and_then(|data| Entry::unpack(data).mv);
-            let Some(index) = frame.moves.iter().position(|&mv| Some(mv) == known) else {
+            let Some(mv) = known.filter(|_| !seen.contains(&key)) else {
                 break;
             };
-            let joint_move = frame.joint_moves[index];
-            self.reasoner.next_state(&joint_move, &mut self.next);
-            read(frame.moves[index]);
+            seen.push(key);
+            if !self.make(mv) {
+                break;
+            }
+            read(mv);
             self.reasoner.set_state(&self.next);
             if self.reasoner.is_terminal() {
                 break;
@@ -672,6 +663,44 @@ impl Searcher {
             state.clone_from(&self.next);
         }
         state
+    }
+
+    /// A move of a state and the best moves in the table after it, so many at most.
+    pub fn line(&mut self, state: &[u64], mv: MoveId, most: usize) -> Vec<MoveId> {
+        let mut state = state.to_vec();
+        if !self.enter_later(&mut state) || !self.make(mv) {
+            return Vec::new();
+        }
+        let after = self.next.clone();
+        let mut line = vec![mv];
+        self.follow(&after, most.saturating_sub(1), |mv| line.push(mv));
+        line
+    }
+
+    /// Makes the forced moves of a state, and reads the moves of the one after them. Returns
+    /// whether a role chooses there.
+    fn enter_later(&mut self, state: &mut Vec<u64>) -> bool {
+        const LAST: usize = MAX_PLY + 1;
+        self.frames[LAST].set(state, None);
+        let mut entered = self.enter(LAST, None);
+        if let Entered::Later = entered {
+            state.clone_from(&self.frames[LAST].state);
+            entered = self.enter(LAST, None);
+        }
+        matches!(entered, Entered::Choice)
+    }
+
+    /// Writes the state after a move of the one that was entered to `next`. Returns whether it is
+    /// legal.
+    fn make(&mut self, mv: MoveId) -> bool {
+        let frame = &self.frames[MAX_PLY + 1];
+        let index = frame.moves.iter().position(|&legal| legal == mv);
+        let Some(index) = index else {
+            return false;
+        };
+        let joint_move = frame.joint_moves[index];
+        self.reasoner.next_state(&joint_move, &mut self.next);
+        true
     }
 }
 

@@ -12,11 +12,11 @@
 
 use std::sync::Arc;
 
+use super::Units;
 use super::score::{Score, Window, share};
-use super::searcher::Searcher;
+use super::searcher::{MAX_PLY, Searcher};
 use super::switches::Switches;
 use super::turns::Turns;
-use super::{MAX_LINE, Units};
 use panza_gdl::{MoveId, RoleId};
 use panza_learning::evaluation::Inputs;
 use panza_learning::{Evaluation, GradientSums, Known, LearningBudget, Trainer};
@@ -187,7 +187,7 @@ impl Training {
         searcher.root.clear();
         let score = searcher.score(state, DEPTH, Window::FULL);
         let best = searcher.root.best;
-        let leaf = searcher.follow(state, MAX_LINE, |_| {});
+        let leaf = searcher.follow(state, MAX_PLY, |_| {});
         let found = Searched {
             leaf,
             value: share(score),
