@@ -14,7 +14,7 @@ use super::searcher::Searcher;
 use super::tree_search::MAX_SAMPLED_MOVES;
 use panza_gdl::{Id, MoveId, RoleId};
 use panza_machine::{Machine, Reasoner};
-use panza_search::alpha_beta::{AlphaBeta, AlphaBetaConfig, DepthReport, Switches};
+use panza_search::alpha_beta::{AlphaBeta, AlphaBetaConfig, DepthReport};
 use panza_search::{MoveStats, SearchConfig};
 use panza_sync::Budget;
 use panza_telemetry::SearchSample;
@@ -52,7 +52,7 @@ impl AlphaBetaSearch {
             values,
             table_bytes: (config.max_bytes / TABLE_PART).min(MAX_TABLE_BYTES),
             threads: config.rollout_threads + 1,
-            switches: Switches::default(),
+            switches: config.switches,
         };
         let mut search = AlphaBeta::new(machine, &settings)?;
         search.set_state(state);

@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use super::alpha_beta::DepthValues;
+use super::alpha_beta::{DepthValues, Switches};
 use panza_analysis::{Placements, ScoreRange, Symmetries};
 use panza_learning::Evaluation;
 
@@ -225,6 +225,8 @@ search_config! {
         symmetries: Option<Arc<Symmetries>> = None;
         /// Which search plays; this one is the tree whatever it says.
         method: Method = Method::Tree;
+        /// The parts of alpha-beta.
+        switches: Switches = Switches::default();
         /// The values of alpha-beta, which then plays in place of the tree.
         depth_values: Option<DepthValues> = None;
     }

@@ -16,6 +16,7 @@ use panza_gdl::{Id, MoveId, RoleId};
 use panza_machine::Reasoner;
 use panza_metagame::{Study, StudyBudget, WithoutInputs, study};
 use panza_player::{Searcher, preferred_search, search_config};
+use panza_search::alpha_beta::Switches;
 use panza_search::{Method, PARAMETERS, Parameter, SearchConfig, StudyEffect};
 use panza_sync::thread_cpu_time;
 use panza_telemetry::COMMIT;
@@ -226,6 +227,12 @@ impl Overrides {
                 self.search.method = method
                     .with_context(|| format!("{key} is `{value}`; expected one of {}", names()))?;
             }
+            _ if Switches::NAMES.contains(&key) => {
+                let value: f32 = value.parse()?;
+                if !self.search.switches.set(key, value) {
+                    bail!("{key} is {value}; expected 0 to 100");
+                }
+            }
             "factored" => self.is_factored = switch(key, value)?,
             "memory" => self.memory = Some(PathBuf::from(value)),
             "width" if value == "0" => self.width = None,
@@ -306,7 +313,8 @@ fn switch(key: &str, value: &str) -> anyhow::Result<bool> {
 pub(super) fn keys() -> Vec<&'static str> {
     let parameters = PARAMETERS.iter().map(|it| it.name);
     let others = ["method", "factored", "memory", "width"];
-    parameters.chain(PARTS).chain(others).collect()
+    let all = parameters.chain(PARTS).chain(Switches::NAMES);
+    all.chain(others).collect()
 }
 
 impl PlayedGame {

@@ -38,6 +38,7 @@ use std::str::FromStr;
 use anyhow::{Context, anyhow, bail};
 use panza_cli::Outcome;
 use panza_search::PARAMETERS;
+use panza_search::alpha_beta::Switches;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -89,6 +90,7 @@ pub fn help() -> String {
         .map(|it| format!("    {:<20} {}\n", it.name, it.range()))
         .collect();
     let parts = PARTS.join(", ");
+    let switches = Switches::NAMES.join(", ");
     format!(
         "Commands, one a line; replies are JSON objects, or `error` and a reason:\n  \
             version                 name and commit\n  \
@@ -104,6 +106,9 @@ pub fn help() -> String {
             iterate ROLE N          search for iterations, and name the move\n  \
             quit\n\n\
             Keys of `set`, and their values:\n{parameters}    \
+            method               auto, tree or alpha-beta\n    \
+            SWITCH               0 to 100, 0 is off; SWITCH is a part of alpha-beta, one of\n    \
+            \x20                    {switches}\n    \
             factored             true or false\n    \
             PART                 true or false; PART is one of {parts}\n    \
             memory               a file for studies to begin with\n    \

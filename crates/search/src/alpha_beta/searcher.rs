@@ -298,11 +298,12 @@ impl Searcher {
             let is_last = depth <= -self.switches.quiescence;
             return (is_last || own >= beta).then_some(score);
         }
-        let is_futile = self.switches.reverse_futility
+        let margin = self.switches.reverse_futility * (self.units.change * depth) as f32;
+        let is_futile = margin > 0.0
             && !is_pv
             && depth <= MAX_FUTILE_DEPTH
             && beta.abs() < PROVEN
-            && own - self.units.change * depth >= beta;
+            && own - margin as Score >= beta;
         self.counts.static_cuts += u64::from(is_futile);
         is_futile.then_some(score)
     }
@@ -563,10 +564,11 @@ impl Searcher {
     /// Whether a move comes so late near the leaves, and promises so little, that it is left out.
     fn is_late(&self, node: &Node, n_tried: usize, after: Score) -> bool {
         let depth = node.depth;
-        self.switches.late_pruning
+        let n_kept = self.switches.late_pruning * (4 + 2 * depth * depth) as f32;
+        n_kept > 0.0
             && !node.is_pv
             && depth <= MAX_PRUNED_DEPTH
-            && n_tried as i32 > 3 + 2 * depth * depth
+            && n_tried as f32 >= n_kept
             && node.best > -PROVEN
             && after < node.score + self.units.turn - self.units.change / 2
     }
@@ -602,7 +604,7 @@ impl Searcher {
     /// and worse the move.
     fn reduction(&self, node: &Node, n_tried: usize, mv: MoveId, after: Score) -> i32 {
         let frame = &self.frames[node.ply];
-        if !self.switches.reductions
+        if self.switches.reductions == 0.0
             || node.depth < 3
             || n_tried < 2
             || frame.killers[0] == Some(mv)
@@ -610,6 +612,7 @@ impl Searcher {
             return 0;
         }
         let mut plies = 0.6 + (node.depth as f32).ln() * (n_tried as f32).ln() / 2.2;
+        plies *= self.switches.reductions;
         plies -= f32::from(u8::from(node.is_pv));
         let margin = self.units.change + self.units.turn;
         plies -= f32::from(u8::from(after > node.score + margin));
