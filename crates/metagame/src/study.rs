@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::contest::small_search;
+use super::contest::{Contest, MoveBudget, small_search};
 use super::depth::{self, DepthStudy};
 use super::move_order::{MoveOrder, move_order};
 use super::parameters::Parameters;
@@ -95,6 +95,8 @@ pub struct Study {
     pub evaluation: Option<Arc<Evaluation>>,
     /// What alpha-beta searches with, where it applies.
     pub depth: Option<DepthStudy>,
+    /// The games of alpha-beta against the tree, and its points in them.
+    pub contest: Option<(u32, f32)>,
     /// The training games of the evaluation.
     pub games: usize,
     /// The generation of long training that it is from, if it is.
@@ -288,14 +290,40 @@ impl Study {
             &budget.cancelled,
         );
         let has_amaf = self.structure.placements.is_some();
-        let is_chosen = self.depth.is_some();
-        self.parameters = Parameters {
-            alpha_beta: is_chosen,
-            ..Parameters::of(&learned.validation, self.order, has_amaf)
-        };
+        self.parameters = Parameters::of(&learned.validation, self.order, has_amaf);
         self.sums = Some(learned.sums);
         self.evaluation = Some(Arc::new(learned.evaluation));
         self.name_heuristics(game);
+        if self.depth.is_some() && config.method == Method::Auto {
+            self.choose_search(game, config, until, budget);
+        }
+    }
+
+    /// Chooses between alpha-beta and the tree by games of both until then.
+    fn choose_search(
+        &mut self,
+        game: &BuiltGame,
+        config: &SearchConfig,
+        until: Instant,
+        budget: &StudyBudget,
+    ) {
+        let config = small_search(config.clone());
+        let with = |method| {
+            self.apply(&SearchConfig {
+                method,
+                ..config.clone()
+            })
+        };
+        let contest = Contest {
+            machine: &game.machine,
+            configs: [with(Method::AlphaBeta), with(Method::Tree)],
+            move_budget: MoveBudget::Time(depth::CONTEST_TIME),
+            until,
+            cancelled: &budget.cancelled,
+        };
+        let (games, points) = depth::play(&contest, config.seed);
+        self.contest = Some((games, points));
+        self.parameters.alpha_beta = depth::is_stronger(games, points);
     }
 
     /// Trains what alpha-beta searches with, on top of what an earlier match left or of what was
@@ -416,7 +444,7 @@ impl Study {
             "error_of_best_evaluation_share": self.validation.share_error,
             "rank_of_searched_moves": self.order.rank,
             "settled_facts_that_bound_goals": structure.score_ranges.as_ref().map(|it| it.len()),
-            "alpha_beta": self.depth.as_ref().map(DepthStudy::to_json),
+            "alpha_beta": self.depth.as_ref().map(|depth| depth.to_json(self.contest)),
             "symmetries": structure.symmetries.as_ref().map(|found| found.generators.len()),
             "factors": structure.factors.as_ref().map(|found| found.factors.len().max(1)),
             "latches": latches.map(|latches| json!({
