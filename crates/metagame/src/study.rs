@@ -355,7 +355,8 @@ impl Study {
         DepthStudy::train(&game.machine, &known, budget)
     }
 
-    /// Trains the evaluation, or a new one within this share of the time left. `None` where the game cannot be learned.
+    /// Trains the evaluation, or a new one, within this share of the time left. `None` where the
+    /// game cannot be learned.
     fn train(
         &mut self,
         game: &BuiltGame,

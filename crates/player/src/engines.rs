@@ -2,8 +2,8 @@
 //!
 //! An engine is a build of the game with one of the searches. When its code panics, the next one
 //! takes over at the position of the match. The order is: the preferred search on the main build
-//! (a planner, a search by parts, alpha-beta or the tree search), the tree search on it, the flat search on it;
-//! then the same three on the fallback. When none is left, there is no engine.
+//! (a planner, a search by parts, alpha-beta or the tree search), the tree search on it, the flat
+//! search on it; then the same three on the fallback. When none is left, there is no engine.
 
 use std::sync::Arc;
 use std::time::Instant;

@@ -69,8 +69,8 @@ struct Searched {
     is_best: bool,
 }
 
-/// Trains on an evaluation by games of the search, within the games and the time of a budget. `None`
-/// where the search does not apply to the game.
+/// Trains on an evaluation by games of the search, within the games and the time of a budget.
+/// `None` where the search does not apply to the game.
 pub fn train_leaves(
     machine: &Arc<dyn Machine>,
     known: &Known,
