@@ -134,7 +134,9 @@ const TUPLES_SHARE: f64 = 0.05;
 const PROSPECT_STEPS: u64 = 1 << 24;
 /// The share of the time left for training. The rest is for the order of moves.
 const LEARNING_SHARE: f64 = 0.9;
-/// The same where an evaluation for alpha-beta is trained as well.
+/// The share of the rest for the order of moves, where games choose between two searches.
+const ORDER_SHARE: f64 = 0.25;
+/// The share for training where an evaluation for alpha-beta is trained as well.
 const SHARED_LEARNING_SHARE: f64 = 0.5;
 /// Heuristics in the log.
 const MAX_LOGGED_HEURISTICS: usize = 40;
@@ -279,6 +281,14 @@ impl Study {
             Some((now, then)) => until + begun.elapsed().saturating_sub(now.saturating_sub(then)),
             None => until,
         };
+        let is_open = self.depth.is_some() && config.method == Method::Auto;
+        let of_order = match is_open {
+            true => {
+                let now = Instant::now();
+                now + until.saturating_duration_since(now).mul_f64(ORDER_SHARE)
+            }
+            false => until,
+        };
         self.games = learned.games;
         self.validation = learned.validation;
         self.order = move_order(
@@ -286,7 +296,7 @@ impl Study {
             &small_search(config.clone()),
             &learned.evaluation,
             &learned.positions,
-            until,
+            of_order,
             &budget.cancelled,
         );
         let has_amaf = self.structure.placements.is_some();
@@ -294,7 +304,7 @@ impl Study {
         self.sums = Some(learned.sums);
         self.evaluation = Some(Arc::new(learned.evaluation));
         self.name_heuristics(game);
-        if self.depth.is_some() && config.method == Method::Auto {
+        if is_open {
             self.choose_search(game, config, until, budget);
         }
     }
