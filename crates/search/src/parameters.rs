@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use panza_analysis::{Placements, ScoreRange, Symmetries};
+use panza_analysis::{Placements, ScoreRange};
 use panza_learning::Evaluation;
 
 /// The usual [`minimax_share`](SearchConfig::minimax_share) where an evaluation has weight.
@@ -189,9 +189,6 @@ search_config! {
         score_ranges: Arc<[ScoreRange]> = Arc::from([]);
         /// The lasting facts that moves make true, for AMAF values. Searches with priors have none.
         placements: Option<Arc<Placements>> = None;
-        /// Symmetries of the game: where only our role has a choice at the root, one of each class
-        /// of equivalent moves is searched. Wrong symmetries hide moves.
-        symmetries: Option<Arc<Symmetries>> = None;
     }
 }
 
@@ -203,7 +200,6 @@ impl SearchConfig {
             evaluation_share: 0.0,
             score_ranges: Arc::from([]),
             placements: None,
-            symmetries: None,
             ..self.clone()
         }
     }
