@@ -9,8 +9,6 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::contest::small_search;
-use super::move_order::{MoveOrder, move_order};
 use super::parameters::Parameters;
 use super::structure::{STEPS, Structure};
 use panza_analysis::distances::distances;
@@ -98,8 +96,6 @@ pub struct Study {
     pub sums: Option<GradientSums>,
     /// How well it predicts.
     pub validation: Validation,
-    /// How well it orders moves.
-    pub order: MoveOrder,
     /// Values of kinds of facts, for people.
     pub heuristics: Vec<Heuristic>,
     /// The chosen search settings.
@@ -125,8 +121,6 @@ const SAMPLING_SHARE: f64 = 0.5;
 const TUPLES_SHARE: f64 = 0.05;
 /// Steps for prospects, some tens of milliseconds.
 const PROSPECT_STEPS: u64 = 1 << 24;
-/// The share of the time left for training. The rest is for the order of moves.
-const LEARNING_SHARE: f64 = 0.9;
 /// Heuristics in the log.
 const MAX_LOGGED_HEURISTICS: usize = 40;
 
@@ -212,9 +206,9 @@ impl StudyBudget {
         }
     }
 
-    /// The deadline of training with this share of the time left.
-    fn training_deadline(&self, share: f64) -> Option<Deadline> {
-        let until = self.share(share)?;
+    /// The deadline of training.
+    fn training_deadline(&self) -> Option<Deadline> {
+        let until = self.until?;
         match thread_cpu_time().filter(|_| self.processor_time) {
             Some(now) => Some(Deadline {
                 at: now + until.saturating_duration_since(Instant::now()),
@@ -251,28 +245,12 @@ impl Study {
         if until.saturating_duration_since(Instant::now()) < MIN_LEARNING_TIME {
             return;
         }
-        let (begun, begun_cpu) = (Instant::now(), thread_cpu_time());
         let Some(learned) = self.train(game, config, budget) else {
             return;
         };
-        let used = thread_cpu_time().zip(begun_cpu);
-        let until = match used.filter(|_| budget.processor_time) {
-            // What others took of the processor is added to the time that is left.
-            Some((now, then)) => until + begun.elapsed().saturating_sub(now.saturating_sub(then)),
-            None => until,
-        };
         self.games = learned.games;
         self.validation = learned.validation;
-        self.order = move_order(
-            &game.machine,
-            &small_search(config.clone()),
-            &learned.evaluation,
-            &learned.positions,
-            until,
-            &budget.cancelled,
-        );
-        let has_amaf = self.structure.placements.is_some();
-        self.parameters = Parameters::of(&learned.validation, self.order, has_amaf);
+        self.parameters = Parameters::of(&learned.validation);
         self.sums = Some(learned.sums);
         self.evaluation = Some(Arc::new(learned.evaluation));
         self.name_heuristics(game);
@@ -309,7 +287,7 @@ impl Study {
             known,
             LearningBudget {
                 games: usize::MAX,
-                until: budget.training_deadline(LEARNING_SHARE),
+                until: budget.training_deadline(),
                 cancelled: Some(&budget.cancelled),
                 threads: budget.threads,
                 seed: config.seed,
@@ -353,7 +331,6 @@ impl Study {
             "correlation_of_playouts": self.validation.playouts,
             "best_evaluation_share": self.validation.share,
             "error_of_best_evaluation_share": self.validation.share_error,
-            "rank_of_searched_moves": self.order.rank,
             "settled_facts_that_bound_goals": structure.score_ranges.as_ref().map(|it| it.len()),
             "symmetries": structure.symmetries.as_ref().map(|found| found.generators.len()),
             "factors": structure.factors.as_ref().map(|found| found.factors.len().max(1)),
