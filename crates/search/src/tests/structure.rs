@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
+use panza_analysis::ScoreRange;
 use panza_analysis::latches::latches;
 use panza_analysis::score_ranges::score_ranges;
-use panza_analysis::ScoreRange;
 use panza_gdl::RoleId;
 use panza_machine::Machine;
 use panza_testing::{machine_of, network_of};
