@@ -11,7 +11,6 @@ use serde_json::{Value, json};
 
 use super::contest::{Contest, MoveBudget, small_search};
 use super::depth::{self, DepthStudy};
-use super::move_order::{MoveOrder, move_order};
 use super::parameters::Parameters;
 use super::structure::{STEPS, Structure};
 use panza_analysis::distances::distances;
@@ -105,8 +104,6 @@ pub struct Study {
     pub sums: Option<GradientSums>,
     /// How well it predicts.
     pub validation: Validation,
-    /// How well it orders moves.
-    pub order: MoveOrder,
     /// Values of kinds of facts, for people.
     pub heuristics: Vec<Heuristic>,
     /// The chosen search settings.
@@ -132,11 +129,7 @@ const SAMPLING_SHARE: f64 = 0.5;
 const TUPLES_SHARE: f64 = 0.05;
 /// Steps for prospects, some tens of milliseconds.
 const PROSPECT_STEPS: u64 = 1 << 24;
-/// The share of the time left for training. The rest is for the order of moves.
-const LEARNING_SHARE: f64 = 0.9;
-/// The share of the rest for the order of moves, where games choose between two searches.
-const ORDER_SHARE: f64 = 0.25;
-/// The share for training where an evaluation for alpha-beta is trained as well.
+/// The share of the time left for training, where an evaluation for alpha-beta is trained as well.
 const SHARED_LEARNING_SHARE: f64 = 0.5;
 /// Heuristics in the log.
 const MAX_LOGGED_HEURISTICS: usize = 40;
@@ -224,7 +217,7 @@ impl StudyBudget {
         }
     }
 
-    /// The deadline of training with this share of the time left.
+    /// The deadline of training within this share of the time left.
     fn training_deadline(&self, share: f64) -> Option<Deadline> {
         let until = self.share(share)?;
         match thread_cpu_time().filter(|_| self.processor_time) {
@@ -233,6 +226,21 @@ impl StudyBudget {
                 clock: || thread_cpu_time().unwrap_or(Duration::MAX),
             }),
             None => Some(Deadline::wall(until)),
+        }
+    }
+
+    /// The same after work that began at these times, on the clock and of this thread's processor
+    /// time: what others took of the processor meanwhile is added to the time that is left, where
+    /// training is limited by processor time.
+    fn less(&self, begun: Instant, begun_cpu: Option<Duration>) -> Self {
+        let used = thread_cpu_time().zip(begun_cpu);
+        let used = used.filter(|_| self.processor_time);
+        let by_others = used.map_or(Duration::ZERO, |(now, then)| {
+            begun.elapsed().saturating_sub(now.saturating_sub(then))
+        });
+        Self {
+            until: self.until.map(|until| until + by_others),
+            ..self.clone()
         }
     }
 
@@ -267,56 +275,30 @@ impl Study {
         let searches_by_depth = depth::may_apply(game, config.method);
         let share = match searches_by_depth {
             true => SHARED_LEARNING_SHARE,
-            false => LEARNING_SHARE,
+            false => 1.0,
         };
         let Some(learned) = self.train(game, config, budget, share) else {
             return;
         };
         if searches_by_depth {
-            self.depth = self.train_depth(game, config, budget, &learned);
+            let budget = budget.less(begun, begun_cpu);
+            self.depth = self.train_depth(game, config, &budget, &learned);
         }
-        let used = thread_cpu_time().zip(begun_cpu);
-        let until = match used.filter(|_| budget.processor_time) {
-            // What others took of the processor is added to the time that is left.
-            Some((now, then)) => until + begun.elapsed().saturating_sub(now.saturating_sub(then)),
-            None => until,
-        };
-        let is_open = self.depth.is_some() && config.method == Method::Auto;
-        let of_order = match is_open {
-            true => {
-                let now = Instant::now();
-                now + until.saturating_duration_since(now).mul_f64(ORDER_SHARE)
-            }
-            false => until,
-        };
         self.games = learned.games;
         self.validation = learned.validation;
-        self.order = move_order(
-            &game.machine,
-            &small_search(config.clone()),
-            &learned.evaluation,
-            &learned.positions,
-            of_order,
-            &budget.cancelled,
-        );
-        let has_amaf = self.structure.placements.is_some();
-        self.parameters = Parameters::of(&learned.validation, self.order, has_amaf);
+        self.parameters = Parameters::of(&learned.validation);
         self.sums = Some(learned.sums);
         self.evaluation = Some(Arc::new(learned.evaluation));
         self.name_heuristics(game);
-        if is_open {
-            self.choose_search(game, config, until, budget);
+        if self.depth.is_some() && config.method == Method::Auto {
+            let budget = budget.less(begun, begun_cpu);
+            self.choose_search(game, config, &budget);
         }
     }
 
-    /// Chooses between alpha-beta and the tree by games of both until then.
-    fn choose_search(
-        &mut self,
-        game: &BuiltGame,
-        config: &SearchConfig,
-        until: Instant,
-        budget: &StudyBudget,
-    ) {
+    /// Chooses between alpha-beta and the tree by games of both in the time left.
+    fn choose_search(&mut self, game: &BuiltGame, config: &SearchConfig, budget: &StudyBudget) {
+        let Some(until) = budget.until else { return };
         let config = small_search(config.clone());
         let with = |method| {
             self.apply(&SearchConfig {
@@ -453,7 +435,6 @@ impl Study {
             "correlation_of_playouts": self.validation.playouts,
             "best_evaluation_share": self.validation.share,
             "error_of_best_evaluation_share": self.validation.share_error,
-            "rank_of_searched_moves": self.order.rank,
             "settled_facts_that_bound_goals": structure.score_ranges.as_ref().map(|it| it.len()),
             "alpha_beta": self.depth.as_ref().map(|depth| depth.to_json(self.contest)),
             "symmetries": structure.symmetries.as_ref().map(|found| found.generators.len()),

@@ -314,7 +314,7 @@ impl Search {
         self.set_root_to_line_end(end);
         self.begin_position();
         if end == ForcedLineEnd::Choice {
-            self.expand_root_with_read_moves();
+            self.graph.expand_root(&mut self.game);
         }
     }
 
@@ -348,17 +348,8 @@ impl Search {
             self.forced_ahead = self.forced_ahead.saturating_add(length);
         }
         if end == ForcedLineEnd::Choice {
-            self.expand_root_with_read_moves();
+            self.graph.expand_root(&mut self.game);
         }
-    }
-
-    /// Expands the root with the legal moves read there, one of each class of equivalent moves.
-    fn expand_root_with_read_moves(&mut self) {
-        if let Some(symmetries) = &self.config.symmetries {
-            self.game
-                .keep_one_move_per_class(self.role.index(), symmetries);
-        }
-        self.graph.expand_root(&mut self.game);
     }
 
     /// The root's child after a joint move, if it is in the graph.

@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use super::alpha_beta::{DepthValues, Switches};
-use panza_analysis::{Placements, ScoreRange, Symmetries};
+use panza_analysis::{Placements, ScoreRange};
 use panza_learning::Evaluation;
 
 /// Which of the two searches plays a game.
@@ -220,9 +220,6 @@ search_config! {
         score_ranges: Arc<[ScoreRange]> = Arc::from([]);
         /// The lasting facts that moves make true, for AMAF values. Searches with priors have none.
         placements: Option<Arc<Placements>> = None;
-        /// Symmetries of the game: where only our role has a choice at the root, one of each class
-        /// of equivalent moves is searched. Wrong symmetries hide moves.
-        symmetries: Option<Arc<Symmetries>> = None;
         /// Which search plays; this one is the tree whatever it says.
         method: Method = Method::Tree;
         /// The parts of alpha-beta.
@@ -240,7 +237,6 @@ impl SearchConfig {
             evaluation_share: 0.0,
             score_ranges: Arc::from([]),
             placements: None,
-            symmetries: None,
             depth_values: None,
             ..self.clone()
         }

@@ -278,9 +278,6 @@ impl Overrides {
         if self.is_off("amaf") {
             config.placements = None;
         }
-        if self.is_off("symmetries") {
-            config.symmetries = None;
-        }
         if self.is_off("ranges") {
             config.score_ranges = Arc::from([]);
         }

@@ -42,9 +42,9 @@ use panza_search::alpha_beta::Switches;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// Parts of the search and of studies that can be switched off: AMAF values, symmetries, goal
-/// ranges by latches, weights of lines, and numbers of moves and distances.
-pub const PARTS: [&str; 5] = ["amaf", "symmetries", "ranges", "tuples", "prospects"];
+/// Parts of the search and of studies that can be switched off: AMAF values, goal ranges by
+/// latches, weights of lines, and numbers of moves and distances.
+pub const PARTS: [&str; 4] = ["amaf", "ranges", "tuples", "prospects"];
 
 /// A command; the page of the module says what each does.
 #[derive(Clone, PartialEq, Debug)]
