@@ -100,6 +100,8 @@ pub(super) struct Searcher {
     history: History,
     turns: Turns,
     next: Vec<u64>,
+    /// Empty; kept for its memory.
+    steps: Vec<ExpansionStep<'static>>,
     pub switches: Switches,
     pub units: Units,
     pub age: u8,
@@ -109,6 +111,17 @@ pub(super) struct Searcher {
     pub root: RootMoves,
     /// Changes of the static score by a move, as seen by its mover, where they are collected.
     pub changes: Option<Vec<Score>>,
+}
+
+/// The memory of some steps, for steps of another time: a vector that is collected from its own
+/// items stays where it is.
+fn emptied<'a>(mut steps: Vec<ExpansionStep<'_>>) -> Vec<ExpansionStep<'a>> {
+    steps.clear();
+    let none = steps.into_iter().map(|step| ExpansionStep {
+        state: &[],
+        joint_move: step.joint_move.and(None),
+    });
+    none.collect()
 }
 
 /// A hash of a state.
@@ -145,6 +158,7 @@ impl Searcher {
             history: History::new(),
             turns,
             next: Vec::with_capacity(n_words),
+            steps: Vec::new(),
             switches,
             units: Units::default(),
             age: 0,
@@ -350,16 +364,13 @@ impl Searcher {
     /// Generates the children of a frame, with their static scores.
     fn generate(&mut self, ply: usize) {
         let frame = &mut self.frames[ply];
-        let steps: Vec<ExpansionStep<'_>> = frame
-            .joint_moves
-            .iter()
-            .map(|joint_move| ExpansionStep {
-                state: &frame.state,
-                joint_move: Some(joint_move),
-            })
-            .collect();
+        let mut steps = emptied(std::mem::take(&mut self.steps));
+        steps.extend(frame.joint_moves.iter().map(|joint_move| ExpansionStep {
+            state: &frame.state,
+            joint_move: Some(joint_move),
+        }));
         self.expander.expand(&steps, false, &mut frame.children);
-        drop(steps);
+        self.steps = emptied(steps);
         let Self {
             reader, evaluation, ..
         } = self;
