@@ -11,9 +11,9 @@
 //!
 //! The averaged weights are validated on games outside the training set, with one position of
 //! each. How well evaluations predict results, beside playouts without their noise, gives the
-//! weight of the evaluation, drawn towards the usual one where results tell little. One that predicts
-//! results at all gives a prior, which takes the place of AMAF values. What was found is stored, and
-//! the search starts again with it. The factors of a game are not studied.
+//! weight of the evaluation, drawn towards the usual one where results tell little. An evaluation
+//! that predicts results at all gives a prior, which takes the place of AMAF values. What was found
+//! is stored, and the search starts again with it. The factors of a game are not studied.
 //!
 //! `metagame::training` trains for hours, in rounds. A round is self-play, in which moves may be
 //! searched by a small tree (`panza_learning`), and games against the best generation so far,

@@ -135,8 +135,8 @@ impl Parameters {
         }
     }
 
-    /// The weight of an evaluation from its validation, and whether it gives a prior. Without enough
-    /// games for validation there were too few for training as well.
+    /// The weight of an evaluation from its validation, and whether it gives a prior. Without
+    /// enough games for validation there were too few for training as well.
     pub fn of(validation: &Validation) -> Self {
         let predicts_results =
             validation.positions >= MIN_POSITIONS && validation.evaluation >= MIN_CORRELATION;
