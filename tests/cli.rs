@@ -760,6 +760,42 @@ fn check_says_what_ground_rules_show() {
 }
 
 #[test]
+fn alpha_beta_finds_the_win_and_shows_its_lines() {
+    let folder = tempfile::tempdir().unwrap();
+    let position = "((cell 1 1 x) (cell 1 2 x) (cell 1 3 blank) (cell 2 1 o) (cell 2 2 o) (cell 2 3 blank)\n\
+        (cell 3 1 blank) (cell 3 2 blank) (cell 3 3 blank) (control oplayer))";
+    let path = file(folder.path(), "position.txt", position);
+    let path = path.to_str().unwrap();
+    let base = ["search", "ticTacToe", "--state", path, "--method"];
+    let search = |more: &[&str]| objects(&[&base[..], more].concat(), 0).remove(0);
+    let found = search(&["alpha-beta", "--iterations", "5000", "--seed", "4"]);
+    let keys = [
+        "role",
+        "move",
+        "value",
+        "proven",
+        "iterations",
+        "nodes",
+        "playouts",
+        "seconds",
+        "moves",
+    ];
+    assert_keys(&found, &keys);
+    let others = ["depth", "selective_depth", "nodes_per_second", "lines"];
+    assert_keys(&found, &others);
+    assert_eq!(found["move"], "(mark 2 3)", "{found}");
+    assert_eq!(found["proven"], 100.0, "{found}");
+    assert_eq!(found["lines"][0]["moves"][0], "(mark 2 3)", "{found}");
+    let tree = search(&["tree", "--iterations", "200"]);
+    assert_eq!(tree["move"], "(mark 2 3)", "{tree}");
+    for (game, method) in [("hanoi", "alpha-beta"), ("ticTacToe", "minimax")] {
+        let arguments = ["search", game, "--method", method, "--iterations", "10"];
+        let message = fails(&arguments, 2);
+        assert!(message.contains("alpha-beta"), "{message}");
+    }
+}
+
+#[test]
 fn search_repeats_exactly_and_finds_the_winning_move() {
     let folder = tempfile::tempdir().unwrap();
     let position = "((cell 1 1 x) (cell 1 2 x) (cell 1 3 blank) (cell 2 1 o) (cell 2 2 o) (cell 2 3 blank)\n\

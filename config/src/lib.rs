@@ -54,6 +54,18 @@ pub enum PagesFor {
     All,
 }
 
+/// Which search plays.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SearchMethod {
+    /// What the study of a game chooses.
+    Auto,
+    /// The tree.
+    Tree,
+    /// Alpha-beta, where it applies.
+    AlphaBeta,
+}
+
 /// A setting that a command-line option of its own gives, such as `--listen`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OptionValue<'a> {

@@ -12,7 +12,7 @@ use tracing::Level;
 
 use super::access::{HostNames, Networks, Origins, Secret};
 use super::keys::{Key, Kind, integer, number};
-use super::{PagesFor, Retired};
+use super::{PagesFor, Retired, SearchMethod};
 
 macro_rules! key_name {
     ($field:ident) => {
@@ -111,6 +111,8 @@ settings! {
     }
     /// How the game graph is searched.
     search: SearchSettings {
+        /// Which search plays.
+        method: SearchMethod, "none", Kind::Choice(&["auto", "tree", "alpha-beta"]);
         /// Rollout threads; 0 derives the number from the cores.
         threads: usize, "threads", integer(0, 1024);
         /// Weight of the exploration term.

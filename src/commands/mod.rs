@@ -18,6 +18,7 @@ mod memory;
 mod perft;
 mod replay;
 mod search;
+mod search_depth;
 pub mod serve;
 mod sokoban;
 mod solve;
@@ -191,8 +192,10 @@ enum Command {
     #[command(
         after_long_help = "FILE has one list of facts: ((cell 1 1 x) (cell 1 2 b) ... (control o)).\n\
             Without --seconds and --iterations the search takes 5 seconds. With --iterations, --seed and\n\
-            one thread its result is always the same, unless the game is studied.\n\n\
-            Example:\n  panza search connectFour --seconds 10 --threads 2"
+            one thread its result is always the same, unless the game is studied. With --method\n\
+            alpha-beta an iteration is a node.\n\n\
+            Examples:\n  panza search connectFour --seconds 10 --threads 2\n  \
+            panza search breakthrough --method alpha-beta --study 20"
     )]
     Search(search::SearchArguments),
     /// Train an evaluation of a game by self-play, for hours if you like, and keep it for matches.

@@ -1,5 +1,6 @@
 //! `panza search`: searches one position and shows visits and value of each move.
 
+use super::search_depth::ByDepth;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,7 +19,7 @@ use panza_game::{BuiltGame, ReducedGame};
 use panza_gdl::{Id, MoveId, RoleId, Sexpr, sexpr};
 use panza_machine::Machine;
 use panza_metagame::{Study, StudyBudget, study};
-use panza_search::{RootReport, Search, SearchConfig};
+use panza_search::{Method, RootReport, Search, SearchConfig};
 use panza_sync::{Budget, thread_cpu_time};
 
 /// The time limit for building a game that is studied.
@@ -41,8 +42,17 @@ pub struct SearchArguments {
     /// Seconds to study the game first, as a match does: train an evaluation, tune the settings.
     #[arg(long, value_name = "S", value_parser = parse_seconds, allow_negative_numbers = true)]
     study: Option<f64>,
+    /// How to search: `tree` grows a tree with playouts, `alpha-beta` searches by depth, on values
+    /// that --study trains, and `auto` is what a match would do after the study.
+    #[arg(long, value_name = "METHOD", default_value = "tree", value_parser = parse_method)]
+    method: Method,
     #[command(flatten)]
     search: SearchChoice,
+}
+
+fn parse_method(text: &str) -> Result<Method, String> {
+    let names = || Method::ALL.map(Method::name).join(", ");
+    Method::find(text).ok_or_else(|| format!("expected one of {}", names()))
 }
 
 pub fn run(arguments: &SearchArguments, output: Output) -> anyhow::Result<Outcome> {
@@ -60,6 +70,7 @@ pub fn run(arguments: &SearchArguments, output: Output) -> anyhow::Result<Outcom
     let role = find_role(machine, &state, arguments.role.as_deref())?;
 
     let mut config = arguments.search.search_config()?;
+    config.method = arguments.method;
     let stop = Arc::default();
     interrupt::stop(&stop)?;
     let study = arguments.study.map(|seconds| {
@@ -72,6 +83,19 @@ pub fn run(arguments: &SearchArguments, output: Output) -> anyhow::Result<Outcom
     let study = study.transpose()?;
     if let Some(study) = &study {
         config = study.apply(&config);
+    }
+    if arguments.method == Method::AlphaBeta || config.depth_values.is_some() {
+        let by_depth = ByDepth {
+            game: &game.sheet.name,
+            machine,
+            state: &state,
+            role,
+            config: &config,
+            study: study.as_ref(),
+        };
+        let time = arguments.search.time(DEFAULT_TIME);
+        by_depth.run(time, arguments.search.iterations, &stop, output)?;
+        return Ok(outcome(&stop));
     }
     let searched = Searched::new(&built, &state);
     let mut search = Search::new(Arc::clone(searched.machine()), role, config);
@@ -100,10 +124,14 @@ pub fn run(arguments: &SearchArguments, output: Output) -> anyhow::Result<Outcom
         study: study.as_ref(),
     };
     show(arguments, &searched, &mut search, &measured, output)?;
-    Ok(match stop.load(Ordering::Relaxed) {
+    Ok(outcome(&stop))
+}
+
+fn outcome(stop: &AtomicBool) -> Outcome {
+    match stop.load(Ordering::Relaxed) {
         true => Outcome::Interrupted,
         false => Outcome::Holds,
-    })
+    }
 }
 
 /// What is known of a search beside what it holds.

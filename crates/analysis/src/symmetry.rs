@@ -1,12 +1,10 @@
 //! Symmetries of the rules: permutations of facts and moves under which the network is invariant,
 //! such as reflections of a board.
 //!
-//! A state and its image have the same value. So of moves that are images of each other under
-//! symmetries that fix the state, only one need be searched. Symmetries are automorphisms of the
-//! network as a graph, found by colour refinement and individualisation (McKay 1981): a path of
-//! choices leads to a discrete colouring on the left; for each choice, from the deepest upwards,
-//! the other vertices of the cell are tried on the right, except those in the orbit of earlier
-//! ones.
+//! A state and its image have the same value. Symmetries are automorphisms of the network as a
+//! graph, found by colour refinement and individualisation (McKay 1981): a path of choices leads to
+//! a discrete colouring on the left; for each choice, from the deepest upwards, the other vertices
+//! of the cell are tried on the right, except those in the orbit of earlier ones.
 //!
 //! Invariants: each generator is verified gate by gate, so a collision of colours may hide a
 //! symmetry but never adds a false one. Symmetries preserve goals and the end, but not always the
@@ -88,8 +86,6 @@ pub struct Symmetries {
     pub order: Option<u128>,
     /// The number of these that fix the initial state; `None` if there are too many to enumerate.
     pub order_at_start: Option<u128>,
-    /// All non-identity elements that fix each role, if there are few.
-    elements: Vec<Symmetry>,
 }
 
 impl Symmetries {
@@ -121,12 +117,12 @@ impl Symmetries {
             }
         }
         found.order = order;
-        found.enumerate(network);
+        found.count_at_start(network);
         found
     }
 
-    /// Enumerates a small group, and counts the elements that fix the initial state.
-    fn enumerate(&mut self, network: &Network) {
+    /// Counts the elements of a small group that fix the initial state.
+    fn count_at_start(&mut self, network: &Network) {
         let Some(order) = self.order else { return };
         let size = (network.facts.len() + network.moves.len()) as u128;
         if order > MAX_ELEMENTS || order.saturating_mul(size) > MAX_ELEMENT_SIZE {
@@ -145,45 +141,17 @@ impl Symmetries {
             }
             next += 1;
         }
-        elements.remove(0);
         let mut initial = vec![0u64; network.facts.len().div_ceil(64)];
         for base in &network.initial {
             initial[base.index() / 64] |= 1 << (base.index() % 64);
         }
         let keep_start = elements.iter().filter(|element| element.keeps(&initial));
-        self.order_at_start = Some(1 + keep_start.count() as u128);
-        self.elements = elements;
+        self.order_at_start = Some(keep_start.count() as u128);
     }
 
     /// Whether only the identity was found.
     pub fn is_trivial(&self) -> bool {
         self.generators.is_empty()
-    }
-
-    /// The orbits of a role's legal moves under the symmetries that fix the state. Per move, the
-    /// index in `legal` of the first move of its orbit.
-    ///
-    /// Moves of one orbit have equal values. Where several roles choose at once, the best mixed
-    /// strategy may still need all of them, as in rock, paper, scissors.
-    pub fn equivalent_moves(&self, state: &[u64], legal: &[MoveId]) -> Vec<usize> {
-        let mut class: Vec<usize> = (0..legal.len()).collect();
-        let index_of = |mv: MoveId| legal.iter().position(|&other| other == mv);
-        let symmetries = match self.elements.is_empty() {
-            true => &self.generators,
-            false => &self.elements,
-        };
-        for symmetry in symmetries.iter().filter(|symmetry| symmetry.keeps(state)) {
-            for (from, mv) in legal.iter().enumerate() {
-                if let Some(to) = index_of(symmetry.moves[mv.index()]) {
-                    let (one, other) = (class[from], class[to]);
-                    let (least, most) = (one.min(other), one.max(other));
-                    for of in class.iter_mut().filter(|of| **of == most) {
-                        *of = least;
-                    }
-                }
-            }
-        }
-        class
     }
 }
 
@@ -333,17 +301,6 @@ mod tests {
         Symmetries::find(network, &mut budget())
     }
 
-    fn legal(network: &Network, role: u32, texts: &[&str]) -> Vec<MoveId> {
-        let find = |text: &&str| {
-            let mut moves = network.moves.enumerate();
-            moves
-                .find(|(_, (of, mv))| of.0 == role && mv == text)
-                .unwrap()
-                .0
-        };
-        texts.iter().map(find).collect()
-    }
-
     #[test]
     fn the_square_board_has_eight() {
         let network = own_game("ticTacToe");
@@ -353,19 +310,11 @@ mod tests {
             !found.role_swaps.is_empty(),
             "x is o with the turns changed"
         );
-        let marks = [
-            "(mark 1 1)",
-            "(mark 1 2)",
-            "(mark 1 3)",
-            "(mark 2 1)",
-            "(mark 2 2)",
-        ];
-        let marks = legal(&network, 0, &marks);
-        let start = state_of(&network, &network.initial);
-        assert_eq!(found.equivalent_moves(&start, &marks), [0, 1, 0, 1, 4]);
         // With a mark in the corner the diagonal alone is left.
+        let start = state_of(&network, &network.initial);
         let game = state_of(&network, &[base(&network, "(cell 1 1 x)")]);
-        assert_eq!(found.equivalent_moves(&game, &marks), [0, 1, 2, 1, 4]);
+        assert!(found.generators.iter().all(|it| it.keeps(&start)));
+        assert!(found.generators.iter().any(|it| !it.keeps(&game)));
     }
 
     #[test]
@@ -393,20 +342,9 @@ mod tests {
 
     #[test]
     fn heaps_can_be_swapped() {
-        let network = network(HEAPS);
-        let found = symmetries(&network);
+        let found = symmetries(&network(HEAPS));
         assert_eq!((found.order, found.order_at_start), (Some(6), Some(6)));
         assert_eq!(found.role_swaps.len(), 1);
-        let moves = [
-            "(take 1 1)",
-            "(take 1 0)",
-            "(take 2 1)",
-            "(take 3 1)",
-            "(take 3 0)",
-        ];
-        let start = state_of(&network, &network.initial);
-        let classes = found.equivalent_moves(&start, &legal(&network, 0, &moves));
-        assert_eq!(classes, [0, 1, 0, 0, 1]);
     }
 
     #[test]

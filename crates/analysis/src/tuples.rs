@@ -26,6 +26,9 @@ use panza_sync::{Meter, Random};
 
 /// Tuples, at most.
 pub const MAX_TUPLES: usize = 256;
+/// Tuples, at least: the lines of a board are more. Where one or two are found, as the numbers of
+/// pieces in Checkers, they tell no more than facts do.
+const MIN_TUPLES: usize = 8;
 /// Facts of a conjunction, at most.
 const MAX_FACTS: usize = 12;
 /// Combinations of the values of a tuple, at most.
@@ -72,7 +75,7 @@ pub struct Tuples {
 pub type Variable = Vec<BaseId>;
 
 impl Tuples {
-    /// Finds the tuples of a game. `None` where there are none, or when the budget is spent.
+    /// Finds the tuples of a game. `None` where there are few, or when the budget is spent.
     pub fn find(network: &Network, machine: &Arc<dyn Machine>, budget: &mut Meter) -> Option<Self> {
         let conjunctions = Conjunctions::new(network, budget)?;
         let deciding = conjunctions.deciding(budget)?;
@@ -98,6 +101,9 @@ impl Tuples {
             .collect();
         members.sort_unstable();
         members.dedup();
+        if members.len() < MIN_TUPLES {
+            return None;
+        }
         // Of too many tuples some from everywhere.
         let step = members.len().div_ceil(MAX_TUPLES).max(1);
         let members = members.into_iter().step_by(step).collect();

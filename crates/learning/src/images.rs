@@ -124,9 +124,11 @@ mod tests {
             moves: Vec::new(),
             roles: roles.map(RoleId).to_vec(),
         };
-        let mut symmetries = Symmetries::default();
-        symmetries.generators = vec![symmetry([1, 0, 2, 3], [0, 1])];
-        symmetries.role_swaps = vec![symmetry([0, 1, 3, 2], [1, 0])];
+        let symmetries = Symmetries {
+            generators: vec![symmetry([1, 0, 2, 3], [0, 1])],
+            role_swaps: vec![symmetry([0, 1, 3, 2], [1, 0])],
+            ..Symmetries::default()
+        };
         let images = Images::new(Some(&symmetries), 4);
         let mut random = Random::new(1);
         let mut found = HashSet::new();

@@ -116,7 +116,8 @@ pub struct LearningBudget<'a> {
 }
 
 impl LearningBudget<'_> {
-    fn is_over(&self) -> bool {
+    /// Whether the time is up or learning is cancelled.
+    pub fn is_over(&self) -> bool {
         self.until.is_some_and(|until| until.left().is_zero())
             || self
                 .cancelled
@@ -202,7 +203,7 @@ pub fn learn(
     } = match known {
         Some(known) => known,
         None => {
-            let sum = fixed_sum(machine, &mut random, budget);
+            let sum = fixed_sum(machine, &mut random, || budget.is_over());
             Known {
                 evaluation: Evaluation::new(n_roles, n_facts, sum, tuples, &mut random)?,
                 games: 0,
@@ -402,11 +403,12 @@ fn train_together(
     totals
 }
 
-/// The sum of the goals of two roles, if it is the same in all of some playouts.
-fn fixed_sum(
+/// The sum of the goals of two roles, if it is the same in all of some playouts, which end early
+/// once `is_over` says so.
+pub fn fixed_sum(
     machine: &Arc<dyn Machine>,
     random: &mut Random,
-    budget: LearningBudget<'_>,
+    is_over: impl Fn() -> bool,
 ) -> Option<u32> {
     if machine.info().n_roles() != 2 {
         return None;
@@ -416,7 +418,7 @@ fn fixed_sum(
     let mut goals = [0; 2];
     let mut sum = None;
     for _ in 0..FIXED_SUM_PLAYOUTS {
-        if budget.is_over() {
+        if is_over() {
             break;
         }
         reasoner.set_state(&initial);

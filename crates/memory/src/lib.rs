@@ -61,6 +61,8 @@ pub enum Kind {
     Parameters,
     /// The trained evaluation.
     Evaluation,
+    /// The evaluation that alpha-beta searches with.
+    DepthEvaluation,
     /// The best plan of a single-player game.
     Plan,
     /// Long training: its progress, the newest evaluation, and opening positions.
@@ -73,6 +75,7 @@ impl Kind {
         match self {
             Kind::Parameters => "parameters",
             Kind::Evaluation => "evaluation",
+            Kind::DepthEvaluation => "depth_evaluation",
             Kind::Plan => "plan",
             Kind::Training => "training",
         }
@@ -83,6 +86,7 @@ impl Kind {
         let kinds = [
             Kind::Parameters,
             Kind::Evaluation,
+            Kind::DepthEvaluation,
             Kind::Plan,
             Kind::Training,
         ];

@@ -15,6 +15,7 @@ use std::time::{Duration, Instant};
 
 use panza_gdl::{Id, MoveId, RoleId};
 use panza_machine::{Machine, Reasoner};
+use panza_search::alpha_beta::{AlphaBeta, AlphaBetaConfig};
 use panza_search::{Search, SearchConfig};
 use panza_sync::{Budget, Random};
 
@@ -23,6 +24,7 @@ const MAX_MOVES: usize = 1000;
 /// Memory limits of a search.
 const MAX_NODES: u32 = 50_000;
 const MAX_BYTES: usize = 64 << 20;
+const TABLE_BYTES: usize = 4 << 20;
 /// Playouts per request of a search.
 const SAMPLES_PER_REQUEST: u32 = 16;
 
@@ -109,7 +111,7 @@ impl Contest<'_> {
             let config = &self.configs[usize::from(tried != Some(role))];
             self.search(role, initial, config, seed)
         });
-        let mut searches: Vec<Search> = searches.collect();
+        let mut searches: Vec<Player> = searches.collect();
         let mut state = initial.to_vec();
         for _ in 0..MAX_MOVES {
             // At every move, since there are games without choices.
@@ -143,18 +145,31 @@ impl Contest<'_> {
                 });
                 joint_move.push(search.best_move().unwrap_or(first));
             }
-            for search in &mut searches {
-                search.advance(&joint_move);
-            }
             let mut next = Vec::with_capacity(state.len());
             reasoner.next_state(&joint_move, &mut next);
+            for search in &mut searches {
+                search.advance(&joint_move, &next);
+            }
             state = next;
         }
         None
     }
 
     /// The search of a role in one game.
-    fn search(&self, role: usize, initial: &[u64], config: &SearchConfig, seed: u64) -> Search {
+    fn search(&self, role: usize, initial: &[u64], config: &SearchConfig, seed: u64) -> Player {
+        let by_depth = config.depth_values.clone().and_then(|values| {
+            let config = AlphaBetaConfig {
+                values,
+                table_bytes: TABLE_BYTES,
+                threads: 1,
+                switches: config.switches,
+            };
+            AlphaBeta::new(self.machine, &config)
+        });
+        if let Some(mut search) = by_depth {
+            search.set_state(initial);
+            return Player::Depth(search);
+        }
         let config = SearchConfig {
             seed: config.seed.wrapping_add(seed + role as u64),
             ..config.clone()
@@ -162,7 +177,41 @@ impl Contest<'_> {
         let role = RoleId::from_index(role);
         let mut search = Search::new(Arc::clone(self.machine), role, config);
         search.set_state(initial);
-        search
+        Player::Tree(Box::new(search))
+    }
+}
+
+/// The search of a role.
+enum Player {
+    Tree(Box<Search>),
+    Depth(AlphaBeta),
+}
+
+impl Player {
+    /// Searches. For alpha-beta an iteration is a node.
+    fn run(&mut self, budget: Budget<'_>) {
+        match self {
+            Self::Tree(search) => {
+                search.run(budget);
+            }
+            Self::Depth(search) => {
+                search.run(budget, u32::MAX);
+            }
+        }
+    }
+
+    fn best_move(&mut self) -> Option<MoveId> {
+        match self {
+            Self::Tree(search) => search.best_move(),
+            Self::Depth(search) => search.report().best,
+        }
+    }
+
+    fn advance(&mut self, joint_move: &[MoveId], state: &[u64]) {
+        match self {
+            Self::Tree(search) => search.advance(joint_move),
+            Self::Depth(search) => search.set_state(state),
+        }
     }
 }
 

@@ -11,11 +11,9 @@
 //!
 //! The averaged weights are validated on games outside the training set, with one position of
 //! each. How well evaluations predict results, beside playouts without their noise, gives the
-//! weight of the evaluation, drawn towards the usual one where results tell little. Short searches
-//! then choose moves. Where those moves stand in the order of the evaluation decides whether it
-//! gives a prior. A prior takes the place of AMAF values, so where moves have AMAF values the order
-//! has to be better. What was found is stored, and the search starts again with it. The factors of
-//! a game are not studied.
+//! weight of the evaluation, drawn towards the usual one where results tell little. An evaluation
+//! that predicts results at all gives a prior, which takes the place of AMAF values. What was found
+//! is stored, and the search starts again with it. The factors of a game are not studied.
 //!
 //! `metagame::training` trains for hours, in rounds. A round is self-play, in which moves may be
 //! searched by a small tree (`panza_learning`), and games against the best generation so far,
@@ -31,7 +29,7 @@
 
 #![forbid(unsafe_code)]
 
-mod move_order;
+mod depth;
 mod parameters;
 mod structure;
 mod contest;
@@ -47,8 +45,8 @@ mod member;
 pub mod transfer;
 
 pub use curve::curve;
+pub use depth::DepthStudy;
 pub use member::Member;
-pub use move_order::{MoveOrder, move_order};
 pub use notes::{evaluation_note, notes, prior_study, read_evaluation, whole_study_notes};
 pub use parameters::Parameters;
 pub use structure::Structure;

@@ -14,6 +14,7 @@ use std::sync::Arc;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
+use super::depth::DepthStudy;
 use super::parameters::{EXPLORATION_FACTORS, Parameters};
 use super::study::{PriorStudy, Study, Trained};
 use panza_analysis::prospects::WORD_BITS;
@@ -24,10 +25,13 @@ use panza_learning::evaluation::{LINEAR_UNITS, Row, UNITS, Weights};
 use panza_learning::{Evaluation, GradientSums, Known};
 use panza_machine::GameInfo;
 use panza_memory::{GameHistory, Kind, term, term_text};
+use panza_search::alpha_beta::Units;
 use panza_sync::Random;
 
 /// Facts above which evaluations of studies are not stored: their rows would fill the file.
 const MAX_FACTS: usize = 2000;
+/// Units above which a note is no note of values for alpha-beta.
+const MAX_UNIT: i32 = 10_000;
 /// Training games above which a note is no note of a training.
 pub(super) const MAX_GAMES: usize = 1 << 40;
 
@@ -62,7 +66,36 @@ pub(super) fn study_notes(
         let note = evaluation_note(info, evaluation, study.games, study.sums.as_ref());
         notes.push((Kind::Evaluation, note));
     }
+    if let Some(depth) = &study.depth
+        && depth.evaluation.n_facts() <= max_facts
+    {
+        let sums = depth.sums.as_ref();
+        let mut note = evaluation_note(info, &depth.evaluation, depth.games, sums);
+        note["units"] = json!([depth.units.change, depth.units.turn]);
+        notes.push((Kind::DepthEvaluation, note));
+    }
     notes
+}
+
+/// What alpha-beta searches with, in a note. `None` where it does not fit the game. Units are those
+/// of the first role's value, and the same for the second.
+fn read_depth(
+    info: &dyn GameInfo,
+    note: &Value,
+    find_prospects: impl FnOnce() -> Option<Prospects>,
+) -> Option<DepthStudy> {
+    let known = read_evaluation(info, note, find_prospects)?;
+    let unit = |index: usize| i32::try_from(note["units"][index].as_i64()?).ok();
+    let units = Units {
+        change: unit(0).filter(|change| (1..=MAX_UNIT).contains(change))?,
+        turn: unit(1).filter(|turn| turn.abs() <= MAX_UNIT)?,
+    };
+    Some(DepthStudy {
+        evaluation: Arc::new(known.evaluation),
+        units,
+        sums: known.sums,
+        games: known.games,
+    })
 }
 
 /// An evaluation as a note, with the number of its training games.
@@ -134,10 +167,12 @@ pub fn evaluation_note(
 pub fn prior_study(
     info: &dyn GameInfo,
     history: &GameHistory,
-    find_prospects: impl FnOnce() -> Option<Prospects>,
+    find_prospects: impl Fn() -> Option<Prospects>,
 ) -> Option<PriorStudy> {
     let note = history.note(Kind::Evaluation)?;
-    let known = read_evaluation(info, note, find_prospects)?;
+    let known = read_evaluation(info, note, &find_prospects)?;
+    let depth = history.note(Kind::DepthEvaluation);
+    let depth = depth.and_then(|note| read_depth(info, note, &find_prospects));
     let parameters = history
         .note(Kind::Parameters)
         .map(|note| &note["parameters"]);
@@ -155,6 +190,7 @@ pub fn prior_study(
         .zip(parameters.filter(Parameters::are_sound));
     Some(PriorStudy {
         known,
+        depth,
         exploration: exploration.unwrap_or(1.0),
         trained: trained.map(|(generation, parameters)| Trained {
             generation,

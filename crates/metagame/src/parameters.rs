@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::move_order::MoveOrder;
 use panza_learning::Evaluation;
 use panza_learning::validation::Validation;
 use panza_search::{MINIMAX_SHARE, Parameter, SearchConfig};
@@ -15,13 +14,16 @@ use panza_search::{MINIMAX_SHARE, Parameter, SearchConfig};
 pub struct Parameters {
     /// Weight of the evaluation beside playouts, 0 to 1; see [`SearchConfig::evaluation_share`].
     pub evaluation_share: f32,
-    /// Whether values of the evaluation order moves well, so that new edges start with them.
+    /// Whether values of the evaluation give moves priors.
     pub prior: bool,
     /// Weight of minimax values against means where the evaluation has weight; see
     /// [`SearchConfig::minimax_share`].
     pub minimax_share: f32,
     /// Factor on the exploration of the settings.
     pub exploration: f32,
+    /// Whether alpha-beta plays rather than the tree.
+    #[serde(default)]
+    pub alpha_beta: bool,
 }
 
 impl Default for Parameters {
@@ -32,6 +34,7 @@ impl Default for Parameters {
             prior: false,
             minimax_share: MINIMAX_SHARE,
             exploration: 1.0,
+            alpha_beta: false,
         }
     }
 }
@@ -72,8 +75,9 @@ impl Parameters {
 /// Positions that an evaluation must be validated on. With 128, after 1,500 games of Skirmish, its
 /// prior lost (31 % of the points).
 const MIN_POSITIONS: usize = 300;
-/// Correlation with targets that an evaluation must have. In Tic-Tac-Toe on nine boards it was 0.1,
-/// and the evaluation lost all matches.
+/// Correlation with results that an evaluation must have for weight or a prior. In Tic-Tac-Toe on
+/// nine boards it was 0.1, and the evaluation lost all matches. In Hex, where AMAF values win and a
+/// prior would take their place, it is 0.1 too.
 const MIN_CORRELATION: f64 = 0.2;
 /// The same, relative to the correlation of playouts without their noise. In twenty studies the
 /// ratio was 0.87 to 1.08 in Breakthrough, where evaluations mixed with playouts win, and 0.89 to
@@ -95,16 +99,6 @@ const BEST_FIRST_CORRELATION: f64 = 0.6;
 const BEST_FIRST_SHARE: f64 = 0.85;
 /// The weight of an evaluation in tests.
 const TESTED_SHARE: f32 = 0.4;
-/// Positions in which the order of moves must have been compared, and the rank that an evaluation
-/// must reach for a prior: 2.4 standard deviations of 150 positions better than chance. Of twenty
-/// studies each, all reached it in Breakthrough and Connect Four, nineteen in Reversi and one in
-/// Hex.
-const MIN_ORDERED: usize = 60;
-const MIN_RANK: f64 = 0.56;
-/// The same where moves have AMAF values, whose place a prior would take. In Hex (rank 0.53 to 0.6)
-/// and Quad (0.59 to 0.66) AMAF values won 6 and 8 of 8 games, in Tic-Tac-Toe on nine boards (0.67
-/// to 0.71) priors all 8.
-const MIN_RANK_AGAINST_AMAF: f64 = 0.64;
 
 impl Parameters {
     /// Settings that use an evaluation, to compare two where nothing else is known.
@@ -141,29 +135,23 @@ impl Parameters {
         }
     }
 
-    /// The weight of an evaluation from its validation, and whether it gives a prior from its order
-    /// of moves; `has_amaf`: whether moves can have AMAF values. Neither follows from the other;
-    /// without enough games for validation there were too few for training as well.
-    pub fn of(validation: &Validation, order: MoveOrder, has_amaf: bool) -> Self {
-        let is_trained = validation.positions >= MIN_POSITIONS;
-        let is_good = is_trained
-            && validation.evaluation >= MIN_CORRELATION
+    /// The weight of an evaluation from its validation, and whether it gives a prior. Without
+    /// enough games for validation there were too few for training as well.
+    pub fn of(validation: &Validation) -> Self {
+        let predicts_results =
+            validation.positions >= MIN_POSITIONS && validation.evaluation >= MIN_CORRELATION;
+        let is_good = predicts_results
             && validation.evaluation >= MIN_RELATIVE_CORRELATION * validation.playouts;
         let is_best_first = is_good
             && validation.evaluation >= BEST_FIRST_CORRELATION
             && validation.share - validation.share_error >= BEST_FIRST_SHARE;
         let likely_share = likely_share(validation.share, validation.share_error);
-        // Without playouts there are no AMAF values.
-        let min_rank = match has_amaf && !is_best_first {
-            true => MIN_RANK_AGAINST_AMAF,
-            false => MIN_RANK,
-        };
         let parameters = Self {
             evaluation_share: match is_good && likely_share >= MIN_SHARE {
                 true => likely_share.min(MAX_MIXED_SHARE) as f32,
                 false => 0.0,
             },
-            prior: is_trained && order.positions >= MIN_ORDERED && order.rank >= min_rank,
+            prior: predicts_results,
             ..Self::default()
         };
         match is_best_first {
@@ -193,7 +181,7 @@ mod tests {
                 share,
                 share_error,
             };
-            let found = Parameters::of(&validation, MoveOrder::default(), false);
+            let found = Parameters::of(&validation);
             (found.evaluation_share * 100.0).round() / 100.0
         };
         assert_eq!(share(0.4, 0.5, 0.0), 0.5);
@@ -210,48 +198,26 @@ mod tests {
         assert_eq!(share(0.5, 0.95, 0.05), 0.6);
         assert_eq!(share(0.1, 0.5, 0.05), 0.0);
         assert_eq!(share(0.22, 0.5, 0.05), 0.0);
-        let nothing = Parameters::of(&Validation::default(), MoveOrder::default(), false);
+        let nothing = Parameters::of(&Validation::default());
         assert_eq!(nothing, Parameters::default());
     }
 
     #[test]
-    fn the_prior_does_not_depend_on_the_weight() {
-        let of = |evaluation, rank, positions| {
+    fn an_evaluation_without_weight_may_give_a_prior() {
+        let of = |positions, evaluation, playouts| {
             let validation = Validation {
-                positions: 1000,
+                positions,
                 evaluation,
-                playouts: 0.3,
+                playouts,
                 share: 0.5,
                 share_error: 0.05,
             };
-            let order = MoveOrder { positions, rank };
-            let found = Parameters::of(&validation, order, false);
+            let found = Parameters::of(&validation);
             (found.prior, found.evaluation_share > 0.0)
         };
-        assert_eq!(of(0.1, 0.8, 100), (true, false));
-        assert_eq!(of(0.5, 0.5, 100), (false, true));
-        assert_eq!(of(0.5, 0.8, 20), (false, true));
-    }
-
-    #[test]
-    fn a_prior_needs_a_better_order_where_moves_have_amaf_values() {
-        let of = |evaluation, share, rank| {
-            let validation = Validation {
-                positions: 1000,
-                evaluation,
-                playouts: 0.5,
-                share,
-                share_error: 0.0,
-            };
-            let order = MoveOrder {
-                positions: 100,
-                rank,
-            };
-            [false, true].map(|has_amaf| Parameters::of(&validation, order, has_amaf).prior)
-        };
-        assert_eq!(of(0.5, 0.5, 0.7), [true, true]);
-        assert_eq!(of(0.5, 0.5, 0.6), [true, false]);
-        // Without playouts there are no AMAF values.
-        assert_eq!(of(0.7, 0.9, 0.6), [true, true]);
+        assert_eq!(of(1000, 0.5, 0.5), (true, true));
+        assert_eq!(of(1000, 0.5, 0.8), (true, false));
+        assert_eq!(of(1000, 0.1, 0.1), (false, false));
+        assert_eq!(of(100, 0.5, 0.5), (false, false));
     }
 }

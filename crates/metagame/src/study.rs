@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::contest::small_search;
-use super::move_order::{MoveOrder, move_order};
+use super::contest::{Contest, MoveBudget, small_search};
+use super::depth::{self, DepthStudy};
 use super::parameters::Parameters;
 use super::structure::{STEPS, Structure};
 use panza_analysis::distances::distances;
@@ -22,7 +22,7 @@ use panza_learning::validation::Validation;
 use panza_learning::{
     Deadline, Evaluation, GradientSums, Heuristic, Known, Learned, LearningBudget, heuristics,
 };
-use panza_search::SearchConfig;
+use panza_search::{Method, SearchConfig};
 use panza_sync::{Budget, Meter, thread_cpu_time};
 
 /// What a study does, and its limits.
@@ -68,6 +68,8 @@ pub struct SampleSize {
 pub struct PriorStudy {
     /// The evaluation and its training.
     pub known: Known,
+    /// What alpha-beta searches with, where it was kept.
+    pub depth: Option<DepthStudy>,
     /// See [`Parameters::exploration`].
     pub exploration: f32,
     /// What long training has found, if there was any. Then nothing is trained.
@@ -90,7 +92,11 @@ pub struct Study {
     pub structure: Structure,
     /// The trained evaluation, if any.
     pub evaluation: Option<Arc<Evaluation>>,
-    /// Its training games.
+    /// What alpha-beta searches with, where it applies.
+    pub depth: Option<DepthStudy>,
+    /// The games of alpha-beta against the tree, and its points in them.
+    pub contest: Option<(u32, f32)>,
+    /// The training games of the evaluation.
     pub games: usize,
     /// The generation of long training that it is from, if it is.
     pub generation: Option<u32>,
@@ -98,8 +104,6 @@ pub struct Study {
     pub sums: Option<GradientSums>,
     /// How well it predicts.
     pub validation: Validation,
-    /// How well it orders moves.
-    pub order: MoveOrder,
     /// Values of kinds of facts, for people.
     pub heuristics: Vec<Heuristic>,
     /// The chosen search settings.
@@ -125,8 +129,8 @@ const SAMPLING_SHARE: f64 = 0.5;
 const TUPLES_SHARE: f64 = 0.05;
 /// Steps for prospects, some tens of milliseconds.
 const PROSPECT_STEPS: u64 = 1 << 24;
-/// The share of the time left for training. The rest is for the order of moves.
-const LEARNING_SHARE: f64 = 0.9;
+/// The share of the time left for training, where an evaluation for alpha-beta is trained as well.
+const SHARED_LEARNING_SHARE: f64 = 0.5;
 /// Heuristics in the log.
 const MAX_LOGGED_HEURISTICS: usize = 40;
 
@@ -146,6 +150,7 @@ pub fn study(
         study.games = prior.known.games;
         study.sums = prior.known.sums;
         study.evaluation = Some(Arc::new(prior.known.evaluation));
+        study.depth = prior.depth;
         if let Some(trained) = prior.trained {
             study.parameters = trained.parameters;
             study.generation = Some(trained.generation);
@@ -212,7 +217,7 @@ impl StudyBudget {
         }
     }
 
-    /// The deadline of training with this share of the time left.
+    /// The deadline of training within this share of the time left.
     fn training_deadline(&self, share: f64) -> Option<Deadline> {
         let until = self.share(share)?;
         match thread_cpu_time().filter(|_| self.processor_time) {
@@ -221,6 +226,21 @@ impl StudyBudget {
                 clock: || thread_cpu_time().unwrap_or(Duration::MAX),
             }),
             None => Some(Deadline::wall(until)),
+        }
+    }
+
+    /// The same after work that began at these times, on the clock and of this thread's processor
+    /// time: what others took of the processor meanwhile is added to the time that is left, where
+    /// training is limited by processor time.
+    fn less(&self, begun: Instant, begun_cpu: Option<Duration>) -> Self {
+        let used = thread_cpu_time().zip(begun_cpu);
+        let used = used.filter(|_| self.processor_time);
+        let by_others = used.map_or(Duration::ZERO, |(now, then)| {
+            begun.elapsed().saturating_sub(now.saturating_sub(then))
+        });
+        Self {
+            until: self.until.map(|until| until + by_others),
+            ..self.clone()
         }
     }
 
@@ -252,38 +272,89 @@ impl Study {
             return;
         }
         let (begun, begun_cpu) = (Instant::now(), thread_cpu_time());
-        let Some(learned) = self.train(game, config, budget) else {
+        let searches_by_depth = depth::may_apply(game, config.method);
+        let share = match searches_by_depth {
+            true => SHARED_LEARNING_SHARE,
+            false => 1.0,
+        };
+        let Some(learned) = self.train(game, config, budget, share) else {
             return;
         };
-        let used = thread_cpu_time().zip(begun_cpu);
-        let until = match used.filter(|_| budget.processor_time) {
-            // What others took of the processor is added to the time that is left.
-            Some((now, then)) => until + begun.elapsed().saturating_sub(now.saturating_sub(then)),
-            None => until,
-        };
+        if searches_by_depth {
+            let budget = budget.less(begun, begun_cpu);
+            self.depth = self.train_depth(game, config, &budget, &learned);
+        }
         self.games = learned.games;
         self.validation = learned.validation;
-        self.order = move_order(
-            &game.machine,
-            &small_search(config.clone()),
-            &learned.evaluation,
-            &learned.positions,
-            until,
-            &budget.cancelled,
-        );
-        let has_amaf = self.structure.placements.is_some();
-        self.parameters = Parameters::of(&learned.validation, self.order, has_amaf);
+        self.parameters = Parameters::of(&learned.validation);
         self.sums = Some(learned.sums);
         self.evaluation = Some(Arc::new(learned.evaluation));
         self.name_heuristics(game);
+        if self.depth.is_some() && config.method == Method::Auto {
+            let budget = budget.less(begun, begun_cpu);
+            self.choose_search(game, config, &budget);
+        }
     }
 
-    /// Trains the evaluation, or a new one. `None` where the game cannot be learned.
+    /// Chooses between alpha-beta and the tree by games of both in the time left.
+    fn choose_search(&mut self, game: &BuiltGame, config: &SearchConfig, budget: &StudyBudget) {
+        let Some(until) = budget.until else { return };
+        let config = small_search(config.clone());
+        let with = |method| {
+            self.apply(&SearchConfig {
+                method,
+                ..config.clone()
+            })
+        };
+        let contest = Contest {
+            machine: &game.machine,
+            configs: [with(Method::AlphaBeta), with(Method::Tree)],
+            move_budget: MoveBudget::Time(depth::CONTEST_TIME),
+            until,
+            cancelled: &budget.cancelled,
+        };
+        let (games, points) = depth::play(&contest, config.seed);
+        self.contest = Some((games, points));
+        self.parameters.alpha_beta = depth::is_stronger(games, points);
+    }
+
+    /// Trains what alpha-beta searches with, on top of what an earlier match left or of what was
+    /// learned now.
+    fn train_depth(
+        &self,
+        game: &BuiltGame,
+        config: &SearchConfig,
+        budget: &StudyBudget,
+        learned: &Learned,
+    ) -> Option<DepthStudy> {
+        let known = match &self.depth {
+            Some(depth) => depth.known(),
+            None => Known {
+                evaluation: learned.evaluation.clone(),
+                games: 0,
+                sums: Some(learned.sums.clone()),
+            },
+        };
+        let budget = LearningBudget {
+            games: usize::MAX,
+            until: budget.training_deadline(depth::LEARNING_SHARE),
+            cancelled: Some(&budget.cancelled),
+            threads: 1,
+            seed: config.seed,
+            families: 1,
+            openings: &[],
+        };
+        DepthStudy::train(&game.machine, &known, budget)
+    }
+
+    /// Trains the evaluation, or a new one, within this share of the time left. `None` where the
+    /// game cannot be learned.
     fn train(
         &mut self,
         game: &BuiltGame,
         config: &SearchConfig,
         budget: &StudyBudget,
+        share: f64,
     ) -> Option<Learned> {
         let prior = self.evaluation.as_deref().cloned();
         let known = prior.map(|evaluation| Known {
@@ -309,7 +380,7 @@ impl Study {
             known,
             LearningBudget {
                 games: usize::MAX,
-                until: budget.training_deadline(LEARNING_SHARE),
+                until: budget.training_deadline(share),
                 cancelled: Some(&budget.cancelled),
                 threads: budget.threads,
                 seed: config.seed,
@@ -330,12 +401,23 @@ impl Study {
     /// The settings of a search that uses the study.
     pub fn apply(&self, config: &SearchConfig) -> SearchConfig {
         let config = self.parameters.apply(config, self.evaluation.as_ref());
-        self.structure.apply(config)
+        let plays = match config.method {
+            Method::Auto => self.parameters.alpha_beta,
+            Method::Tree => false,
+            Method::AlphaBeta => true,
+        };
+        let depth = self.depth.as_ref().filter(|_| plays);
+        SearchConfig {
+            depth_values: depth.map(DepthStudy::values),
+            ..self.structure.apply(config)
+        }
     }
 
     /// Whether it changes anything about a search.
     pub fn is_useful(&self) -> bool {
-        self.parameters != Parameters::default() || !self.structure.is_empty()
+        self.parameters != Parameters::default()
+            || self.depth.is_some()
+            || !self.structure.is_empty()
     }
 
     /// The study as logged and remembered.
@@ -353,8 +435,8 @@ impl Study {
             "correlation_of_playouts": self.validation.playouts,
             "best_evaluation_share": self.validation.share,
             "error_of_best_evaluation_share": self.validation.share_error,
-            "rank_of_searched_moves": self.order.rank,
             "settled_facts_that_bound_goals": structure.score_ranges.as_ref().map(|it| it.len()),
+            "alpha_beta": self.depth.as_ref().map(|depth| depth.to_json(self.contest)),
             "symmetries": structure.symmetries.as_ref().map(|found| found.generators.len()),
             "factors": structure.factors.as_ref().map(|found| found.factors.len().max(1)),
             "latches": latches.map(|latches| json!({

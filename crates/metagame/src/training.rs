@@ -19,7 +19,6 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::contest::{Contest, MoveBudget, random_opening, small_search};
-use super::move_order::move_order;
 use super::notes::{MAX_GAMES, evaluation_note, prior_study, read_evaluation, study_notes};
 use super::parameters::Parameters;
 use super::sprt::{Hypotheses, PairTally, Verdict, elo};
@@ -42,8 +41,6 @@ const TOO_MANY_FACTS: &str = "it has more than 10,000 facts";
 const STRUCTURE_TIME: Duration = Duration::from_secs(10);
 /// The share of a round for self-play; the rest is for tests.
 const LEARNING_SHARE: f64 = 0.65;
-/// The share of the rest for the order of moves, in rounds that begin a test.
-const ORDER_SHARE: f64 = 0.15;
 /// The test of a generation: not stronger, or stronger by this.
 const HYPOTHESES: Hypotheses = Hypotheses {
     elo0: 0.0,
@@ -324,7 +321,7 @@ impl<'a> Training<'a> {
         self.add_openings(&learned);
         let is_cancelled = || plan.cancelled.load(Ordering::Relaxed);
         if self.pending.is_none() && !is_cancelled() {
-            self.pending = Some(self.begin_test(learned, end, plan));
+            self.pending = Some(self.begin_test(learned));
         }
         let verdict = self.play_test(end, plan);
         let test = verdict.and_then(|is_stronger| self.end_test(is_stronger));
@@ -357,18 +354,8 @@ impl<'a> Training<'a> {
     }
 
     /// A test of what was learned now.
-    fn begin_test(&self, learned: Learned, end: Instant, plan: &RoundPlan<'_>) -> Pending {
-        let left = end.saturating_duration_since(Instant::now());
-        let order = move_order(
-            &self.game.machine,
-            &self.config,
-            &learned.evaluation,
-            &learned.positions,
-            Instant::now() + left.mul_f64(ORDER_SHARE),
-            plan.cancelled,
-        );
-        let has_amaf = self.structure.placements.is_some();
-        let own_parameters = match Parameters::of(&learned.validation, order, has_amaf) {
+    fn begin_test(&self, learned: Learned) -> Pending {
+        let own_parameters = match Parameters::of(&learned.validation) {
             found if found.uses_evaluation() => found,
             _ => Parameters::for_tests(),
         };

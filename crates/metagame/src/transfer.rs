@@ -171,7 +171,7 @@ fn check(claimed: &str, record: GameRecord) -> Result<Imported, ImportError> {
         let fits = note.is_some_and(|note| match kind {
             Kind::Parameters => Parameters::deserialize(&note["parameters"])
                 .is_ok_and(|parameters| parameters.are_sound()),
-            Kind::Evaluation => is_evaluation(note),
+            Kind::Evaluation | Kind::DepthEvaluation => is_evaluation(note),
             Kind::Plan => PlanNote::from_json(note).is_some(),
             Kind::Training => Progress::from_note(note).is_some() && is_evaluation(&note["newest"]),
         });

@@ -82,7 +82,7 @@ impl SharedGame {
         let evaluation = config.evaluation.as_deref();
         let mut settings = json!({
             "evaluation": evaluation.map(|it| evaluation_note(info, it, 0, None)),
-            "has_structure": config.placements.is_some() || config.symmetries.is_some(),
+            "has_structure": config.placements.is_some(),
         });
         for parameter in Parameter::studied() {
             settings[parameter.name] = json!(parameter.get(config));

@@ -2,14 +2,15 @@
 //!
 //! An engine is a build of the game with one of the searches. When its code panics, the next one
 //! takes over at the position of the match. The order is: the preferred search on the main build
-//! (a planner, a search by parts or the tree search), the tree search on it, the flat search on it;
-//! then the same three on the fallback. When none is left, there is no engine.
+//! (a planner, a search by parts, alpha-beta or the tree search), the tree search on it, the flat
+//! search on it; then the same three on the fallback. When none is left, there is no engine.
 
 use std::sync::Arc;
 use std::time::Instant;
 
 use crossbeam::channel::Sender;
 
+use super::alpha_beta_search::AlphaBetaSearch;
 use super::chance_player::ChancePlayer;
 use super::companions::{Companions, SharedGame, SharedSearch};
 use super::engine::Engine;
@@ -41,7 +42,7 @@ pub(super) enum Build {
 #[derive(Clone, Copy)]
 enum SearchKind {
     /// By a planner, where one role plays; by parts, where the game has any; of the reduced game,
-    /// where there is one.
+    /// where there is one; by alpha-beta, where a study says so.
     Best,
     /// The same of the whole game, without parts.
     Whole,
@@ -76,6 +77,11 @@ impl SearchKind {
         let tree = |config: &SearchConfig| -> Box<dyn Searcher> {
             if let SearchKind::Best = self
                 && let Some(search) = FactoredSearch::new(game, role, state, config)
+            {
+                return Box::new(search);
+            }
+            if let SearchKind::Best | SearchKind::Whole = self
+                && let Some(search) = AlphaBetaSearch::new(&game.machine, role, state, config)
             {
                 return Box::new(search);
             }

@@ -57,6 +57,7 @@ mod searcher;
 mod tree_search;
 mod factored_search;
 mod flat_search;
+mod alpha_beta_search;
 mod chance_player;
 mod plan_search;
 mod reduced_search;

@@ -6,11 +6,13 @@ use std::thread::available_parallelism;
 use std::time::{Duration, Instant};
 
 use super::searcher::Searcher;
-use panza_config::SearchSettings;
+use panza_config::{SearchMethod, SearchSettings};
 use panza_game::Stopwatch;
 use panza_gdl::{MoveId, RoleId};
 use panza_machine::{GameInfo, Machine, PlayoutTotals};
-use panza_search::{MoveStats, RootEstimates, RootReport, Search, SearchConfig, StopReason};
+use panza_search::{
+    Method, MoveStats, RootEstimates, RootReport, Search, SearchConfig, StopReason,
+};
 use panza_sync::{Budget, Random};
 use panza_telemetry::{SearchSample, StageTimes};
 
@@ -44,6 +46,11 @@ pub fn search_config(settings: &SearchSettings, seed: u64) -> SearchConfig {
         rollout_threads,
         pin_threads: settings.pin_threads,
         proof_effort: PROOF_EFFORT,
+        method: match settings.method {
+            SearchMethod::Auto => Method::Auto,
+            SearchMethod::Tree => Method::Tree,
+            SearchMethod::AlphaBeta => Method::AlphaBeta,
+        },
         ..SearchConfig::deterministic(seed)
     }
 }

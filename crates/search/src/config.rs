@@ -37,7 +37,7 @@ pub struct RootReport {
 /// What the choice of a move weighs at the root.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct RootEstimates {
-    /// Our moves; of equivalent ones the first.
+    /// Our moves.
     pub moves: Vec<MoveStats>,
     /// The standard deviation of results, in points.
     pub deviation: f32,

@@ -13,7 +13,6 @@ use super::pool::PoolId;
 use super::proof::ProofUpdate;
 use super::record::{EdgeId, Prior};
 use super::request::PositionInfo;
-use panza_analysis::Symmetries;
 use panza_gdl::{Id, MoveId, NodeId, RoleId};
 use panza_machine::Reasoner;
 use panza_sync::Random;
@@ -100,32 +99,6 @@ impl WriterGame {
             }
             self.reasoner.next_state(&self.legal, &mut self.state);
             length += 1;
-        }
-    }
-
-    /// Keeps one legal move of each class of equivalent ones, where the role alone has a choice in
-    /// `self.state`. A mixed strategy needs the whole class.
-    pub(super) fn keep_one_move_per_class(&mut self, role: usize, symmetries: &Symmetries) {
-        let ends = &self.legal_ends;
-        let start = |role: usize| role.checked_sub(1).map_or(0, |before| ends[before]) as usize;
-        let n_moves = |role: usize| ends[role] as usize - start(role);
-        let others = (0..ends.len()).filter(|&other| other != role);
-        if n_moves(role) < 2 || others.map(n_moves).any(|count| count > 1) {
-            return;
-        }
-        let range = start(role)..ends[role] as usize;
-        let classes = symmetries.equivalent_moves(&self.state, &self.legal[range.clone()]);
-        let mut kept = range.start;
-        for (index, &class) in classes.iter().enumerate() {
-            if class == index {
-                self.legal[kept] = self.legal[range.start + index];
-                kept += 1;
-            }
-        }
-        self.legal.drain(kept..range.end);
-        let removed = (range.end - kept) as u32;
-        for end in &mut self.legal_ends[role..] {
-            *end -= removed;
         }
     }
 }

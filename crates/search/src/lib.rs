@@ -13,6 +13,7 @@
 //! * `iteration`: the loop; `path`, `select`, `amaf`, `spread`, `regret_matching`: the descent;
 //!   `chance`: nodes in which the chance role draws; `simultaneous`: those in which several
 //!   choose; `expand`: growth; `backpropagate`, `proof`: the way back; `matrix`: matrix games;
+//! * `alpha_beta`: another search, by depth, for games in turns;
 //! * `proof_numbers`, `questions`: proofs by proof-number search, beside the tree;
 //! * `request`, `family`, `joint_family`, `worker`, `playout_queue`, `rollout`, `pipeline`:
 //!   requests and threads.
@@ -59,6 +60,7 @@
 #![cfg_attr(test, allow(clippy::disallowed_methods))]
 #![forbid(unsafe_code)]
 
+pub mod alpha_beta;
 mod amaf;
 mod backpropagate;
 mod chance;
@@ -100,7 +102,7 @@ mod tests;
 pub use config::{IterationTimes, RootEstimates, RootReport, SearchStatistics, StopReason};
 pub use move_stats::MoveStats;
 pub use outlook::RoleOutlook;
-pub use parameters::{MINIMAX_SHARE, PARAMETERS, Parameter, SearchConfig, StudyEffect};
+pub use parameters::{MINIMAX_SHARE, Method, PARAMETERS, Parameter, SearchConfig, StudyEffect};
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -312,7 +314,7 @@ impl Search {
         self.set_root_to_line_end(end);
         self.begin_position();
         if end == ForcedLineEnd::Choice {
-            self.expand_root_with_read_moves();
+            self.graph.expand_root(&mut self.game);
         }
     }
 
@@ -346,17 +348,8 @@ impl Search {
             self.forced_ahead = self.forced_ahead.saturating_add(length);
         }
         if end == ForcedLineEnd::Choice {
-            self.expand_root_with_read_moves();
+            self.graph.expand_root(&mut self.game);
         }
-    }
-
-    /// Expands the root with the legal moves read there, one of each class of equivalent moves.
-    fn expand_root_with_read_moves(&mut self) {
-        if let Some(symmetries) = &self.config.symmetries {
-            self.game
-                .keep_one_move_per_class(self.role.index(), symmetries);
-        }
-        self.graph.expand_root(&mut self.game);
     }
 
     /// The root's child after a joint move, if it is in the graph.

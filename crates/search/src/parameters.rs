@@ -7,8 +7,39 @@
 
 use std::sync::Arc;
 
-use panza_analysis::{Placements, ScoreRange, Symmetries};
+use super::alpha_beta::{DepthValues, Switches};
+use panza_analysis::{Placements, ScoreRange};
 use panza_learning::Evaluation;
+
+/// Which of the two searches plays a game.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Method {
+    /// What a study of the game chooses; without one the tree.
+    Auto,
+    /// The tree, also called MCTS.
+    Tree,
+    /// Alpha-beta, where it applies and a study has trained its values.
+    AlphaBeta,
+}
+
+impl Method {
+    /// All methods, in the order of their names in settings.
+    pub const ALL: [Self; 3] = [Self::Auto, Self::Tree, Self::AlphaBeta];
+
+    /// The name in settings.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::Tree => "tree",
+            Self::AlphaBeta => "alpha-beta",
+        }
+    }
+
+    /// The method of this name.
+    pub fn find(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|method| method.name() == name)
+    }
+}
 
 /// The usual [`minimax_share`](SearchConfig::minimax_share) where an evaluation has weight.
 pub const MINIMAX_SHARE: f32 = 0.3;
@@ -189,9 +220,12 @@ search_config! {
         score_ranges: Arc<[ScoreRange]> = Arc::from([]);
         /// The lasting facts that moves make true, for AMAF values. Searches with priors have none.
         placements: Option<Arc<Placements>> = None;
-        /// Symmetries of the game: where only our role has a choice at the root, one of each class
-        /// of equivalent moves is searched. Wrong symmetries hide moves.
-        symmetries: Option<Arc<Symmetries>> = None;
+        /// Which search plays; this one is the tree whatever it says.
+        method: Method = Method::Tree;
+        /// The parts of alpha-beta.
+        switches: Switches = Switches::default();
+        /// The values of alpha-beta, which then plays in place of the tree.
+        depth_values: Option<DepthValues> = None;
     }
 }
 
@@ -203,7 +237,7 @@ impl SearchConfig {
             evaluation_share: 0.0,
             score_ranges: Arc::from([]),
             placements: None,
-            symmetries: None,
+            depth_values: None,
             ..self.clone()
         }
     }

@@ -3,9 +3,9 @@
 //! One thread writes the game graph and several run playouts. They communicate over
 //! [`mod@ring`]s, one pair per rollout thread, so a playout never takes a lock. [`stop`]
 //! ends the threads together and lets an idle one sleep without missing a wake-up;
-//! [`pinning`] keeps each on a core of its own when there are cores to spare. [`pages`]
-//! allocates memory in huge pages; [`budget`] says what work may cost; [`allocator`] gives freed
-//! memory back; [`clock`] reads the processor time of a thread.
+//! [`pinning`] keeps each on a core of its own when there are cores to spare. [`mod@table`] is a
+//! hash table for all threads. [`pages`] allocates memory in huge pages; [`budget`] says what work
+//! may cost; [`allocator`] gives freed memory back; [`clock`] reads the processor time of a thread.
 //!
 //! Invariants: every end of a ring is held by exactly one thread at a time
 //! (the types enforce it), and every wait ends when the stop flag is set.
@@ -14,7 +14,7 @@
 //!
 //! # Models
 //!
-//! Rings and stopping reach atomics, cells and parking through `primitives`,
+//! Rings, the table and stopping reach atomics, cells and parking through `primitives`,
 //! which exports loom's when the crate is built with `--cfg panza_loom`. The
 //! models in `loom_models` then run every interleaving there is:
 //!
@@ -32,6 +32,7 @@ pub mod pinning;
 pub mod random;
 pub mod ring;
 pub mod stop;
+pub mod table;
 mod threads;
 
 pub use threads::{catch_panic, in_same_span, lock, spawn, spawn_deep, spawn_scoped, unpoisoned};
@@ -42,6 +43,7 @@ pub use pinning::CoreId;
 pub use random::Random;
 pub use ring::{Consumer, Producer, ring};
 pub use stop::{StopFlag, Waited, Waiter, Waker};
+pub use table::Table;
 
 #[cfg(all(test, panza_loom))]
 mod loom_models;

@@ -1,4 +1,4 @@
-//! Models of the ring and of waiting: every interleaving, not one lucky run.
+//! Models of the ring, the table and waiting: every interleaving, not one lucky run.
 //!
 //! They are kept to two or three threads and a handful of operations, since the
 //! number of interleavings grows with the product; so small, all of them
@@ -6,6 +6,7 @@
 
 use super::ring::ring;
 use super::stop::{StopFlag, Waited};
+use super::table::Table;
 use loom::sync::Arc;
 use loom::sync::atomic::{AtomicUsize, Ordering};
 use loom::thread;
@@ -217,5 +218,42 @@ fn a_worker_that_is_stopped_drops_what_is_in_flight_once() {
         worker.join().unwrap();
         drop((requests, found, waker));
         assert_eq!(drops.load(Ordering::Relaxed), 1);
+    });
+}
+
+/// Two threads write one bucket, a third reads: it sees whole entries or none.
+#[test]
+fn a_table_gives_whole_entries_or_none() {
+    loom::model(|| {
+        let table = Arc::new(Table::new(0));
+        let writers = [(1, 10), (1, 11)].map(|(key, data)| {
+            let table = Arc::clone(&table);
+            thread::spawn(move || table.put(key, data, |_| 0))
+        });
+        let found = table.get(1);
+        assert!(matches!(found, None | Some(10 | 11)), "{found:?}");
+        for writer in writers {
+            writer.join().unwrap();
+        }
+        // The words of the two may be mixed, and then nothing is found.
+        let found = table.get(1);
+        assert!(matches!(found, None | Some(10 | 11)), "{found:?}");
+    });
+}
+
+/// Two keys in one bucket, put at once: what is found of either is its own.
+#[test]
+fn entries_of_two_keys_do_not_mix() {
+    loom::model(|| {
+        let table = Arc::new(Table::new(0));
+        let writer = {
+            let table = Arc::clone(&table);
+            thread::spawn(move || table.put(3, 30, |_| 0))
+        };
+        table.put(5, 50, |_| 0);
+        assert!(matches!(table.get(3), None | Some(30)));
+        writer.join().unwrap();
+        assert!(matches!(table.get(3), None | Some(30)));
+        assert!(matches!(table.get(5), None | Some(50)));
     });
 }

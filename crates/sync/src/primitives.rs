@@ -8,7 +8,7 @@
 #[cfg(not(panza_loom))]
 mod edition {
     pub(crate) use crossbeam::sync::{Parker, Unparker};
-    pub(crate) use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+    pub(crate) use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
     pub(crate) use std::sync::{Arc, Mutex};
 
     /// [`std::cell::UnsafeCell`] with loom's closure interface, through which a
@@ -38,7 +38,7 @@ mod edition {
 #[cfg(panza_loom)]
 mod edition {
     pub(crate) use loom::cell::UnsafeCell;
-    pub(crate) use loom::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+    pub(crate) use loom::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
     pub(crate) use loom::sync::{Arc, Mutex};
 
     use loom::sync::Notify;

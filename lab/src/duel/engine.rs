@@ -16,7 +16,8 @@ use panza_gdl::{Id, MoveId, RoleId};
 use panza_machine::Reasoner;
 use panza_metagame::{Study, StudyBudget, WithoutInputs, study};
 use panza_player::{Searcher, preferred_search, search_config};
-use panza_search::{PARAMETERS, Parameter, SearchConfig, StudyEffect};
+use panza_search::alpha_beta::Switches;
+use panza_search::{Method, PARAMETERS, Parameter, SearchConfig, StudyEffect};
 use panza_sync::thread_cpu_time;
 use panza_telemetry::COMMIT;
 use serde_json::{Value, json};
@@ -220,6 +221,18 @@ impl Overrides {
             return Ok(());
         }
         match key {
+            "method" => {
+                let method = Method::find(value);
+                let names = || Method::ALL.map(Method::name).join(", ");
+                self.search.method = method
+                    .with_context(|| format!("{key} is `{value}`; expected one of {}", names()))?;
+            }
+            _ if Switches::NAMES.contains(&key) => {
+                let value: f32 = value.parse()?;
+                if !self.search.switches.set(key, value) {
+                    bail!("{key} is {value}; expected 0 to 100");
+                }
+            }
             "factored" => self.is_factored = switch(key, value)?,
             "memory" => self.memory = Some(PathBuf::from(value)),
             "width" if value == "0" => self.width = None,
@@ -265,9 +278,6 @@ impl Overrides {
         if self.is_off("amaf") {
             config.placements = None;
         }
-        if self.is_off("symmetries") {
-            config.symmetries = None;
-        }
         if self.is_off("ranges") {
             config.score_ranges = Arc::from([]);
         }
@@ -299,8 +309,9 @@ fn switch(key: &str, value: &str) -> anyhow::Result<bool> {
 /// The keys that `set` takes.
 pub(super) fn keys() -> Vec<&'static str> {
     let parameters = PARAMETERS.iter().map(|it| it.name);
-    let others = ["factored", "memory", "width"];
-    parameters.chain(PARTS).chain(others).collect()
+    let others = ["method", "factored", "memory", "width"];
+    let all = parameters.chain(PARTS).chain(Switches::NAMES);
+    all.chain(others).collect()
 }
 
 impl PlayedGame {

@@ -38,12 +38,13 @@ use std::str::FromStr;
 use anyhow::{Context, anyhow, bail};
 use panza_cli::Outcome;
 use panza_search::PARAMETERS;
+use panza_search::alpha_beta::Switches;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// Parts of the search and of studies that can be switched off: AMAF values, symmetries, goal
-/// ranges by latches, weights of lines, and numbers of moves and distances.
-pub const PARTS: [&str; 5] = ["amaf", "symmetries", "ranges", "tuples", "prospects"];
+/// Parts of the search and of studies that can be switched off: AMAF values, goal ranges by
+/// latches, weights of lines, and numbers of moves and distances.
+pub const PARTS: [&str; 4] = ["amaf", "ranges", "tuples", "prospects"];
 
 /// A command; the page of the module says what each does.
 #[derive(Clone, PartialEq, Debug)]
@@ -89,6 +90,7 @@ pub fn help() -> String {
         .map(|it| format!("    {:<20} {}\n", it.name, it.range()))
         .collect();
     let parts = PARTS.join(", ");
+    let switches = Switches::NAMES.join(", ");
     format!(
         "Commands, one a line; replies are JSON objects, or `error` and a reason:\n  \
             version                 name and commit\n  \
@@ -104,6 +106,9 @@ pub fn help() -> String {
             iterate ROLE N          search for iterations, and name the move\n  \
             quit\n\n\
             Keys of `set`, and their values:\n{parameters}    \
+            method               auto, tree or alpha-beta\n    \
+            SWITCH               0 to 100, 0 is off; SWITCH is a part of alpha-beta, one of\n    \
+            \x20                    {switches}\n    \
             factored             true or false\n    \
             PART                 true or false; PART is one of {parts}\n    \
             memory               a file for studies to begin with\n    \

@@ -92,5 +92,6 @@ pub(super) fn load(path: &Path, game: &NamedGame) -> anyhow::Result<Option<Study
         study.parameters = trained.parameters;
     }
     study.evaluation = Some(Arc::new(prior.known.evaluation));
+    study.depth = prior.depth;
     Ok(Some(study))
 }

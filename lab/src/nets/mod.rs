@@ -9,8 +9,7 @@ mod reference;
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Context, anyhow};
 use clap::Args;
@@ -19,8 +18,7 @@ use panza_cli::arguments::parse_seconds;
 use panza_cli::{Game, Outcome, Output};
 use panza_game::BuiltGame;
 use panza_learning::{Deadline, LearningBudget, learn};
-use panza_metagame::{Parameters, Structure, find_prospects, move_order};
-use panza_search::SearchConfig;
+use panza_metagame::{Parameters, Structure, find_prospects};
 use panza_sync::{Budget, Meter, thread_cpu_time};
 use serde::Serialize;
 
@@ -74,15 +72,12 @@ struct NetReport<'a> {
     /// Correlations of the validation, and what the search would use.
     correlation_with_results: f64,
     correlation_of_playouts: f64,
-    rank: f64,
     evaluation_share: f32,
     prior: bool,
 }
 
-/// Time for the order of moves, as a share of the seconds of training.
-const ORDER_SHARE: f64 = 0.2;
-
-const HEAD: &str = "  seed   games/s samples/s  regret    tau   loss      r  valid.  playouts   rank  share  prior";
+const HEAD: &str =
+    "  seed   games/s samples/s  regret    tau   loss      r  valid.  playouts  share  prior";
 
 pub fn run(arguments: &NetsArguments, output: Output) -> anyhow::Result<Outcome> {
     for name in &arguments.games {
@@ -127,17 +122,12 @@ fn train_all(
 ) -> anyhow::Result<()> {
     let clock = || thread_cpu_time().unwrap_or_default();
     let structure = Structure::find(built, Budget::generous());
-    let search = SearchConfig {
-        max_nodes: 1 << 16,
-        samples_per_request: 16,
-        ..SearchConfig::deterministic(arguments.seed)
-    };
     let network = built.network.as_ref();
     let tuples = network
         .and_then(|it| Tuples::find(it, &built.machine, &mut Meter::new(Budget::generous())))
         .map(Arc::new);
     let prospects = find_prospects(built).map(Arc::new);
-    let mut sums = [0.0; 10];
+    let mut sums = [0.0; 9];
     for seed in arguments.seed..arguments.seed + arguments.nets {
         let begin = clock();
         let budget = LearningBudget {
@@ -164,15 +154,7 @@ fn train_all(
         let learned = learned.context("the game cannot be learned")?;
         let seconds = (clock() - begin).as_secs_f64();
         let agreement = comparison.of(|state, values| learned.evaluation.values(state, values));
-        let order = move_order(
-            &built.machine,
-            &search,
-            &learned.evaluation,
-            &learned.positions,
-            Instant::now() + Duration::from_secs_f64(ORDER_SHARE * arguments.seconds),
-            &AtomicBool::new(false),
-        );
-        let parameters = Parameters::of(&learned.validation, order, structure.placements.is_some());
+        let parameters = Parameters::of(&learned.validation);
         let validation = &learned.validation;
         let report = NetReport {
             game: name,
@@ -183,7 +165,6 @@ fn train_all(
             agreement,
             correlation_with_results: validation.evaluation,
             correlation_of_playouts: validation.playouts,
-            rank: order.rank,
             evaluation_share: parameters.evaluation_share,
             prior: parameters.prior,
         };
@@ -199,7 +180,7 @@ fn train_all(
 }
 
 impl NetReport<'_> {
-    fn numbers(&self) -> [f64; 10] {
+    fn numbers(&self) -> [f64; 9] {
         let agreement = &self.agreement;
         [
             self.games_per_second,
@@ -210,27 +191,15 @@ impl NetReport<'_> {
             agreement.correlation,
             self.correlation_with_results,
             self.correlation_of_playouts,
-            self.rank,
             self.evaluation_share.into(),
         ]
     }
 }
 
-fn line(name: &str, numbers: [f64; 10], prior: &str) -> String {
-    let [
-        games,
-        samples,
-        regret,
-        tau,
-        loss,
-        r,
-        valid,
-        playouts,
-        rank,
-        share,
-    ] = numbers;
+fn line(name: &str, numbers: [f64; 9], prior: &str) -> String {
+    let [games, samples, regret, tau, loss, r, valid, playouts, share] = numbers;
     format!(
         "{name:>6} {games:9.0} {samples:9.0} {regret:7.2} {tau:6.3} {loss:6.3} {r:6.3} \
-         {valid:7.3} {playouts:9.3} {rank:6.3} {share:6.2}  {prior}"
+         {valid:7.3} {playouts:9.3} {share:6.2}  {prior}"
     )
 }

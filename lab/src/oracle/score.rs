@@ -25,7 +25,7 @@ use panza_metagame::{PriorStudy, StudyBudget, study};
 use panza_player::search_config;
 use panza_referee::tournament::tally::wilson;
 
-use panza_search::{Search, SearchConfig, StopReason};
+use panza_search::{Method, Search, SearchConfig, StopReason};
 use panza_sync::{Budget, thread_cpu_time};
 use serde::Serialize;
 
@@ -145,6 +145,7 @@ pub(super) fn run(arguments: &ScoreArguments, output: Output) -> anyhow::Result<
     check_place(arguments.page.as_deref())?;
     let settings = arguments.settings.load([])?;
     let mut config = search_config(&settings.search, arguments.seed);
+    config.method = Method::Tree;
     config.rollout_threads = 0;
     let budgets = budgets(arguments);
     let oracles = open_all(&arguments.names, output)?;

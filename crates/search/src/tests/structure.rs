@@ -1,13 +1,13 @@
-//! Proven facts in the search: goals bounded by latches, and equivalent moves searched once.
+//! Proven facts in the search: goals bounded by latches.
 
 use std::sync::Arc;
 
+use panza_analysis::ScoreRange;
 use panza_analysis::latches::latches;
 use panza_analysis::score_ranges::score_ranges;
-use panza_analysis::{ScoreRange, Symmetries};
 use panza_gdl::RoleId;
 use panza_machine::Machine;
-use panza_testing::{machine_of, network_of, rulesheet};
+use panza_testing::{machine_of, network_of};
 
 use crate::{Search, SearchConfig};
 use panza_sync::{Budget, Meter};
@@ -101,36 +101,4 @@ fn unreachable_goals_bound_the_root() {
     broken.set_state(&state);
     broken.run(Budget::of_steps(10));
     assert_eq!(broken.root().proven, Some(0));
-}
-
-/// Equivalent moves at the root are searched once, and the result is the same.
-#[test]
-fn one_of_each_class_of_equivalent_moves_is_searched() {
-    for (name, n_moves, iterations) in [("ticTacToe", 3, 100_000), ("connectFour", 4, 500)] {
-        let (rules, _) = panza_gdl::load(rulesheet(name));
-        let symmetries = Symmetries::find(
-            &network_of(&rules),
-            &mut Meter::new(Budget::of_steps(1 << 28)),
-        );
-        let machine = machine_of(&rules);
-        let mut reports = Vec::new();
-        for symmetries in [Some(Arc::new(symmetries)), None] {
-            let config = SearchConfig {
-                symmetries,
-                ..SearchConfig::deterministic(1)
-            };
-            let mut search = Search::new(Arc::clone(&machine), RoleId(0), config);
-            search.run(Budget::of_steps(iterations));
-            reports.push(search.root());
-        }
-        assert_eq!(reports[0].moves.len(), n_moves, "{name}");
-        assert_eq!(reports[0].proven, reports[1].proven, "{name}");
-        let all: Vec<_> = reports[1].moves.iter().map(|report| report.mv).collect();
-        assert!(
-            reports[0]
-                .moves
-                .iter()
-                .all(|report| all.contains(&report.mv))
-        );
-    }
 }

@@ -1,0 +1,129 @@
+//! What a study finds out for alpha-beta: an evaluation that was trained by its own searches.
+//!
+//! Invariant: it is of the machine that was studied.
+//!
+//! Never uses: the tree.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::contest::{Contest, random_opening};
+use serde_json::{Value, json};
+
+use panza_game::BuiltGame;
+use panza_learning::{Evaluation, GradientSums, Known, LearningBudget};
+use panza_machine::Machine;
+use panza_search::Method;
+use panza_search::alpha_beta::{DepthValues, Units, has_turns, train_leaves};
+use panza_sync::Random;
+
+/// The share of the time left for training for alpha-beta.
+pub(super) const LEARNING_SHARE: f64 = 0.75;
+/// The time for a move in games of alpha-beta against the tree.
+pub(super) const CONTEST_TIME: Duration = Duration::from_millis(4);
+/// The most rounds of such games, and random moves before one.
+const MAX_ROUNDS: u64 = 50;
+const MAX_OPENING: u32 = 6;
+/// The share of alpha-beta before any game, and the games that it counts as.
+const USUAL_SHARE: f32 = 0.6;
+const USUAL_GAMES: f32 = 6.0;
+
+/// What alpha-beta searches with.
+#[derive(Clone, Debug)]
+pub struct DepthStudy {
+    /// Its static values.
+    pub evaluation: Arc<Evaluation>,
+    /// What changes of the values are counted in.
+    pub units: Units,
+    /// What training goes on with.
+    pub sums: Option<GradientSums>,
+    /// The games of its training.
+    pub games: usize,
+}
+
+/// Whether alpha-beta may play a game, so that something has to be learned for it.
+pub(super) fn may_apply(game: &BuiltGame, method: Method) -> bool {
+    method != Method::Tree && has_turns(&game.machine)
+}
+
+/// The games of a contest, and the points of its first settings in them.
+pub(super) fn play(contest: &Contest<'_>, seed: u64) -> (u32, f32) {
+    let (mut games, mut points) = (0, 0.0);
+    for number in 0..MAX_ROUNDS {
+        let mut random = Random::new(seed.wrapping_add(number));
+        let length = random.below(MAX_OPENING + 1) as usize;
+        let opening = random_opening(contest.machine, length, &mut random);
+        let Some(round) = contest.round(&opening, number) else {
+            break;
+        };
+        games += round.games;
+        points += round.points;
+    }
+    (games, points)
+}
+
+/// Whether alpha-beta is the stronger search by its points in some games against the tree, which
+/// count beside what is usual.
+pub(super) fn is_stronger(games: u32, points: f32) -> bool {
+    points + USUAL_SHARE * USUAL_GAMES >= 0.5 * (games as f32 + USUAL_GAMES)
+}
+
+impl DepthStudy {
+    /// Trains on an evaluation. `None` where alpha-beta does not apply.
+    pub(super) fn train(
+        machine: &Arc<dyn Machine>,
+        known: &Known,
+        budget: LearningBudget<'_>,
+    ) -> Option<Self> {
+        let trained = train_leaves(machine, known, budget)?;
+        Some(Self {
+            evaluation: Arc::new(trained.evaluation),
+            units: trained.units,
+            sums: Some(trained.sums),
+            games: known.games + trained.games,
+        })
+    }
+
+    /// What training goes on with.
+    pub(super) fn known(&self) -> Known {
+        Known {
+            evaluation: (*self.evaluation).clone(),
+            games: self.games,
+            sums: self.sums.clone(),
+        }
+    }
+
+    /// What the search gets.
+    pub(super) fn values(&self) -> DepthValues {
+        DepthValues {
+            evaluation: Arc::clone(&self.evaluation),
+            units: self.units,
+        }
+    }
+
+    /// As logged, with the games against the tree.
+    pub(super) fn to_json(&self, contest: Option<(u32, f32)>) -> Value {
+        let (against_tree, points) = contest.unzip();
+        json!({
+            "games": self.games,
+            "games_against_tree": against_tree,
+            "points_against_tree": points,
+            "change_by_a_move": self.units.change,
+            "worth_of_a_turn": self.units.turn,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn few_games_leave_what_is_usual() {
+        assert!(is_stronger(0, 0.0));
+        assert!(is_stronger(2, 0.5));
+        assert!(!is_stronger(4, 0.0));
+        assert!(is_stronger(20, 10.0));
+        assert!(!is_stronger(20, 9.0));
+    }
+}

@@ -1,0 +1,177 @@
+//! Alpha-beta as the search of a match.
+//!
+//! Invariant: the search of the present state goes on from call to call; its table is kept over the
+//! match.
+//!
+//! Never uses: the game graph.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::searcher::Searcher;
+use super::tree_search::MAX_SAMPLED_MOVES;
+use panza_gdl::{Id, MoveId, RoleId};
+use panza_machine::{Machine, Reasoner};
+use panza_search::alpha_beta::{AlphaBeta, AlphaBetaConfig, DepthReport};
+use panza_search::{MoveStats, SearchConfig};
+use panza_sync::Budget;
+use panza_telemetry::SearchSample;
+
+/// Bytes of the table, at most, and its part of the memory that a search may take.
+const MAX_TABLE_BYTES: usize = 128 << 20;
+const TABLE_PART: usize = 4;
+/// How long a search that has nothing left to do waits at a time.
+const REST: Duration = Duration::from_millis(10);
+
+/// The search of a match by depth.
+pub(super) struct AlphaBetaSearch {
+    machine: Arc<dyn Machine>,
+    reasoner: Box<dyn Reasoner>,
+    role: RoleId,
+    /// The sum of the goals.
+    sum: f32,
+    search: AlphaBeta,
+    /// Whether every depth was searched.
+    is_exhausted: bool,
+}
+
+impl AlphaBetaSearch {
+    /// A search of `state`. `None` where the settings have no values for it, and where it does not
+    /// apply.
+    pub fn new(
+        machine: &Arc<dyn Machine>,
+        role: RoleId,
+        state: &[u64],
+        config: &SearchConfig,
+    ) -> Option<Self> {
+        let values = config.depth_values.clone()?;
+        let sum = values.evaluation.scale();
+        let settings = AlphaBetaConfig {
+            values,
+            table_bytes: (config.max_bytes / TABLE_PART).min(MAX_TABLE_BYTES),
+            threads: config.rollout_threads + 1,
+            switches: config.switches,
+        };
+        let mut search = AlphaBeta::new(machine, &settings)?;
+        search.set_state(state);
+        let mut reasoner = Arc::clone(machine).reasoner();
+        reasoner.set_state(state);
+        Some(Self {
+            machine: Arc::clone(machine),
+            reasoner,
+            role,
+            sum,
+            search,
+            is_exhausted: false,
+        })
+    }
+
+    fn run(&mut self, budget: Budget<'_>) {
+        self.is_exhausted = self.search.run(budget, u32::MAX);
+    }
+
+    /// Our value in points where the mover's share of the goals is known.
+    fn value(&self, mover: Option<usize>, share: f32) -> f32 {
+        let is_ours = mover == Some(self.role.index());
+        self.sum * if is_ours { share } else { 1.0 - share }
+    }
+
+    fn stats(&self, report: &DepthReport, mv: MoveId, share: f32, nodes: u64) -> MoveStats {
+        let value = self.value(report.mover, share).clamp(0.0, 100.0);
+        let goal = value.round() as u8;
+        let is_proven = report.is_proven && report.best == Some(mv);
+        MoveStats {
+            visits: nodes as f64,
+            value: Some(value),
+            bounds: if is_proven { (goal, goal) } else { (0, 100) },
+            is_proven_best: is_proven && self.search.is_settled(),
+            ..MoveStats::new(mv)
+        }
+    }
+}
+
+impl Searcher for AlphaBetaSearch {
+    fn name(&self) -> &'static str {
+        "alpha-beta search"
+    }
+
+    fn uses_study(&self) -> bool {
+        true
+    }
+
+    fn search(&mut self, until: Instant, interrupt: &Arc<AtomicBool>) {
+        while self.is_exhausted && !self.search.is_settled() {
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() || interrupt.load(Ordering::Acquire) {
+                return;
+            }
+            thread::sleep(left.min(REST));
+        }
+        self.run(Budget {
+            until: Some(until),
+            stop: Some(interrupt),
+            ..Budget::generous()
+        });
+    }
+
+    /// An iteration is a node.
+    fn search_iterations(&mut self, iterations: u64, interrupt: &Arc<AtomicBool>) {
+        self.run(Budget {
+            stop: Some(interrupt),
+            ..Budget::of_steps(iterations)
+        });
+    }
+
+    fn advance(&mut self, _: &[MoveId], state: &[u64]) {
+        self.set_state(state);
+    }
+
+    fn set_state(&mut self, state: &[u64]) {
+        self.is_exhausted = false;
+        self.search.set_state(state);
+        self.reasoner.set_state(state);
+    }
+
+    fn best_move(&mut self) -> Option<MoveStats> {
+        let legal = self.reasoner.legal_moves(self.role);
+        let (first, count) = (*legal.first()?, legal.len());
+        let report = self.search.report();
+        let best = report.best.filter(|best| {
+            let is_ours = report.mover == Some(self.role.index());
+            is_ours && self.reasoner.is_legal(self.role, *best)
+        });
+        let nodes = self.search.counts().nodes;
+        match best {
+            Some(best) if count > 1 => Some(self.stats(&report, best, report.share, nodes)),
+            _ => {
+                let mut stats = self.stats(&report, first, report.share, nodes);
+                stats.value = stats.value.filter(|_| report.mover.is_some());
+                stats.is_proven_best = self.search.is_settled();
+                Some(stats)
+            }
+        }
+    }
+
+    fn sample(&mut self) -> SearchSample {
+        let report = self.search.report();
+        let counts = self.search.counts();
+        let best = self.best_move();
+        let info = self.machine.info();
+        let is_ours = report.mover == Some(self.role.index());
+        let ranked = report.moves.iter().filter(|_| is_ours);
+        let root_moves = ranked.take(MAX_SAMPLED_MOVES).map(|ranked| {
+            let stats = self.stats(&report, ranked.mv, ranked.share, ranked.nodes);
+            stats.named(info.move_text(ranked.mv))
+        });
+        SearchSample {
+            iterations: counts.nodes,
+            nodes: counts.nodes,
+            root_moves: root_moves.collect(),
+            best_move: best.map_or(String::new(), |best| info.move_text(best.mv)),
+            best_value: best.and_then(|best| best.value).map_or(f64::NAN, f64::from),
+            ..SearchSample::default()
+        }
+    }
+}

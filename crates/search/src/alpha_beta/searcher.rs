@@ -1,0 +1,733 @@
+//! One thread of the search: the nodes of a principal variation search with quiescence.
+//!
+//! A node asks the table, then for cuts by its static score, and only then the machine for its
+//! moves. The states, ends and static scores of all children are computed at once (a family), and
+//! order the moves beside history and killers. The first move is searched with the whole window,
+//! others with an empty one, and again where that fails (Marsland and Campbell 1982; Reinefeld
+//! 1983). At depth 0 quiescence search goes on with the moves that raise the static score by more
+//! than moves usually do.
+//!
+//! Invariants: a proven score holds with best play, since moves are only left out of nodes that
+//! have a score which is no proven loss; nothing is allocated once buffers have grown.
+//!
+//! Never uses: the clock but by its budget.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use super::entry::{AGES, Bound, Entry, worth};
+use super::frame::{Frame, History, MAX_HISTORY};
+use super::root::RootMoves;
+use super::score::{INFINITE, PROVEN, Score, WIN, Window, from_here, from_root, of_goal, of_logit};
+use super::switches::Switches;
+use super::turns::Turns;
+use super::{Counts, Units};
+use panza_gdl::{Id, MoveId, RoleId};
+use panza_learning::{Evaluation, ValueReader};
+use panza_machine::{Expander, ExpansionStep, Machine, Reasoner, with_wide_vectors};
+use panza_sync::{Budget, Table};
+
+/// Joint moves of a path, at most.
+pub(super) const MAX_PLY: usize = 120;
+/// Forced joint moves in a row, at most.
+const MAX_FORCED: usize = 400;
+/// Nodes between two looks at the budget.
+const CHECK_EVERY: u64 = 256;
+/// The depth of entries that are exact at any depth.
+const ANY_DEPTH: i32 = 127;
+/// Reverse futility up to this depth, late pruning up to that.
+const MAX_FUTILE_DEPTH: i32 = 3;
+const MAX_PRUNED_DEPTH: i32 = 4;
+/// What a move from the table, and what killers promise more, the latter in units.
+const TABLE_MOVE: Score = 1 << 24;
+const KILLER_UNITS: [Score; 2] = [2, 1];
+
+/// When a search is to end.
+#[derive(Clone)]
+pub(super) struct Limits {
+    pub until: Option<Instant>,
+    pub max_nodes: u64,
+    /// Set from outside.
+    pub stop: Option<Arc<AtomicBool>>,
+    /// Set when another thread of the search is done.
+    pub is_done: Arc<AtomicBool>,
+}
+
+impl Limits {
+    fn are_reached(&self) -> bool {
+        let budget = Budget {
+            stop: self.stop.as_ref(),
+            ..Budget::generous().until(self.until)
+        };
+        self.is_done.load(Ordering::Relaxed) || budget.is_over()
+    }
+}
+
+/// What a node's moves are searched for, as seen by its mover.
+struct Node {
+    ply: usize,
+    depth: i32,
+    window: Window,
+    is_pv: bool,
+    /// The static score.
+    score: Score,
+    known_move: Option<MoveId>,
+    best: Score,
+    best_move: Option<MoveId>,
+}
+
+/// What the machine says of a node.
+enum Entered {
+    /// The score of the end.
+    End(Score),
+    /// The node was replaced by the one after forced moves.
+    Later,
+    /// One role chooses.
+    Choice,
+}
+
+/// One thread of the search.
+pub(super) struct Searcher {
+    sum: f32,
+    reasoner: Box<dyn Reasoner>,
+    expander: Box<dyn Expander>,
+    pub evaluation: Arc<Evaluation>,
+    reader: ValueReader,
+    table: Arc<Table>,
+    frames: Vec<Frame>,
+    keys: Vec<u64>,
+    history: History,
+    turns: Turns,
+    next: Vec<u64>,
+    /// Empty; kept for its memory.
+    steps: Vec<ExpansionStep<'static>>,
+    pub switches: Switches,
+    pub units: Units,
+    pub age: u8,
+    pub limits: Limits,
+    pub is_over: bool,
+    pub counts: Counts,
+    pub root: RootMoves,
+    /// Changes of the static score by a move, as seen by its mover, where they are collected.
+    pub changes: Option<Vec<Score>>,
+}
+
+/// The memory of some steps, for steps of another time: a vector that is collected from its own
+/// items stays where it is.
+fn emptied<'a>(mut steps: Vec<ExpansionStep<'_>>) -> Vec<ExpansionStep<'a>> {
+    steps.clear();
+    let none = steps.into_iter().map(|step| ExpansionStep {
+        state: &[],
+        joint_move: step.joint_move.and(None),
+    });
+    none.collect()
+}
+
+/// A hash of a state.
+#[inline]
+fn key_of(state: &[u64]) -> u64 {
+    let mut key = 0x9E37_79B9_7F4A_7C15u64;
+    for &word in state {
+        let product = u128::from(key ^ word) * 0xA076_1D64_78BD_642Fu128;
+        key = (product as u64) ^ ((product >> 64) as u64).rotate_left(17);
+        key ^= word.wrapping_mul(0x9FB2_1C65_1E98_DF25);
+        key ^= key >> 29;
+    }
+    key.wrapping_mul(0xBF58_476D_1CE4_E5B9) ^ key >> 31
+}
+
+impl Searcher {
+    pub fn new(
+        machine: &Arc<dyn Machine>,
+        evaluation: &Arc<Evaluation>,
+        table: &Arc<Table>,
+        turns: Turns,
+        switches: Switches,
+    ) -> Self {
+        let n_words = machine.initial_state().len();
+        Self {
+            sum: evaluation.scale(),
+            reasoner: Arc::clone(machine).reasoner(),
+            expander: Arc::clone(machine).expander(),
+            reader: ValueReader::new(evaluation),
+            evaluation: Arc::clone(evaluation),
+            table: Arc::clone(table),
+            frames: (0..MAX_PLY + 2).map(|_| Frame::new(n_words)).collect(),
+            keys: vec![0; MAX_PLY + 2],
+            history: History::new(),
+            turns,
+            next: Vec::with_capacity(n_words),
+            steps: Vec::new(),
+            switches,
+            units: Units::default(),
+            age: 0,
+            limits: Limits {
+                until: None,
+                max_nodes: u64::MAX,
+                stop: None,
+                is_done: Arc::default(),
+            },
+            is_over: false,
+            counts: Counts::default(),
+            root: RootMoves::default(),
+            changes: None,
+        }
+    }
+
+    /// Prepares for another position.
+    pub fn begin(&mut self) {
+        self.age = (self.age + 1) % AGES;
+        self.history.age();
+        for frame in &mut self.frames {
+            frame.killers = [None; 2];
+        }
+    }
+
+    /// The score of a state by a search of this depth, as seen by the first role. Without meaning
+    /// once `is_over` is set.
+    pub fn score(&mut self, state: &[u64], depth: i32, window: Window) -> Score {
+        self.frames[0].set(state, None);
+        self.node(0, depth, window, true)
+    }
+
+    /// The static score of a state, as seen by the first role.
+    pub fn static_score(&mut self, state: &[u64]) -> Score {
+        let evaluation = &self.evaluation;
+        self.reader.load_states(evaluation, std::iter::once(state));
+        let mut logits = [0.0];
+        self.reader.logits(evaluation, 0, state, &mut logits);
+        of_logit(logits[0])
+    }
+
+    fn look_at_limits(&mut self) -> bool {
+        let nodes = self.counts.nodes;
+        if nodes >= self.limits.max_nodes
+            || nodes.is_multiple_of(CHECK_EVERY) && self.limits.are_reached()
+        {
+            self.is_over = true;
+        }
+        self.is_over
+    }
+
+    /// The score of the state of a frame, as seen by the first role.
+    fn node(&mut self, ply: usize, depth: i32, window: Window, is_pv: bool) -> Score {
+        if self.is_over || self.look_at_limits() {
+            return 0;
+        }
+        self.counts.nodes += 1;
+        self.counts.quiet_nodes += u64::from(depth <= 0);
+        self.counts.deepest = self.counts.deepest.max(ply as u32);
+        let key = key_of(&self.frames[ply].state);
+        self.keys[ply] = key;
+        if self.switches.sharing && self.keys[..ply].contains(&key) {
+            return 0;
+        }
+        let known = self.table.get(key).map(Entry::unpack);
+        if let Some(score) = known.and_then(|it| self.known_score(it, ply, depth, window, is_pv)) {
+            self.counts.table_cuts += 1;
+            return score;
+        }
+        let guessed = self.turns.mover(&self.frames[ply].state);
+        if ply > 0
+            && let Some(mover) = guessed
+            && let Some(score) = self.cut_by_static(ply, mover, depth, window, is_pv)
+        {
+            return score;
+        }
+        match self.enter(ply, guessed) {
+            Entered::End(score) => {
+                self.store(key, ply, ANY_DEPTH, score, Bound::Exact, None);
+                return score;
+            }
+            Entered::Later => return self.node(ply, depth, window, is_pv),
+            Entered::Choice => {}
+        }
+        let mover = self.frames[ply].mover;
+        if guessed.is_none()
+            && ply > 0
+            && let Some(score) = self.cut_by_static(ply, mover, depth, window, is_pv)
+        {
+            return score;
+        }
+        let score = self.frame_score(ply);
+        if ply >= MAX_PLY {
+            return score;
+        }
+        self.search_moves(key, ply, depth, window, is_pv, known)
+    }
+
+    /// The score by an entry of the table, if that is enough for the window.
+    fn known_score(
+        &self,
+        entry: Entry,
+        ply: usize,
+        depth: i32,
+        window: Window,
+        is_pv: bool,
+    ) -> Option<Score> {
+        let score = from_root(entry.score, ply);
+        let depth = depth.max(0);
+        let is_deep = match self.switches.sharing {
+            true => entry.depth >= depth || score.abs() > PROVEN,
+            false => entry.depth == depth || entry.depth == ANY_DEPTH,
+        };
+        let fits = match entry.bound {
+            Bound::Exact => true,
+            Bound::Lower => score >= window.beta,
+            Bound::Upper => score <= window.alpha,
+        };
+        // The principal variation is kept whole, and the root's moves are wanted.
+        let is_wanted = ply > 0 && (!is_pv || entry.depth == ANY_DEPTH);
+        (is_wanted && is_deep && fits).then_some(score)
+    }
+
+    /// The static score of a frame, as seen by the first role.
+    fn frame_score(&mut self, ply: usize) -> Score {
+        if let Some(score) = self.frames[ply].score {
+            return score;
+        }
+        let state = std::mem::take(&mut self.frames[ply].state);
+        let score = self.static_score(&state);
+        self.frames[ply].state = state;
+        self.frames[ply].score = Some(score);
+        score
+    }
+
+    /// The static score of a frame where it suffices: in quiescence search where it is above the
+    /// window, and near the leaves where it is far above.
+    fn cut_by_static(
+        &mut self,
+        ply: usize,
+        mover: usize,
+        depth: i32,
+        window: Window,
+        is_pv: bool,
+    ) -> Option<Score> {
+        let sign = if mover == 0 { 1 } else { -1 };
+        let beta = window.seen_by(sign).beta;
+        let score = self.frame_score(ply);
+        let own = sign * score;
+        if depth <= 0 {
+            let is_last = depth <= -self.switches.quiescence;
+            return (is_last || own >= beta).then_some(score);
+        }
+        let margin = self.switches.reverse_futility * (self.units.change * depth) as f32;
+        let is_futile = margin > 0.0
+            && !is_pv
+            && depth <= MAX_FUTILE_DEPTH
+            && beta.abs() < PROVEN
+            && own - margin as Score >= beta;
+        self.counts.static_cuts += u64::from(is_futile);
+        is_futile.then_some(score)
+    }
+
+    /// Asks the machine for the moves of a frame. Forced moves are made.
+    fn enter(&mut self, ply: usize, guessed: Option<usize>) -> Entered {
+        let frame = &mut self.frames[ply];
+        self.reasoner.set_state(&frame.state);
+        for n_forced in 0..MAX_FORCED {
+            if self.reasoner.is_terminal() {
+                let mut goals = [None; 2];
+                self.reasoner.goals(&mut goals);
+                return Entered::End(of_goal(goals[0].unwrap_or(0), self.sum, ply));
+            }
+            let counts = [0, 1].map(|it| self.reasoner.legal_moves(RoleId(it)).len());
+            if n_forced > 0 && counts != [1, 1] {
+                return Entered::Later;
+            }
+            let mover = match counts {
+                // A broken game.
+                [0, _] | [_, 0] => return Entered::End(0),
+                [1, 1] => {
+                    let joint = [0, 1].map(|it| self.reasoner.legal_moves(RoleId(it))[0]);
+                    self.reasoner.next_state(&joint, &mut self.next);
+                    frame.set(&self.next, None);
+                    self.reasoner.set_state(&frame.state);
+                    continue;
+                }
+                [1, _] => 1,
+                _ => 0,
+            };
+            self.counts.simultaneous += u64::from(counts[1 - mover] > 1);
+            let other = self.reasoner.legal_moves(RoleId::from_index(1 - mover))[0];
+            let moves = self.reasoner.legal_moves(RoleId::from_index(mover));
+            frame.set_moves(mover, moves, other);
+            if guessed.is_some_and(|guessed| guessed != mover) {
+                self.turns.forget();
+            }
+            return Entered::Choice;
+        }
+        Entered::End(0)
+    }
+
+    /// Generates the children of a frame, with their static scores.
+    fn generate(&mut self, ply: usize) {
+        let frame = &mut self.frames[ply];
+        let mut steps = emptied(std::mem::take(&mut self.steps));
+        steps.extend(frame.joint_moves.iter().map(|joint_move| ExpansionStep {
+            state: &frame.state,
+            joint_move: Some(joint_move),
+        }));
+        self.expander.expand(&steps, false, &mut frame.children);
+        self.steps = emptied(steps);
+        let Self {
+            reader, evaluation, ..
+        } = self;
+        let sum = self.sum;
+        reader.load(evaluation, &frame.children);
+        frame.scores.clear();
+        with_wide_vectors(
+            #[inline(always)]
+            || {
+                reader.begin(evaluation, &frame.state, 0);
+                for index in 0..frame.children.len() {
+                    let score = match frame.children.terminal[index] {
+                        true => {
+                            let goal = frame.children.goals(index)[0];
+                            of_goal(goal.unwrap_or(0), sum, ply + 1)
+                        }
+                        false => {
+                            let mut logits = [0.0];
+                            let children = &frame.children;
+                            reader.logits_after(
+                                evaluation,
+                                &frame.state,
+                                children,
+                                index,
+                                &mut logits,
+                            );
+                            of_logit(logits[0])
+                        }
+                    };
+                    frame.scores.push(score);
+                }
+            },
+        );
+        self.counts.children += frame.scores.len() as u64;
+    }
+
+    /// Searches the moves of a frame and stores what was found. Returns the score as seen by the
+    /// first role.
+    fn search_moves(
+        &mut self,
+        key: u64,
+        ply: usize,
+        depth: i32,
+        window: Window,
+        is_pv: bool,
+        known: Option<Entry>,
+    ) -> Score {
+        self.generate(ply);
+        let sign = self.frames[ply].sign;
+        let mut node = Node {
+            ply,
+            depth: depth.max(0),
+            window: window.seen_by(sign),
+            is_pv,
+            score: sign * self.frame_score(ply),
+            known_move: known.and_then(|entry| entry.mv),
+            best: -INFINITE,
+            best_move: None,
+        };
+        let alpha = node.window.alpha;
+        match depth {
+            ..=0 => self.search_loud_moves(&mut node, depth),
+            _ => self.search_all_moves(&mut node),
+        }
+        if self.is_over {
+            return 0;
+        }
+        let bound = match node.best {
+            best if best >= node.window.beta => Bound::Lower,
+            best if best > alpha => Bound::Exact,
+            _ => Bound::Upper,
+        };
+        let score = sign * node.best;
+        let mv = node.best_move.or(node.known_move);
+        self.store(key, ply, node.depth, score, bound.seen_by(sign), mv);
+        score
+    }
+
+    fn store(
+        &self,
+        key: u64,
+        ply: usize,
+        depth: i32,
+        score: Score,
+        bound: Bound,
+        mv: Option<MoveId>,
+    ) {
+        let age = self.age;
+        let entry = Entry {
+            score: from_here(score, ply),
+            bound,
+            depth,
+            mv,
+            age,
+        };
+        self.table.put(key, entry.pack(), |data| worth(data, age));
+    }
+
+    /// Puts a child in the next frame.
+    fn descend(&mut self, ply: usize, index: usize) {
+        let (upper, lower) = self.frames.split_at_mut(ply + 1);
+        let (frame, child) = (&upper[ply], &mut lower[0]);
+        child.set(frame.children.state(index), Some(frame.scores[index]));
+    }
+
+    /// Quiescence search: the mover may stay with the static score.
+    fn search_loud_moves(&mut self, node: &mut Node, depth: i32) {
+        node.best = node.score;
+        node.window.alpha = node.window.alpha.max(node.best);
+        let margin = self.units.change + self.units.turn;
+        let frame = &mut self.frames[node.ply];
+        frame.order.clear();
+        for index in 0..frame.moves.len() {
+            let score = frame.score_after(index);
+            if score > node.window.alpha && (frame.is_end(index) || score > node.score + margin) {
+                frame.order.push((score, index as u32));
+            }
+        }
+        let count = frame.order.len();
+        for n_tried in 0..count {
+            let frame = &mut self.frames[node.ply];
+            let index = frame.pick(n_tried);
+            let score = match frame.is_end(index) {
+                true => frame.score_after(index),
+                false => {
+                    let sign = frame.sign;
+                    self.descend(node.ply, index);
+                    let window = node.window.seen_by(sign);
+                    sign * self.node(node.ply + 1, depth - 1, window, false)
+                }
+            };
+            if self.is_over {
+                return;
+            }
+            let mv = self.frames[node.ply].moves[index];
+            if node.improve(score, mv) {
+                return;
+            }
+        }
+    }
+
+    /// Orders the moves of a node by what they promise.
+    fn order_moves(&mut self, node: &Node) {
+        let unit = self.units.change;
+        let frame = &mut self.frames[node.ply];
+        frame.order.clear();
+        for (index, &mv) in frame.moves.iter().enumerate() {
+            let mut promise = frame.sign * frame.scores[index];
+            if Some(mv) == node.known_move {
+                promise += TABLE_MOVE;
+            } else if node.depth > 1 {
+                let killers = frame.killers.iter().zip(KILLER_UNITS);
+                let killer = killers.filter(|(killer, _)| **killer == Some(mv));
+                promise += killer.map(|(_, units)| units * unit).sum::<Score>();
+                promise += self.history.of(frame.mover, mv) * unit / MAX_HISTORY;
+            }
+            frame.order.push((promise, index as u32));
+        }
+        if let Some(changes) = &mut self.changes {
+            let after = (0..frame.moves.len()).filter(|&index| !frame.is_end(index));
+            changes.extend(
+                after
+                    .map(|index| frame.score_after(index) - node.score)
+                    .take(8),
+            );
+        }
+    }
+
+    fn search_all_moves(&mut self, node: &mut Node) {
+        self.order_moves(node);
+        let count = self.frames[node.ply].order.len();
+        for n_tried in 0..count {
+            let frame = &mut self.frames[node.ply];
+            let index = frame.pick(n_tried);
+            let (mv, after) = (frame.moves[index], frame.score_after(index));
+            let is_end = frame.is_end(index);
+            // The other role would stay with the static score.
+            let stays =
+                node.depth == 1 && (self.switches.quiescence == 0 || after <= node.window.alpha);
+            let score = if is_end || stays {
+                after
+            } else if self.is_late(node, n_tried, after) {
+                self.counts.pruned += 1;
+                continue;
+            } else {
+                self.descend(node.ply, index);
+                self.move_score(node, n_tried, mv, after)
+            };
+            if self.is_over {
+                return;
+            }
+            if node.ply == 0 {
+                self.root.add(mv, score, node.window, self.counts.nodes);
+            }
+            if node.improve(score, mv) {
+                self.reward(node, n_tried, mv);
+                return;
+            }
+        }
+    }
+
+    /// Whether a move comes so late near the leaves, and promises so little, that it is left out.
+    fn is_late(&self, node: &Node, n_tried: usize, after: Score) -> bool {
+        let depth = node.depth;
+        let n_kept = self.switches.late_pruning * (4 + 2 * depth * depth) as f32;
+        n_kept > 0.0
+            && !node.is_pv
+            && depth <= MAX_PRUNED_DEPTH
+            && n_tried as f32 >= n_kept
+            && node.best > -PROVEN
+            && after < node.score + self.units.turn - self.units.change / 2
+    }
+
+    /// The score of a move whose child is in the next frame, as seen by the mover.
+    fn move_score(&mut self, node: &Node, n_tried: usize, mv: MoveId, after: Score) -> Score {
+        let sign = self.frames[node.ply].sign;
+        let Window { alpha, beta } = node.window;
+        let (below, depth) = (node.ply + 1, node.depth - 1);
+        if n_tried == 0 {
+            let window = node.window.seen_by(sign);
+            return sign * self.node(below, depth, window, node.is_pv);
+        }
+        let empty = Window {
+            alpha,
+            beta: alpha + 1,
+        };
+        let empty = empty.seen_by(sign);
+        let reduction = self.reduction(node, n_tried, mv, after);
+        self.counts.reduced += u64::from(reduction > 0);
+        let mut score = sign * self.node(below, depth - reduction, empty, false);
+        if score > alpha && reduction > 0 && !self.is_over {
+            self.counts.searched_again += 1;
+            score = sign * self.node(below, depth, empty, false);
+        }
+        if score > alpha && score < beta && node.is_pv && !self.is_over {
+            score = sign * self.node(below, depth, node.window.seen_by(sign), true);
+        }
+        score
+    }
+
+    /// Plies by which a move is searched less at first: more the deeper the node, and the later
+    /// and worse the move.
+    fn reduction(&self, node: &Node, n_tried: usize, mv: MoveId, after: Score) -> i32 {
+        let frame = &self.frames[node.ply];
+        if self.switches.reductions == 0.0
+            || node.depth < 3
+            || n_tried < 2
+            || frame.killers[0] == Some(mv)
+        {
+            return 0;
+        }
+        let mut plies = 0.6 + (node.depth as f32).ln() * (n_tried as f32).ln() / 2.2;
+        plies *= self.switches.reductions;
+        plies -= f32::from(u8::from(node.is_pv));
+        let margin = self.units.change + self.units.turn;
+        plies -= f32::from(u8::from(after > node.score + margin));
+        (plies as i32).clamp(0, node.depth - 2)
+    }
+
+    /// Remembers a move that refuted a node, and the moves that did not before it.
+    fn reward(&mut self, node: &Node, n_tried: usize, mv: MoveId) {
+        self.counts.cuts += 1;
+        self.counts.first_cuts += u64::from(n_tried == 0);
+        let bonus = (node.depth * node.depth).min(64);
+        let frame = &mut self.frames[node.ply];
+        frame.add_killer(mv);
+        self.history.add(frame.mover, mv, bonus);
+        for &(_, index) in &frame.order[..n_tried] {
+            let mv = frame.moves[index as usize];
+            self.history.add(frame.mover, mv, -bonus);
+        }
+    }
+
+    /// The role that chooses at the root.
+    pub fn root_mover(&self) -> usize {
+        self.frames[0].mover
+    }
+
+    /// Whether a proven result of a search is as near as it can be.
+    pub fn is_settled(score: Score, depth: i32) -> bool {
+        score.abs() > PROVEN && WIN - score.abs() <= depth
+    }
+
+    /// Goes from a state along the best moves in the table, so many at most, and returns the last
+    /// state that is not terminal. `read` gets each move.
+    pub fn follow(&mut self, state: &[u64], most: usize, mut read: impl FnMut(MoveId)) -> Vec<u64> {
+        let mut state = state.to_vec();
+        let mut seen: Vec<u64> = Vec::new();
+        while seen.len() < most && self.enter_later(&mut state) {
+            let key = key_of(&state);
+            let known = self.table.get(key).and_then(|data| Entry::unpack(data).mv);
+            let Some(mv) = known.filter(|_| !seen.contains(&key)) else {
+                break;
+            };
+            seen.push(key);
+            if !self.make(mv) {
+                break;
+            }
+            read(mv);
+            self.reasoner.set_state(&self.next);
+            if self.reasoner.is_terminal() {
+                break;
+            }
+            state.clone_from(&self.next);
+        }
+        state
+    }
+
+    /// A move of a state and the best moves in the table after it, so many at most.
+    pub fn line(&mut self, state: &[u64], mv: MoveId, most: usize) -> Vec<MoveId> {
+        let mut state = state.to_vec();
+        if !self.enter_later(&mut state) || !self.make(mv) {
+            return Vec::new();
+        }
+        let after = self.next.clone();
+        let mut line = vec![mv];
+        self.follow(&after, most.saturating_sub(1), |mv| line.push(mv));
+        line
+    }
+
+    /// Makes the forced moves of a state, and reads the moves of the one after them. Returns
+    /// whether a role chooses there.
+    fn enter_later(&mut self, state: &mut Vec<u64>) -> bool {
+        const LAST: usize = MAX_PLY + 1;
+        self.frames[LAST].set(state, None);
+        let mut entered = self.enter(LAST, None);
+        if let Entered::Later = entered {
+            state.clone_from(&self.frames[LAST].state);
+            entered = self.enter(LAST, None);
+        }
+        matches!(entered, Entered::Choice)
+    }
+
+    /// Writes the state after a move of the one that was entered to `next`. Returns whether it is
+    /// legal.
+    fn make(&mut self, mv: MoveId) -> bool {
+        let frame = &self.frames[MAX_PLY + 1];
+        let index = frame.moves.iter().position(|&legal| legal == mv);
+        let Some(index) = index else {
+            return false;
+        };
+        let joint_move = frame.joint_moves[index];
+        self.reasoner.next_state(&joint_move, &mut self.next);
+        true
+    }
+}
+
+impl Node {
+    /// Takes the score of a move. Returns whether it is at least beta, so that no other matters.
+    fn improve(&mut self, score: Score, mv: MoveId) -> bool {
+        if score > self.best {
+            self.best = score;
+            if score > self.window.alpha {
+                self.window.alpha = score;
+                self.best_move = Some(mv);
+            }
+        }
+        score >= self.window.beta
+    }
+}

@@ -1,0 +1,248 @@
+//! The search against plain minimax and against the rules.
+
+use super::*;
+use panza_game::BuiltGame;
+use panza_gdl::{Id, RoleId};
+use panza_learning::{Known, LearningBudget};
+use panza_machine::Reasoner;
+
+const NAMES: [&str; 6] = [
+    "ticTacToe",
+    "connectFour",
+    "breakthrough",
+    "reversi",
+    "hex",
+    "nineBoardTicTacToe",
+];
+
+fn random_evaluation(game: &BuiltGame, seed: u64) -> Arc<Evaluation> {
+    let n_facts = game.info().facts().unwrap().len();
+    let random = &mut Random::new(seed);
+    Arc::new(Evaluation::new(2, n_facts, Some(100), None, random).unwrap())
+}
+
+fn config(evaluation: &Arc<Evaluation>, switches: Switches) -> AlphaBetaConfig {
+    AlphaBetaConfig {
+        values: DepthValues {
+            evaluation: Arc::clone(evaluation),
+            units: Units::default(),
+        },
+        table_bytes: 1 << 20,
+        threads: 1,
+        switches,
+    }
+}
+
+/// A state after some random joint moves that is not terminal, and in which a role chooses.
+fn random_state(game: &BuiltGame, random: &mut Random) -> Vec<u64> {
+    let mut reasoner = Arc::clone(&game.machine).reasoner();
+    loop {
+        let mut state = game.machine.initial_state();
+        let length = random.below(30);
+        for _ in 0..length {
+            reasoner.set_state(&state);
+            if reasoner.is_terminal() {
+                break;
+            }
+            let joint = [0, 1].map(|role| *random.choose(reasoner.legal_moves(RoleId(role))));
+            let mut next = Vec::new();
+            reasoner.next_state(&joint, &mut next);
+            state = next;
+        }
+        reasoner.set_state(&state);
+        let chooses = |role: usize, reasoner: &mut dyn Reasoner| {
+            reasoner.legal_moves(RoleId::from_index(role)).len() > 1
+        };
+        if !reasoner.is_terminal() && (0..2).any(|role| chooses(role, &mut *reasoner)) {
+            return state;
+        }
+    }
+}
+
+/// The share of the first role by minimax to a depth. Forced joint moves cost no depth.
+fn minimax(reasoner: &mut dyn Reasoner, evaluation: &Evaluation, state: &[u64], depth: i32) -> f32 {
+    reasoner.set_state(state);
+    if reasoner.is_terminal() {
+        return f32::from(reasoner.final_goals(2)[0]) / 100.0;
+    }
+    let moves = [0, 1].map(|role| reasoner.legal_moves(RoleId(role)).to_vec());
+    let is_choice = moves.iter().any(|it| it.len() > 1);
+    if depth == 0 && is_choice {
+        let mut values = [0.0; 2];
+        evaluation.values(state, &mut values);
+        return values[0] / 100.0;
+    }
+    let mover = usize::from(moves[0].len() == 1);
+    let mut best: Option<f32> = None;
+    for &mv in &moves[mover] {
+        let mut joint = [moves[0][0], moves[1][0]];
+        joint[mover] = mv;
+        let mut next = Vec::new();
+        reasoner.set_state(state);
+        reasoner.next_state(&joint, &mut next);
+        let depth = depth - i32::from(is_choice);
+        let value = minimax(reasoner, evaluation, &next, depth);
+        best = Some(match best {
+            Some(best) if mover == 0 => best.max(value),
+            Some(best) => best.min(value),
+            None => value,
+        });
+    }
+    best.unwrap_or(0.0)
+}
+
+#[test]
+fn without_pruning_it_is_minimax() {
+    for name in NAMES {
+        let game = panza_testing::game(name);
+        let evaluation = random_evaluation(&game, 3);
+        let random = &mut Random::new(7);
+        let mut reasoner = Arc::clone(&game.machine).reasoner();
+        for threads in [1, 2] {
+            let config = AlphaBetaConfig {
+                threads,
+                ..config(&evaluation, Switches::PLAIN)
+            };
+            let mut search = AlphaBeta::new(&game.machine, &config).unwrap();
+            for _ in 0..4 {
+                let state = random_state(&game, random);
+                search.set_state(&state);
+                search.run(Budget::generous(), 3);
+                let report = search.report();
+                let mover = report.mover.unwrap();
+                let expected = minimax(&mut *reasoner, &evaluation, &state, 3);
+                let expected = if mover == 0 { expected } else { 1.0 - expected };
+                let error = (report.share - expected).abs();
+                assert!(
+                    error < 0.006,
+                    "{name}, {threads}: {expected} and {report:?}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn proven_results_are_those_of_best_play() {
+    let game = panza_testing::game("ticTacToe");
+    let evaluation = random_evaluation(&game, 5);
+    let mut search = AlphaBeta::new(&game.machine, &config(&evaluation, Switches::default()));
+    let search = search.as_mut().unwrap();
+    let mut reasoner = Arc::clone(&game.machine).reasoner();
+    let random = &mut Random::new(11);
+    let mut n_proven = 0;
+    for _ in 0..60 {
+        let state = random_state(&game, random);
+        search.set_state(&state);
+        search.run(Budget::generous(), 12);
+        let report = search.report();
+        // Deeper than any game.
+        let result = minimax(&mut *reasoner, &evaluation, &state, 12);
+        let mover = report.mover.unwrap();
+        let result = if mover == 0 { result } else { 1.0 - result };
+        if report.is_proven {
+            assert_eq!(report.share, result, "{report:?}");
+            n_proven += 1;
+        } else {
+            assert!((report.share - result).abs() < 0.01, "{report:?}");
+        }
+    }
+    assert!(n_proven > 20, "{n_proven}");
+}
+
+#[test]
+fn a_search_repeats_exactly_and_goes_on() {
+    let game = panza_testing::game("breakthrough");
+    let evaluation = random_evaluation(&game, 1);
+    let search = |parts: &[u64]| {
+        let config = config(&evaluation, Switches::default());
+        let mut search = AlphaBeta::new(&game.machine, &config).unwrap();
+        for &nodes in parts {
+            search.run(Budget::of_steps(nodes), u32::MAX);
+        }
+        (search.report(), search.counts())
+    };
+    assert_eq!(search(&[20_000]), search(&[20_000]));
+    let (report, counts) = search(&[5_000, 5_000, 10_000]);
+    assert!(report.best.is_some() && report.depth >= 3, "{report:?}");
+    assert!(counts.nodes <= 20_100, "{counts:?}");
+    assert_eq!(counts.simultaneous, 0);
+}
+
+#[test]
+fn games_of_other_kinds_are_refused() {
+    for name in ["connectFourSimultaneous", "diceRace", "hanoi"] {
+        let game = panza_testing::game(name);
+        let n_roles = game.info().n_roles();
+        let n_facts = game.info().facts().unwrap().len();
+        let random = &mut Random::new(1);
+        let evaluation = Evaluation::new(n_roles, n_facts, Some(100), None, random).unwrap();
+        assert!(!has_turns(&game.machine), "{name}");
+        let config = config(&Arc::new(evaluation), Switches::default());
+        assert!(AlphaBeta::new(&game.machine, &config).is_none(), "{name}");
+    }
+}
+
+#[test]
+fn training_learns_who_wins() {
+    let game = panza_testing::game("breakthrough");
+    let evaluation = random_evaluation(&game, 1);
+    let known = Known {
+        evaluation: (*evaluation).clone(),
+        games: 0,
+        sums: None,
+    };
+    let budget = LearningBudget {
+        games: 150,
+        until: None,
+        cancelled: None,
+        threads: 1,
+        seed: 1,
+        families: 1,
+        openings: &[],
+    };
+    let train = || train_leaves(&game.machine, &known, budget).unwrap();
+    let trained = train();
+    assert!(trained.samples > 1_000, "{trained:?}");
+    assert_eq!(trained.evaluation, train().evaluation);
+    // It beats the evaluation that it began with, from both sides of some openings.
+    let searches = [&Arc::new(trained.evaluation), &evaluation].map(|evaluation| {
+        let config = config(evaluation, Switches::default());
+        AlphaBeta::new(&game.machine, &config).unwrap()
+    });
+    let points = play_pairs(&game, searches, 6);
+    assert!(points >= 8.0, "{points} of 12");
+}
+
+/// The points of the first search in pairs of games, with sides swapped.
+fn play_pairs(game: &BuiltGame, mut searches: [AlphaBeta; 2], n_pairs: u64) -> f32 {
+    let mut reasoner = Arc::clone(&game.machine).reasoner();
+    let mut points = 0.0;
+    for index in 0..2 * n_pairs {
+        let random = &mut Random::new(index / 2);
+        let first = (index % 2) as usize;
+        let mut state = game.machine.initial_state();
+        let mut length = 0;
+        loop {
+            reasoner.set_state(&state);
+            if reasoner.is_terminal() {
+                break;
+            }
+            let moves = [0, 1].map(|role| reasoner.legal_moves(RoleId(role)).to_vec());
+            let mut joint = moves.each_ref().map(|it| *random.choose(it));
+            let mover = usize::from(moves[0].len() == 1);
+            if moves[mover].len() > 1 && length >= 4 {
+                let search = &mut searches[mover ^ first];
+                search.set_state(&state);
+                search.run(Budget::of_steps(500), u32::MAX);
+                joint[mover] = search.report().best.unwrap_or(joint[mover]);
+            }
+            let mut next = Vec::new();
+            reasoner.next_state(&joint, &mut next);
+            state = next;
+            length += 1;
+        }
+        points += f32::from(reasoner.final_goals(2)[first]) / 100.0;
+    }
+    points
+}
