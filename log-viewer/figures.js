@@ -93,6 +93,20 @@ export const FIGURES = [
     }),
   },
   {
+    id: "depth",
+    title: "Depth",
+    note: "of alpha-beta: searched in full, and of the longest line",
+    over: "time",
+    exists: (record) => hasFigures(record, ["depth", "selective_depth"]),
+    build: (record, scope) => ({
+      traces: [
+        line(record, scope, "depth", { name: "Depth", colour: 0, shown: short }),
+        line(record, scope, "selective_depth", { name: "Longest line", colour: 1, shown: short }),
+      ],
+      axes: { left: "moves" },
+    }),
+  },
+  {
     id: "rings",
     title: "Rings and samples",
     note: "how full the queues are, and playouts for each request",

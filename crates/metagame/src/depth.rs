@@ -1,8 +1,9 @@
-//! What a study finds out for alpha-beta: an evaluation that was trained by its own searches.
+//! What a study finds out for alpha-beta: an evaluation that was trained by its own searches, and
+//! whether it plays better than the tree.
 //!
-//! Invariant: it is of the machine that was studied.
+//! Invariant: the evaluation is of the machine that was studied.
 //!
-//! Never uses: the tree.
+//! Never uses: the evaluation of the tree.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -277,12 +277,19 @@ impl Study {
             true => SHARED_LEARNING_SHARE,
             false => 1.0,
         };
-        let Some(learned) = self.train(game, config, budget, share) else {
+        let Some(mut learned) = self.train(game, config, budget, share) else {
             return;
         };
         if searches_by_depth {
             let budget = budget.less(begun, begun_cpu);
             self.depth = self.train_depth(game, config, &budget, &learned);
+            if self.depth.is_none() {
+                // The sum of goals is not fixed: the time is the tree's.
+                self.games = learned.games;
+                self.sums = Some(learned.sums.clone());
+                self.evaluation = Some(Arc::new(learned.evaluation.clone()));
+                learned = self.train(game, config, &budget, 1.0).unwrap_or(learned);
+            }
         }
         self.games = learned.games;
         self.validation = learned.validation;

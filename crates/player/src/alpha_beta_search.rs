@@ -168,6 +168,8 @@ impl Searcher for AlphaBetaSearch {
         SearchSample {
             iterations: counts.nodes,
             nodes: counts.nodes,
+            depth: report.depth,
+            selective_depth: report.selective_depth,
             root_moves: root_moves.collect(),
             best_move: best.map_or(String::new(), |best| info.move_text(best.mv)),
             best_value: best.and_then(|best| best.value).map_or(f64::NAN, f64::from),

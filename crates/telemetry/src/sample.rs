@@ -29,6 +29,11 @@ pub struct SearchSample {
     pub result_rings: f64,
     /// Playouts per request.
     pub samples_per_request: f64,
+    /// The depth that was searched in full, and that of the longest line, where alpha-beta
+    /// searches; else 0.
+    pub depth: u32,
+    /// See `depth`.
+    pub selective_depth: u32,
     /// The best move as GDL text; empty before there is one.
     pub best_move: String,
     /// Its value for our role.
@@ -110,7 +115,7 @@ impl StageTimes {
 /// The first line of `series.csv`. `root_moves` holds a JSON list of `[move, visits, value]`.
 pub(super) const HEADER: &str = "at_seconds,step,iterations,iterations_per_second,playouts,\
      playouts_per_second,nodes,pool_used,request_rings,result_rings,samples_per_request,\
-     best_move,best_value,memory_bytes,minor_faults_per_second,major_faults_per_second,\
+     depth,selective_depth,best_move,best_value,memory_bytes,minor_faults_per_second,major_faults_per_second,\
      voluntary_switches_per_second,involuntary_switches_per_second,stolen_share,\
      time_select,time_send,time_grow,time_back_up,time_writer,time_rollouts,time_study,time_other,\
      root_moves\n";
@@ -142,6 +147,8 @@ impl SearchSample {
             number(self.request_rings, 4),
             number(self.result_rings, 4),
             number(self.samples_per_request, 2),
+            positive(self.depth),
+            positive(self.selective_depth),
             quoted(&self.best_move),
             number(self.best_value, 3),
             memory_bytes.unwrap_or_default(),
@@ -173,6 +180,14 @@ fn number(value: f64, decimals: usize) -> String {
     cell
 }
 
+/// A number where there is one: nothing for 0.
+fn positive(value: u32) -> String {
+    match value {
+        0 => String::new(),
+        value => value.to_string(),
+    }
+}
+
 fn quoted(text: &str) -> String {
     if text.is_empty() {
         return String::new();
@@ -198,6 +213,8 @@ mod tests {
             request_rings: 1.0,
             result_rings: 0.5,
             samples_per_request: 64.0,
+            depth: 9,
+            selective_depth: 17,
             best_move: "(mark 2 2)".to_string(),
             best_value: 61.25,
             root_moves: vec![MoveStats {
@@ -219,7 +236,7 @@ mod tests {
         };
         assert_eq!(
             sample.csv_line(4.0, Some(1 << 20)),
-            "4.000,3,1000,250.0,64000,16000.0,777,0.1250,1.0000,0.5000,64.00,\
+            "4.000,3,1000,250.0,64000,16000.0,777,0.1250,1.0000,0.5000,64.00,9,17,\
              \"(mark 2 2)\",61.250,1048576,1200.0,,30.2,,0.1250,0.5000,0.0000,0.0000,0.0000,0.0000,0.0000,0.0000,0.0100,\
              \"[[\"\"(mark 2 2)\"\",500,61.25]]\"\n"
         );
@@ -234,7 +251,7 @@ mod tests {
         };
         assert_eq!(
             sample.csv_line(0.5, None),
-            "0.500,0,0,0.0,0,0.0,0,,0.0000,0.0000,0.00,,,,,,,,,\
+            "0.500,0,0,0.0,0,0.0,0,,0.0000,0.0000,0.00,,,,,,,,,,,\
              0.0000,0.0000,0.0000,0.0000,0.0000,0.0000,0.0000,0.0000,\"[]\"\n"
         );
         assert_eq!(

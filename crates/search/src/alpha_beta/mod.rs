@@ -71,7 +71,7 @@ impl Default for Units {
     }
 }
 
-/// Counters of a search.
+/// Counters since a search was made.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Counts {
     /// Positions entered, those in quiescence search included.
@@ -96,7 +96,7 @@ pub struct Counts {
     pub pruned: u64,
     /// Nodes in which both roles choose, where the search has no meaning.
     pub simultaneous: u64,
-    /// The longest path, in joint moves without forced ones.
+    /// The longest path from the present state, in joint moves without forced ones.
     pub deepest: u32,
 }
 
@@ -244,7 +244,9 @@ impl AlphaBeta {
         for searcher in &mut self.searchers {
             searcher.begin();
             searcher.root.clear();
+            searcher.counts.deepest = 0;
         }
+        self.counts.deepest = 0;
     }
 
     /// Searches deeper and deeper within a budget, whose steps are nodes of each thread, up to

@@ -14,9 +14,10 @@ use panza_gdl::{Id, MoveId, RoleId};
 use panza_machine::{Machine, Reasoner};
 use panza_sync::Random;
 
-/// Random games, and joint moves of each at most.
+/// Random games, joint moves of each at most, and of all from which on no other game begins.
 const GAMES: usize = 64;
 const MAX_LENGTH: usize = 500;
+const ENOUGH_MOVES: usize = 1_000;
 
 /// How two roles take turns.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -46,8 +47,12 @@ impl Turns {
             ever: vec![0; initial.len()],
         });
         let mut reasoner = Arc::clone(machine).reasoner();
+        let mut n_moves = 0;
         for _ in 0..GAMES {
-            play(&mut *reasoner, initial.clone(), &mut seen, random)?;
+            n_moves += play(&mut *reasoner, initial.clone(), &mut seen, random)?;
+            if n_moves >= ENOUGH_MOVES {
+                break;
+            }
         }
         let tells = |role: usize| {
             let [of, other] = [&seen[role], &seen[1 - role]];
@@ -77,25 +82,25 @@ impl Turns {
     }
 }
 
-/// Plays a random game. `None` where both roles choose at once.
+/// Plays a random game. Returns its joint moves; `None` where both roles choose at once.
 fn play(
     reasoner: &mut dyn Reasoner,
     mut state: Vec<u64>,
     seen: &mut [Seen; 2],
     random: &mut Random,
-) -> Option<()> {
+) -> Option<usize> {
     let mut next = Vec::with_capacity(state.len());
-    for _ in 0..MAX_LENGTH {
+    for length in 0..MAX_LENGTH {
         reasoner.set_state(&state);
         if reasoner.is_terminal() {
-            break;
+            return Some(length);
         }
         let mut joint_move: [MoveId; 2] = [MoveId(0); 2];
         let mut n_choosers = 0;
         for (role, chosen) in joint_move.iter_mut().enumerate() {
             let moves = reasoner.legal_moves(RoleId::from_index(role));
             if moves.is_empty() {
-                return Some(());
+                return Some(length);
             }
             *chosen = *random.choose(moves);
             if moves.len() > 1 {
@@ -113,7 +118,7 @@ fn play(
         reasoner.next_state(&joint_move, &mut next);
         std::mem::swap(&mut state, &mut next);
     }
-    Some(())
+    Some(MAX_LENGTH)
 }
 
 #[cfg(test)]
