@@ -14,6 +14,7 @@ use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use anyhow::{Context, bail};
 use clap::Args;
@@ -95,7 +96,10 @@ pub fn run(arguments: &AnchorsArguments, output: Output) -> anyhow::Result<Outco
         logs: &logs,
     };
     let limit = arguments.limit.unwrap_or(usize::MAX);
-    let (played, results) = play_missing(&plan, &arguments.out, limit, Some(&venue))?;
+    let played = play_missing(&plan, &arguments.out, limit, &venue, &cancelled);
+    // A connection that hangs must not keep the program running.
+    runtime.shutdown_timeout(Duration::from_secs(1));
+    let (played, results) = played?;
 
     let results: Vec<MatchResult> = results.into_iter().map(as_shown).collect();
     let tallies = tally::tally(&results);
