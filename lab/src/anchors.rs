@@ -14,6 +14,7 @@ use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use anyhow::{Context, bail};
 use clap::Args;
@@ -95,7 +96,10 @@ pub fn run(arguments: &AnchorsArguments, output: Output) -> anyhow::Result<Outco
         logs: &logs,
     };
     let limit = arguments.limit.unwrap_or(usize::MAX);
-    let (played, results) = play_missing(&plan, &arguments.out, limit, Some(&venue))?;
+    let played = play_missing(&plan, &arguments.out, limit, &venue, &cancelled);
+    // A connection that hangs must not keep the program running.
+    runtime.shutdown_timeout(Duration::from_secs(1));
+    let (played, results) = played?;
 
     let results: Vec<MatchResult> = results.into_iter().map(as_shown).collect();
     let tallies = tally::tally(&results);
@@ -134,10 +138,7 @@ fn tournament(arguments: &AnchorsArguments, logs: &Path) -> anyhow::Result<Strin
         0 | 1 => bail!("two cores are needed, one for each player"),
         _ => [cores[0].id, cores[1].id],
     };
-    let paths: Vec<_> = openings
-        .iter()
-        .map(|(_, _, path)| path.to_string_lossy())
-        .collect();
+    let paths = in_turn(openings);
     let panza = match &arguments.player {
         Some(command) => command.clone(),
         None => {
@@ -181,6 +182,12 @@ fn tournament(arguments: &AnchorsArguments, logs: &Path) -> anyhow::Result<Strin
         )?;
     }
     Ok(text)
+}
+
+/// The paths of openings, all games in turn: a series that ends early then says something of each.
+fn in_turn(mut openings: Vec<(String, usize, PathBuf)>) -> Vec<PathBuf> {
+    openings.sort_by_key(|&(_, number, _)| number);
+    openings.into_iter().map(|(_, _, path)| path).collect()
 }
 
 /// A match under the name of its game, or as one of those held out, with a round of its own.
@@ -271,6 +278,17 @@ fn newest_log(logs: &Path) -> anyhow::Result<Option<PathBuf>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn games_take_turns() {
+        let opening = |game: &str, number| (game.to_string(), number, PathBuf::from(game));
+        let paths = in_turn(vec![
+            opening("hex", 0),
+            opening("hex", 1),
+            opening("quad", 0),
+        ]);
+        assert_eq!(paths, ["hex", "quad", "hex"].map(PathBuf::from));
+    }
 
     #[test]
     fn a_check_that_fails_calls_the_newest_match_unfit() {

@@ -684,3 +684,40 @@ fn anchors_need_players_and_openings() {
         "{message}"
     );
 }
+
+#[cfg(unix)]
+#[test]
+fn a_signal_ends_the_match_of_anchors_that_is_played() {
+    use rustix::process::{Pid, Signal, kill_process};
+    if std::thread::available_parallelism().map_or(1, |it| it.get()) == 1 {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let file = book(folder.path(), "breakthrough", &[]);
+    let started = folder.path().join("started");
+    let opponent = format!(
+        "sh -c 'touch {} && exec sleep 60' {{port}}",
+        started.display()
+    );
+    let anchors = program()
+        .args(["anchors", "--game", "breakthrough", "--limit", "1"])
+        .args(["--player", "sleep 60 {port}", "--opponent", &opponent])
+        .args(["--ready", "60", "--book"])
+        .arg(&file)
+        .arg("--out")
+        .arg(folder.path().join("anchors.jsonl"))
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let waits = (0..600).find(|_| {
+        std::thread::sleep(Duration::from_millis(100));
+        started.is_file()
+    });
+    kill_process(Pid::from_child(&anchors), Signal::INT).unwrap();
+    let output = anchors.wait_with_output().unwrap();
+    let said = text(&output.stderr);
+    assert!(waits.is_some(), "{said}");
+    assert!(!said.contains("not played"), "{said}");
+    assert_eq!(output.status.code(), Some(130), "{said}");
+}

@@ -17,6 +17,7 @@ use std::time::Duration;
 
 use anyhow::bail;
 use clap::Args;
+use tokio::sync::watch;
 
 use super::game_manager::Ending;
 use super::players::PlayerSpec;
@@ -87,29 +88,13 @@ pub fn run_at(
             all.extend(results::load(&path)?);
         }
     } else {
-        let plans = arguments.files.iter().map(|file| load_plan(file, output));
-        let plans: Vec<Schedule> = plans.collect::<anyhow::Result<_>>()?;
-        let mut limit = arguments.limit.unwrap_or(usize::MAX);
-        for (file, plan) in arguments.files.iter().zip(&plans) {
-            let path = results_of(file);
-            let (played, results) = play_missing(plan, &path, limit, venue)?;
-            limit = limit.saturating_sub(played.finished + played.failed);
-            all.extend(results);
-            if played.failed + played.left_out > 0 {
-                output.complaint(format_args!(
-                    "{}: matches not played: {}, left out: {}; \
-                     the same command tries them again",
-                    file.display(),
-                    played.failed,
-                    played.left_out
-                ));
-                outcome = Outcome::DoesNotHold;
-            }
-            if played.is_interrupted {
-                outcome = Outcome::Interrupted;
-                break;
-            }
-        }
+        let (runtime, cancelled) = interrupt::runtime()?;
+        let local = LocalVenue::new(runtime.handle(), &cancelled);
+        let venue = venue.unwrap_or(&local);
+        let played = play_files(arguments, output, venue, &cancelled, &results_of);
+        // A connection that hangs must not keep the program running.
+        runtime.shutdown_timeout(Duration::from_secs(1));
+        (outcome, all) = played?;
     }
     let tallies = tally::tally(&all);
     output.text(&page::text(&tallies))?;
@@ -119,6 +104,41 @@ pub fn run_at(
         outcome = Outcome::DoesNotHold;
     }
     Ok(outcome)
+}
+
+/// Plays what is missing in the results of each file, and returns all results.
+fn play_files(
+    arguments: &TournamentArguments,
+    output: Output,
+    venue: &dyn Venue,
+    cancelled: &watch::Receiver<bool>,
+    results_of: &dyn Fn(&Path) -> PathBuf,
+) -> anyhow::Result<(Outcome, Vec<MatchResult>)> {
+    let plans = arguments.files.iter().map(|file| load_plan(file, output));
+    let plans: Vec<Schedule> = plans.collect::<anyhow::Result<_>>()?;
+    let mut limit = arguments.limit.unwrap_or(usize::MAX);
+    let mut outcome = Outcome::Holds;
+    let mut all = Vec::new();
+    for (file, plan) in arguments.files.iter().zip(&plans) {
+        let (played, results) = play_missing(plan, &results_of(file), limit, venue, cancelled)?;
+        limit = limit.saturating_sub(played.finished + played.failed);
+        all.extend(results);
+        if played.failed + played.left_out > 0 {
+            output.complaint(format_args!(
+                "{}: matches not played: {}, left out: {}; \
+                 the same command tries them again",
+                file.display(),
+                played.failed,
+                played.left_out
+            ));
+            outcome = Outcome::DoesNotHold;
+        }
+        if played.is_interrupted {
+            outcome = Outcome::Interrupted;
+            break;
+        }
+    }
+    Ok((outcome, all))
 }
 
 /// Reads the file of a tournament, and sees that its cores are there.
@@ -154,8 +174,8 @@ pub fn load_plan(file: &Path, output: Output) -> anyhow::Result<Schedule> {
     Ok(plan)
 }
 
-/// Plays at most `limit` matches that have no result in the file `path` yet, at this venue or in
-/// this process, and returns all results of the plan.
+/// Plays at most `limit` matches that have no result in the file `path` yet, at this venue and
+/// until `cancelled` is true, and returns all results of the plan.
 ///
 /// # Errors
 /// The file cannot be used, or the tournament cannot go on.
@@ -163,22 +183,15 @@ pub fn play_missing(
     plan: &Schedule,
     path: &Path,
     limit: usize,
-    venue: Option<&dyn Venue>,
+    venue: &dyn Venue,
+    cancelled: &watch::Receiver<bool>,
 ) -> anyhow::Result<(Played, Vec<MatchResult>)> {
     let (mut file, known) = ResultsFile::open(path)?;
     let done: BTreeSet<_> = known.iter().map(|result| &result.key).collect();
     let mut missing = plan.fixtures();
     missing.retain(|fixture| !done.contains(&plan.key(fixture)));
     missing.truncate(limit);
-
-    let (runtime, cancelled) = interrupt::runtime()?;
-    let handle = runtime.handle();
-    let local = LocalVenue::new(handle, &cancelled);
-    let venue = venue.unwrap_or(&local);
-    let played = play::play(plan, &missing, &known, &mut file, venue, &cancelled);
-    // A connection that hangs must not keep the program running.
-    runtime.shutdown_timeout(Duration::from_secs(1));
-    let played = played?;
+    let played = play::play(plan, &missing, &known, &mut file, venue, cancelled)?;
 
     let planned: BTreeSet<_> = plan.fixtures().iter().map(|f| plan.key(f)).collect();
     let mut results = results::load(path)?;
