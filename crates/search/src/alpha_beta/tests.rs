@@ -15,10 +15,44 @@ const NAMES: [&str; 6] = [
     "nineBoardTicTacToe",
 ];
 
+const PUBLISHED: [&str; 27] = [
+    "2pffa_zerosum",
+    "atariGoVariant_7x7",
+    "breakthrough",
+    "breakthroughSmall",
+    "breakthroughWalls",
+    "cephalopodMicro",
+    "checkers",
+    "checkersSmall",
+    "connectFour",
+    "cubicup",
+    "englishDraughts",
+    "escortLatch",
+    "gomoku_11x11",
+    "hex",
+    "knightThrough",
+    "madBishops",
+    "nineBoardTicTacToe",
+    "othello-comp2007",
+    "sheepAndWolf",
+    "minichess",
+    "ticTacToeLarge",
+    "pentago",
+    "pentagoSuicide",
+    "quad_7x7",
+    "reversi",
+    "speedChess",
+    "ticTacToe",
+];
+
 fn random_evaluation(game: &BuiltGame, seed: u64) -> Arc<Evaluation> {
+    evaluation_with_sum(game, 100, seed)
+}
+
+fn evaluation_with_sum(game: &BuiltGame, sum: u32, seed: u64) -> Arc<Evaluation> {
     let n_facts = game.info().facts().unwrap().len();
     let random = &mut Random::new(seed);
-    Arc::new(Evaluation::new(2, n_facts, Some(100), None, random).unwrap())
+    Arc::new(Evaluation::new(2, n_facts, Some(sum), None, random).unwrap())
 }
 
 fn config(evaluation: &Arc<Evaluation>, switches: Switches) -> AlphaBetaConfig {
@@ -63,14 +97,14 @@ fn random_state(game: &BuiltGame, random: &mut Random) -> Vec<u64> {
 fn minimax(reasoner: &mut dyn Reasoner, evaluation: &Evaluation, state: &[u64], depth: i32) -> f32 {
     reasoner.set_state(state);
     if reasoner.is_terminal() {
-        return f32::from(reasoner.final_goals(2)[0]) / 100.0;
+        return f32::from(reasoner.final_goals(2)[0]) / evaluation.scale();
     }
     let moves = [0, 1].map(|role| reasoner.legal_moves(RoleId(role)).to_vec());
     let is_choice = moves.iter().any(|it| it.len() > 1);
     if depth == 0 && is_choice {
         let mut values = [0.0; 2];
         evaluation.values(state, &mut values);
-        return values[0] / 100.0;
+        return values[0] / evaluation.scale();
     }
     let mover = usize::from(moves[0].len() == 1);
     let mut best: Option<f32> = None;
@@ -95,29 +129,67 @@ fn minimax(reasoner: &mut dyn Reasoner, evaluation: &Evaluation, state: &[u64], 
 fn without_pruning_it_is_minimax() {
     for name in NAMES {
         let game = panza_testing::game(name);
-        let evaluation = random_evaluation(&game, 3);
-        let random = &mut Random::new(7);
-        let mut reasoner = Arc::clone(&game.machine).reasoner();
-        for threads in [1, 2] {
-            let config = AlphaBetaConfig {
-                threads,
-                ..config(&evaluation, Switches::PLAIN)
+        compare_with_minimax(name, &game, &random_evaluation(&game, 3), 4, 50);
+    }
+}
+
+#[test]
+#[ignore = "needs the published games, see CONTRIBUTING.md"]
+fn without_pruning_it_is_minimax_in_published_games() {
+    let corpus = panza_testing::corpus::corpus();
+    let mut n_compared = 0;
+    for key in PUBLISHED {
+        let text = std::fs::read_to_string(corpus.rulesheet(key)).unwrap();
+        // Without lanes, which take long to compile and are compared elsewhere.
+        let machine = panza_testing::machine_of(&panza_testing::rules_of(&text));
+        let game = BuiltGame::from(machine);
+        let sum = fixed_sum(&game.machine, &mut Random::new(1), || false);
+        let Some(sum) = sum.filter(|_| has_turns(&game.machine)) else {
+            continue;
+        };
+        compare_with_minimax(key, &game, &evaluation_with_sum(&game, sum, 3), 2, 20);
+        n_compared += 1;
+    }
+    assert!(n_compared >= 20, "{n_compared} of {}", PUBLISHED.len());
+}
+
+/// Compares searches with minimax in some states, on one thread and on two, to depth 3 where there
+/// are no more moves than this, else 2.
+fn compare_with_minimax(
+    name: &str,
+    game: &BuiltGame,
+    evaluation: &Arc<Evaluation>,
+    n_states: usize,
+    most_moves: usize,
+) {
+    let random = &mut Random::new(7);
+    let mut reasoner = Arc::clone(&game.machine).reasoner();
+    for threads in [1, 2] {
+        let config = AlphaBetaConfig {
+            threads,
+            ..config(evaluation, Switches::PLAIN)
+        };
+        let mut search = AlphaBeta::new(&game.machine, &config).unwrap();
+        for _ in 0..n_states {
+            let state = random_state(game, random);
+            reasoner.set_state(&state);
+            let counts = [0, 1].map(|role| reasoner.legal_moves(RoleId(role)).len());
+            let depth = if counts[0] * counts[1] > most_moves {
+                2
+            } else {
+                3
             };
-            let mut search = AlphaBeta::new(&game.machine, &config).unwrap();
-            for _ in 0..4 {
-                let state = random_state(&game, random);
-                search.set_state(&state);
-                search.run(Budget::generous(), 3);
-                let report = search.report();
-                let mover = report.mover.unwrap();
-                let expected = minimax(&mut *reasoner, &evaluation, &state, 3);
-                let expected = if mover == 0 { expected } else { 1.0 - expected };
-                let error = (report.share - expected).abs();
-                assert!(
-                    error < 0.006,
-                    "{name}, {threads}: {expected} and {report:?}"
-                );
-            }
+            search.set_state(&state);
+            search.run(Budget::generous(), depth);
+            let report = search.report();
+            let expected = minimax(&mut *reasoner, evaluation, &state, depth as i32);
+            let is_second = report.mover.unwrap() == 1;
+            let expected = if is_second { 1.0 - expected } else { expected };
+            let error = (report.share - expected).abs();
+            assert!(
+                error < 0.006,
+                "{name}, {threads}: {expected} and {report:?}"
+            );
         }
     }
 }
