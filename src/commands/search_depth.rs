@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use panza_cli::Output;
 use panza_cli::output::{Column, counted, grouped, table};
@@ -126,7 +126,7 @@ impl ByDepth<'_> {
             "iterations_per_second": rate,
             "nodes": counts.nodes,
             "nodes_per_second": rate,
-            "quiescence_nodes": counts.quiet_nodes,
+            "shares": shares(counts),
             "playouts": 0,
             "bytes": found.bytes,
             "depth": report.depth,
@@ -159,6 +159,19 @@ impl ByDepth<'_> {
         }
         Ok(())
     }
+}
+
+/// Where the work of a search went: parts of its nodes, but of cuts and of reduced searches where
+/// the name says so.
+fn shares(counts: &Counts) -> Value {
+    let share = |part: u64, whole: u64| part as f64 / whole.max(1) as f64;
+    json!({
+        "quiescence": share(counts.quiet_nodes, counts.nodes),
+        "known_by_table": share(counts.table_cuts, counts.nodes),
+        "static_enough": share(counts.static_cuts, counts.nodes),
+        "cuts_by_first_move": share(counts.first_cuts, counts.cuts),
+        "reduced_searched_again": share(counts.searched_again, counts.reduced),
+    })
 }
 
 /// What a search has found.

@@ -43,7 +43,7 @@ use panza_machine::Machine;
 use panza_sync::{Budget, Random, Table, spawn_scoped};
 
 pub use self::switches::Switches;
-pub use self::training::{LeafTraining, train_leaves, units_in_play};
+pub use self::training::{LeafTraining, train_leaves};
 
 /// Depths from which on the window is narrow at first.
 const NARROW_DEPTH: i32 = 4;
@@ -78,8 +78,6 @@ pub struct Counts {
     pub nodes: u64,
     /// Positions entered in quiescence search.
     pub quiet_nodes: u64,
-    /// Children generated.
-    pub children: u64,
     /// Nodes left by an entry of the table, and by their static score.
     pub table_cuts: u64,
     /// See `table_cuts`.
@@ -92,8 +90,6 @@ pub struct Counts {
     pub reduced: u64,
     /// See `reduced`.
     pub searched_again: u64,
-    /// Moves left out.
-    pub pruned: u64,
     /// Nodes in which both roles choose, where the search has no meaning.
     pub simultaneous: u64,
     /// The longest path from the present state, in joint moves without forced ones.
@@ -104,14 +100,12 @@ impl Counts {
     fn add(&mut self, other: &Self) {
         self.nodes += other.nodes;
         self.quiet_nodes += other.quiet_nodes;
-        self.children += other.children;
         self.table_cuts += other.table_cuts;
         self.static_cuts += other.static_cuts;
         self.cuts += other.cuts;
         self.first_cuts += other.first_cuts;
         self.reduced += other.reduced;
         self.searched_again += other.searched_again;
-        self.pruned += other.pruned;
         self.simultaneous += other.simultaneous;
         self.deepest = self.deepest.max(other.deepest);
     }

@@ -33,7 +33,7 @@ pub(super) const MAX_PLY: usize = 120;
 /// Forced joint moves in a row, at most.
 const MAX_FORCED: usize = 400;
 /// Nodes between two looks at the budget.
-const CHECK_EVERY: u64 = 256;
+const CHECK_EVERY: u64 = 32;
 /// The depth of entries that are exact at any depth.
 const ANY_DEPTH: i32 = 127;
 /// Reverse futility up to this depth, late pruning up to that.
@@ -404,7 +404,6 @@ impl Searcher {
                 }
             },
         );
-        self.counts.children += frame.scores.len() as u64;
     }
 
     /// Searches the moves of a frame and stores what was found. Returns the score as seen by the
@@ -553,7 +552,6 @@ impl Searcher {
             let score = if is_end || stays {
                 after
             } else if self.is_late(node, n_tried, after) {
-                self.counts.pruned += 1;
                 continue;
             } else {
                 self.descend(node.ply, index);
