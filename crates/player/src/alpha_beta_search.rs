@@ -22,6 +22,8 @@ use panza_telemetry::SearchSample;
 /// Bytes of the table, at most, and its part of the memory that a search may take.
 const MAX_TABLE_BYTES: usize = 128 << 20;
 const TABLE_PART: usize = 4;
+/// Nodes of the first search of a state.
+const FIRST_NODES: u64 = 100;
 /// How long a search that has nothing left to do waits at a time.
 const REST: Duration = Duration::from_millis(10);
 
@@ -33,6 +35,8 @@ pub(super) struct AlphaBetaSearch {
     /// The sum of the goals.
     sum: f32,
     search: AlphaBeta,
+    /// Our value by the last search that reached a depth.
+    last_value: Option<f32>,
     /// Whether every depth was searched.
     is_exhausted: bool,
 }
@@ -58,28 +62,47 @@ impl AlphaBetaSearch {
         search.set_state(state);
         let mut reasoner = Arc::clone(machine).reasoner();
         reasoner.set_state(state);
-        Some(Self {
+        let mut found = Self {
             machine: Arc::clone(machine),
             reasoner,
             role,
             sum,
             search,
+            last_value: None,
             is_exhausted: false,
-        })
+        };
+        found.look();
+        Some(found)
+    }
+
+    /// Searches so little that a move and a value are there at once.
+    fn look(&mut self) {
+        self.search.run(Budget::of_steps(FIRST_NODES), 1);
+        self.keep_value();
+    }
+
+    fn keep_value(&mut self) {
+        let report = self.search.report();
+        if report.depth > 0 {
+            self.last_value = Some(self.value(report.mover, report.share));
+        }
     }
 
     fn run(&mut self, budget: Budget<'_>) {
         self.is_exhausted = self.search.run(budget, u32::MAX);
+        self.keep_value();
     }
 
-    /// Our value in points where the mover's share of the goals is known.
+    /// Our value in points where the mover's share of the goals is known, or that of the first role
+    /// where no role chooses.
     fn value(&self, mover: Option<usize>, share: f32) -> f32 {
-        let is_ours = mover == Some(self.role.index());
-        self.sum * if is_ours { share } else { 1.0 - share }
+        let is_ours = mover.unwrap_or(0) == self.role.index();
+        let value = self.sum * if is_ours { share } else { 1.0 - share };
+        value.clamp(0.0, 100.0)
     }
 
     fn stats(&self, report: &DepthReport, mv: MoveId, share: f32, nodes: u64) -> MoveStats {
-        let value = self.value(report.mover, share).clamp(0.0, 100.0);
+        let value = self.value(report.mover, share);
         let goal = value.round() as u8;
         let is_proven = report.is_proven && report.best == Some(mv);
         MoveStats {
@@ -132,6 +155,7 @@ impl Searcher for AlphaBetaSearch {
         self.is_exhausted = false;
         self.search.set_state(state);
         self.reasoner.set_state(state);
+        self.look();
     }
 
     fn best_move(&mut self) -> Option<MoveStats> {
@@ -147,7 +171,7 @@ impl Searcher for AlphaBetaSearch {
             Some(best) if count > 1 => Some(self.stats(&report, best, report.share, nodes)),
             _ => {
                 let mut stats = self.stats(&report, first, report.share, nodes);
-                stats.value = stats.value.filter(|_| report.mover.is_some());
+                stats.value = stats.value.filter(|_| report.depth > 0).or(self.last_value);
                 stats.is_proven_best = self.search.is_settled();
                 Some(stats)
             }
@@ -172,7 +196,7 @@ impl Searcher for AlphaBetaSearch {
             selective_depth: report.selective_depth,
             root_moves: root_moves.collect(),
             best_move: best.map_or(String::new(), |best| info.move_text(best.mv)),
-            best_value: best.and_then(|best| best.value).map_or(f64::NAN, f64::from),
+            best_value: self.last_value.map_or(f64::NAN, f64::from),
             ..SearchSample::default()
         }
     }

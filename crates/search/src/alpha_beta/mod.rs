@@ -175,7 +175,7 @@ pub struct DepthReport {
     pub best: Option<MoveId>,
     /// The role that chooses, 0 or 1; `None` before a search and where none does.
     pub mover: Option<usize>,
-    /// The mover's share of the goals, 0 to 1.
+    /// The mover's share of the goals, 0 to 1; that of the first role where no role chooses.
     pub share: f32,
     /// Whether `share` is the result of best play: a win or a loss.
     pub is_proven: bool,
@@ -302,7 +302,12 @@ impl AlphaBeta {
     pub fn report(&mut self) -> DepthReport {
         let searcher = &mut self.searchers[0];
         let Some(best) = searcher.root.best else {
-            return DepthReport::default();
+            return DepthReport {
+                share: score::share(self.score),
+                is_proven: self.score.abs() > PROVEN,
+                depth: self.depth as u32,
+                ..DepthReport::default()
+            };
         };
         let mover = searcher.root_mover();
         let sign = if mover == 0 { 1 } else { -1 };
