@@ -759,12 +759,14 @@ fn check_says_what_ground_rules_show() {
     assert_eq!(found, ["error[unstratified]", "error[unstratified]"]);
 }
 
+/// A position of Tic-Tac-Toe in which `oplayer` wins by marking 2 3.
+const O_WINS: &str = "((cell 1 1 x) (cell 1 2 x) (cell 1 3 blank) (cell 2 1 o) (cell 2 2 o) (cell 2 3 blank)\n\
+    (cell 3 1 blank) (cell 3 2 blank) (cell 3 3 blank) (control oplayer))";
+
 #[test]
 fn alpha_beta_finds_the_win_and_shows_its_lines() {
     let folder = tempfile::tempdir().unwrap();
-    let position = "((cell 1 1 x) (cell 1 2 x) (cell 1 3 blank) (cell 2 1 o) (cell 2 2 o) (cell 2 3 blank)\n\
-        (cell 3 1 blank) (cell 3 2 blank) (cell 3 3 blank) (control oplayer))";
-    let path = file(folder.path(), "position.txt", position);
+    let path = file(folder.path(), "position.txt", O_WINS);
     let path = path.to_str().unwrap();
     let base = ["search", "ticTacToe", "--state", path, "--method"];
     let search = |more: &[&str]| objects(&[&base[..], more].concat(), 0).remove(0);
@@ -798,9 +800,7 @@ fn alpha_beta_finds_the_win_and_shows_its_lines() {
 #[test]
 fn search_repeats_exactly_and_finds_the_winning_move() {
     let folder = tempfile::tempdir().unwrap();
-    let position = "((cell 1 1 x) (cell 1 2 x) (cell 1 3 blank) (cell 2 1 o) (cell 2 2 o) (cell 2 3 blank)\n\
-        (cell 3 1 blank) (cell 3 2 blank) (cell 3 3 blank) (control oplayer))";
-    let path = file(folder.path(), "position.txt", position);
+    let path = file(folder.path(), "position.txt", O_WINS);
     let path = path.to_str().unwrap();
     let arguments = [
         "search",

@@ -8,9 +8,9 @@ use anyhow::Context;
 use serde_json::{Value, json};
 
 use panza_cli::Output;
-use panza_cli::output::{Column, counted, grouped, table};
+use panza_cli::output::{Column, countdown, counted, grouped, table};
 use panza_gdl::{Id, MoveId, RoleId};
-use panza_machine::{GameInfo, Machine};
+use panza_machine::Machine;
 use panza_metagame::Study;
 use panza_search::SearchConfig;
 use panza_search::alpha_beta::{
@@ -35,7 +35,7 @@ pub struct ByDepth<'a> {
 }
 
 impl ByDepth<'_> {
-    /// Searches until then or so many nodes, and shows what was found.
+    /// Searches for a time or a number of nodes, and shows what was found.
     pub fn run(
         &self,
         time: Option<Duration>,
@@ -59,6 +59,8 @@ impl ByDepth<'_> {
         };
         let mut search = AlphaBeta::new(self.machine, &config).context(refusal)?;
         search.set_state(self.state);
+        let message = format!("{}: searching", self.game);
+        let progress = countdown(message, time);
         let started = Instant::now();
         search.run(
             Budget {
@@ -70,6 +72,7 @@ impl ByDepth<'_> {
             u32::MAX,
         );
         let seconds = started.elapsed().as_secs_f64();
+        progress.finish_and_clear();
         let report = search.report();
         let found = Found {
             lines: lines(&mut search, &report),
@@ -85,33 +88,78 @@ impl ByDepth<'_> {
     fn show(&self, found: &Found, output: Output) -> anyhow::Result<()> {
         let info = self.machine.info();
         let Found { report, counts, .. } = found;
-        let rate = counts.nodes as f64 / found.seconds.max(1e-9);
-        let is_ours = report.mover == Some(self.role.index());
-        let value_of = |share: f32| {
-            let share = if is_ours { share } else { 1.0 - share };
-            f64::from((found.sum * share * 100.0).round()) / 100.0
+        output.object(&self.object(found))?;
+        let (value, proven) = (self.value(found), self.proven(found));
+        output.line(format_args!(
+            "{} ({}), {}: {}, value {}, proven {}\n\
+             alpha-beta, depth {} ({} selective), {} ({} per second), {:.2} s",
+            self.game,
+            self.machine.kind(),
+            info.role_name(self.role),
+            self.best(found).as_deref().unwrap_or("no choice"),
+            value.map_or("-".to_string(), |value| format!("{value:.2}")),
+            proven.map_or("-".to_string(), |goal| goal.to_string()),
+            report.depth,
+            report.selective_depth,
+            counted(counts.nodes, "node"),
+            grouped(found.nodes_per_second().round() as u64),
+            found.seconds,
+        ))?;
+        if report.mover.is_some() {
+            output.line(format_args!("\n{}", self.lines_table(found)))?;
+        }
+        Ok(())
+    }
+
+    /// Whether the role that is searched for chooses.
+    fn is_mover(&self, found: &Found) -> bool {
+        found.report.mover == Some(self.role.index())
+    }
+
+    /// The value for the role where the mover has this share of the goals.
+    fn value_of(&self, found: &Found, share: f32) -> f64 {
+        let share = if self.is_mover(found) {
+            share
+        } else {
+            1.0 - share
         };
-        let is_known = report.mover.is_some();
-        let value = is_known.then(|| value_of(report.share));
-        let proven = value.filter(|_| report.is_proven).map(f64::round);
-        let best = report.best.filter(|_| is_ours);
-        let best = best.map(|mv| info.move_text(mv));
-        let moves = report.moves.iter().filter(|_| is_ours).map(|ranked| {
+        f64::from((found.sum * share * 100.0).round()) / 100.0
+    }
+
+    fn value(&self, found: &Found) -> Option<f64> {
+        let share = found.report.share;
+        found.report.mover.map(|_| self.value_of(found, share))
+    }
+
+    fn proven(&self, found: &Found) -> Option<f64> {
+        let value = self.value(found).filter(|_| found.report.is_proven);
+        value.map(f64::round)
+    }
+
+    fn best(&self, found: &Found) -> Option<String> {
+        let best = found.report.best.filter(|_| self.is_mover(found));
+        best.map(|mv| self.machine.info().move_text(mv))
+    }
+
+    /// What was found, as JSON.
+    fn object(&self, found: &Found) -> Value {
+        let info = self.machine.info();
+        let Found { report, counts, .. } = found;
+        let of_role = report.moves.iter().filter(|_| self.is_mover(found));
+        let moves = of_role.map(|ranked| {
             json!({
                 "move": info.move_text(ranked.mv),
                 "visits": ranked.nodes,
-                "value": value_of(ranked.share),
+                "value": self.value_of(found, ranked.share),
                 "is_bound": !ranked.is_exact,
             })
         });
-        let texts = |line: &[MoveId]| -> Vec<String> {
-            line.iter().map(|&mv| info.move_text(mv)).collect()
-        };
         let lines = found.lines.iter().map(|(ranked, line)| {
+            let moves = line.iter().map(|&mv| info.move_text(mv));
             json!({
-                "value": value_of(ranked.share),
+                "value": self.value_of(found, ranked.share),
                 "is_bound": !ranked.is_exact,
-                "moves": texts(line),
+                "moves": moves.collect::<Vec<_>>(),
             })
         });
         let mut object = json!({
@@ -119,13 +167,13 @@ impl ByDepth<'_> {
             "machine": self.machine.kind(),
             "method": "alpha-beta",
             "role": info.role_name(self.role),
-            "move": best,
-            "value": value,
-            "proven": proven,
+            "move": self.best(found),
+            "value": self.value(found),
+            "proven": self.proven(found),
             "iterations": counts.nodes,
-            "iterations_per_second": rate,
+            "iterations_per_second": found.nodes_per_second(),
             "nodes": counts.nodes,
-            "nodes_per_second": rate,
+            "nodes_per_second": found.nodes_per_second(),
             "shares": shares(counts),
             "playouts": 0,
             "bytes": found.bytes,
@@ -138,31 +186,40 @@ impl ByDepth<'_> {
         if let Some(study) = self.study {
             object["study"] = study.to_json();
         }
-        output.object(&object)?;
-        output.line(format_args!(
-            "{} ({}), {}: {}, value {}, proven {}\n\
-             alpha-beta, depth {} ({} selective), {} ({} per second), {:.2} s",
-            self.game,
-            self.machine.kind(),
-            info.role_name(self.role),
-            best.as_deref().unwrap_or("no choice"),
-            value.map_or("-".to_string(), |value| format!("{value:.2}")),
-            proven.map_or("-".to_string(), |goal| goal.to_string()),
-            report.depth,
-            report.selective_depth,
-            counted(counts.nodes, "node"),
-            grouped(rate.round() as u64),
-            found.seconds,
-        ))?;
-        if is_known {
-            output.line(format_args!("\n{}", lines_table(found, info, value_of)))?;
-        }
-        Ok(())
+        object
+    }
+
+    /// The lines as a table. Values of moves that are no better than the best one are upper bounds
+    /// of what the mover has.
+    fn lines_table(&self, found: &Found) -> String {
+        let info = self.machine.info();
+        let columns = [
+            Column::figure("value"),
+            Column::figure("nodes"),
+            Column::text("line"),
+        ];
+        let rows = found.lines.iter().map(|(ranked, line)| {
+            let bound = match ranked.is_exact {
+                true => "",
+                false => "no better than ",
+            };
+            let shown = line.iter().take(MAX_SHOWN_MOVES);
+            let mut moves: Vec<String> = shown.map(|&mv| info.move_text(mv)).collect();
+            if line.len() > MAX_SHOWN_MOVES {
+                moves.push("...".to_string());
+            }
+            vec![
+                format!("{bound}{:.2}", self.value_of(found, ranked.share)),
+                grouped(ranked.nodes),
+                moves.join(" "),
+            ]
+        });
+        table(&columns, &rows.collect::<Vec<_>>())
     }
 }
 
-/// Where the work of a search went: parts of its nodes, but of cuts and of reduced searches where
-/// the name says so.
+/// Shares of the nodes that are in quiescence, known by the table or cut by their static score; of
+/// the cuts that the first move makes; and of the reduced searches that are searched again.
 fn shares(counts: &Counts) -> Value {
     let share = |part: u64, whole: u64| part as f64 / whole.max(1) as f64;
     json!({
@@ -186,37 +243,15 @@ struct Found {
     sum: f32,
 }
 
+impl Found {
+    fn nodes_per_second(&self) -> f64 {
+        self.counts.nodes as f64 / self.seconds.max(1e-9)
+    }
+}
+
 fn lines(search: &mut AlphaBeta, report: &DepthReport) -> Vec<(RankedMove, Vec<MoveId>)> {
     let moves = report.moves.iter().take(MAX_LINES);
     moves
         .map(|ranked| (*ranked, search.line(ranked.mv)))
         .collect()
-}
-
-/// The lines as a table. Values of moves that are no better than the best one are upper bounds of
-/// what the mover has.
-fn lines_table(found: &Found, info: &dyn GameInfo, value_of: impl Fn(f32) -> f64) -> String {
-    let columns = [
-        Column::figure("value"),
-        Column::figure("nodes"),
-        Column::text("line"),
-    ];
-    let rows = found.lines.iter().map(|(ranked, line)| {
-        let bound = if ranked.is_exact {
-            ""
-        } else {
-            "no better than "
-        };
-        let shown = line.iter().take(MAX_SHOWN_MOVES);
-        let mut moves: Vec<String> = shown.map(|&mv| info.move_text(mv)).collect();
-        if line.len() > MAX_SHOWN_MOVES {
-            moves.push("...".to_string());
-        }
-        vec![
-            format!("{bound}{:.2}", value_of(ranked.share)),
-            grouped(ranked.nodes),
-            moves.join(" "),
-        ]
-    });
-    table(&columns, &rows.collect::<Vec<_>>())
 }

@@ -14,9 +14,9 @@ use serde_json::{Value, json};
 use panza_game::BuiltGame;
 use panza_learning::{Evaluation, GradientSums, Known, LearningBudget};
 use panza_machine::Machine;
-use panza_search::Method;
-use panza_search::alpha_beta::{DepthValues, Units, has_turns, train_leaves};
-use panza_sync::Random;
+use panza_search::alpha_beta::{DepthValues, Turns, Units, train_leaves};
+use panza_search::{Method, SearchConfig};
+use panza_sync::{Budget, Random};
 
 /// The share of the time left for training for alpha-beta.
 pub(super) const LEARNING_SHARE: f64 = 0.75;
@@ -36,15 +36,22 @@ pub struct DepthStudy {
     pub evaluation: Arc<Evaluation>,
     /// What changes of the values are counted in.
     pub units: Units,
+    /// Whose turn it is.
+    pub turns: Turns,
     /// What training goes on with.
     pub sums: Option<GradientSums>,
     /// The games of its training.
     pub games: usize,
 }
 
-/// Whether alpha-beta may play a game, so that something has to be learned for it.
-pub(super) fn may_apply(game: &BuiltGame, method: Method) -> bool {
-    method != Method::Tree && has_turns(&game.machine)
+/// The turns of a game that alpha-beta may play, so that something has to be learned for it. `None`
+/// for other games and settings, and where the budget is over first.
+pub(super) fn turns(game: &BuiltGame, config: &SearchConfig, budget: Budget<'_>) -> Option<Turns> {
+    if config.method == Method::Tree || game.info().facts().is_none() {
+        return None;
+    }
+    let random = &mut Random::new(config.seed);
+    Turns::find(&game.machine, random, || budget.is_over())
 }
 
 /// The games of a contest, and the points of its first settings in them.
@@ -70,16 +77,18 @@ pub(super) fn is_stronger(games: u32, points: f32) -> bool {
 }
 
 impl DepthStudy {
-    /// Trains on an evaluation. `None` where alpha-beta does not apply.
+    /// Trains on an evaluation. `None` where the sum of goals is not fixed.
     pub(super) fn train(
         machine: &Arc<dyn Machine>,
+        turns: Turns,
         known: &Known,
         budget: LearningBudget<'_>,
     ) -> Option<Self> {
-        let trained = train_leaves(machine, known, budget)?;
+        let trained = train_leaves(machine, turns, known, budget)?;
         Some(Self {
             evaluation: Arc::new(trained.evaluation),
             units: trained.units,
+            turns,
             sums: Some(trained.sums),
             games: known.games + trained.games,
         })
@@ -99,6 +108,7 @@ impl DepthStudy {
         DepthValues {
             evaluation: Arc::clone(&self.evaluation),
             units: self.units,
+            turns: self.turns,
         }
     }
 

@@ -15,6 +15,10 @@
 //! that predicts results at all gives a prior, which takes the place of AMAF values. What was found
 //! is stored, and the search starts again with it. The factors of a game are not studied.
 //!
+//! Where two roles take turns and the sum of their goals is fixed, half of the training is for
+//! alpha-beta, by games of its own searches. Fast games of alpha-beta against the tree then choose
+//! which of them plays, unless the settings do.
+//!
 //! `metagame::training` trains for hours, in rounds. A round is self-play, in which moves may be
 //! searched by a small tree (`panza_learning`), and games against the best generation so far,
 //! which a sequential test decides (`metagame::sprt`). All that training goes on with is kept as

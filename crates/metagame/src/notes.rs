@@ -20,12 +20,12 @@ use super::study::{PriorStudy, Study, Trained};
 use panza_analysis::prospects::WORD_BITS;
 use panza_analysis::tuples::Variable;
 use panza_analysis::{Prospects, Tuples};
-use panza_gdl::{BaseId, Id};
+use panza_gdl::{BaseId, Id, RoleId};
 use panza_learning::evaluation::{LINEAR_UNITS, Row, UNITS, Weights};
 use panza_learning::{Evaluation, GradientSums, Known};
 use panza_machine::GameInfo;
 use panza_memory::{GameHistory, Kind, term, term_text};
-use panza_search::alpha_beta::Units;
+use panza_search::alpha_beta::{Turns, Units};
 use panza_sync::Random;
 
 /// Facts above which evaluations of studies are not stored: their rows would fill the file.
@@ -72,13 +72,18 @@ pub(super) fn study_notes(
         let sums = depth.sums.as_ref();
         let mut note = evaluation_note(info, &depth.evaluation, depth.games, sums);
         note["units"] = json!([depth.units.change, depth.units.turn]);
+        let facts = info.facts().unwrap_or_default();
+        let told = depth.turns.fact().and_then(|(fact, role)| {
+            let role = info.role_name(RoleId::from_index(role));
+            Some(json!({ "fact": term(facts.get(fact)?), "role": term(role) }))
+        });
+        note["turns"] = told.into();
         notes.push((Kind::DepthEvaluation, note));
     }
     notes
 }
 
-/// What alpha-beta searches with, in a note. `None` where it does not fit the game. Units are those
-/// of the first role's value, and the same for the second.
+/// What alpha-beta searches with, in a note. `None` where it does not fit the game.
 fn read_depth(
     info: &dyn GameInfo,
     note: &Value,
@@ -90,9 +95,15 @@ fn read_depth(
         change: unit(0).filter(|change| (1..=MAX_UNIT).contains(change))?,
         turn: unit(1).filter(|turn| turn.abs() <= MAX_UNIT)?,
     };
+    let fact = term_text(note["turns"]["fact"].as_str().unwrap_or_default());
+    let fact = fact.and_then(|text| info.facts()?.iter().position(|fact| fact == text));
+    let role = roles(info)
+        .iter()
+        .position(|role| note["turns"]["role"] == **role);
     Some(DepthStudy {
         evaluation: Arc::new(known.evaluation),
         units,
+        turns: Turns::told_by(fact.zip(role)),
         sums: known.sums,
         games: known.games,
     })
@@ -444,7 +455,18 @@ mod tests {
                 .iter()
                 .any(|&weight| weight > 0.1)
         );
+        let depth = DepthStudy {
+            evaluation: Arc::new(evaluation.clone()),
+            units: Units {
+                change: 57,
+                turn: -9,
+            },
+            turns: Turns::told_by(Some((1, 1))),
+            sums: None,
+            games: 77,
+        };
         let study = Study {
+            depth: Some(depth),
             evaluation: Some(Arc::new(evaluation)),
             games: 1234,
             sums: Some(GradientSums {
@@ -468,6 +490,9 @@ mod tests {
         let prior = prior_study(machine.info(), &history, || None).unwrap();
         assert_eq!(prior.known.games, 1234);
         assert_eq!(prior.known.sums, study.sums);
+        let (depth, kept) = (study.depth.unwrap(), prior.depth.unwrap());
+        assert_eq!((kept.units, kept.turns), (depth.units, depth.turns));
+        assert_eq!((kept.games, kept.sums), (77, None));
         assert!((prior.exploration - 1.7).abs() < 1e-3);
         let (mut before, mut after) = ([0.0; 2], [0.0; 2]);
         let state = machine.initial_state();

@@ -22,6 +22,7 @@ use panza_learning::validation::Validation;
 use panza_learning::{
     Deadline, Evaluation, GradientSums, Heuristic, Known, Learned, LearningBudget, heuristics,
 };
+use panza_search::alpha_beta::Turns;
 use panza_search::{Method, SearchConfig};
 use panza_sync::{Budget, Meter, thread_cpu_time};
 
@@ -129,6 +130,8 @@ const SAMPLING_SHARE: f64 = 0.5;
 const TUPLES_SHARE: f64 = 0.05;
 /// Steps for prospects, some tens of milliseconds.
 const PROSPECT_STEPS: u64 = 1 << 24;
+/// The share of the time left for finding out whether two roles take turns.
+const TURNS_SHARE: f64 = 0.05;
 /// The share of the time left for training, where an evaluation for alpha-beta is trained as well.
 const SHARED_LEARNING_SHARE: f64 = 0.5;
 /// Heuristics in the log.
@@ -229,10 +232,10 @@ impl StudyBudget {
         }
     }
 
-    /// The same after work that began at these times, on the clock and of this thread's processor
-    /// time: what others took of the processor meanwhile is added to the time that is left, where
-    /// training is limited by processor time.
-    fn less(&self, begun: Instant, begun_cpu: Option<Duration>) -> Self {
+    /// The budget after work that began at this time, when this thread had used so much processor
+    /// time. Where processor time limits training, the deadline moves by the time in which other
+    /// threads had the processor.
+    fn left_after(&self, begun: Instant, begun_cpu: Option<Duration>) -> Self {
         let used = thread_cpu_time().zip(begun_cpu);
         let used = used.filter(|_| self.processor_time);
         let by_others = used.map_or(Duration::ZERO, |(now, then)| {
@@ -272,17 +275,14 @@ impl Study {
             return;
         }
         let (begun, begun_cpu) = (Instant::now(), thread_cpu_time());
-        let searches_by_depth = depth::may_apply(game, config.method);
-        let share = match searches_by_depth {
-            true => SHARED_LEARNING_SHARE,
-            false => 1.0,
-        };
+        let turns = depth::turns(game, config, budget.limits(TURNS_SHARE));
+        let share = turns.map_or(1.0, |_| SHARED_LEARNING_SHARE);
         let Some(mut learned) = self.train(game, config, budget, share) else {
             return;
         };
-        if searches_by_depth {
-            let budget = budget.less(begun, begun_cpu);
-            self.depth = self.train_depth(game, config, &budget, &learned);
+        if let Some(turns) = turns {
+            let budget = budget.left_after(begun, begun_cpu);
+            self.depth = self.train_depth(game, turns, config, &budget, &learned);
             if self.depth.is_none() {
                 // The sum of goals is not fixed: the time is the tree's.
                 self.games = learned.games;
@@ -298,7 +298,7 @@ impl Study {
         self.evaluation = Some(Arc::new(learned.evaluation));
         self.name_heuristics(game);
         if self.depth.is_some() && config.method == Method::Auto {
-            let budget = budget.less(begun, begun_cpu);
+            let budget = budget.left_after(begun, begun_cpu);
             self.choose_search(game, config, &budget);
         }
     }
@@ -330,6 +330,7 @@ impl Study {
     fn train_depth(
         &self,
         game: &BuiltGame,
+        turns: Turns,
         config: &SearchConfig,
         budget: &StudyBudget,
         learned: &Learned,
@@ -351,7 +352,7 @@ impl Study {
             families: 1,
             openings: &[],
         };
-        DepthStudy::train(&game.machine, &known, budget)
+        DepthStudy::train(&game.machine, turns, &known, budget)
     }
 
     /// Trains the evaluation, or a new one, within this share of the time left. `None` where the

@@ -8,8 +8,8 @@
 //!
 //! | field | written by | read by | ordering | pairs with |
 //! |---|---|---|---|---|
-//! | `data` | `put`, `clear` | `get`, `put` | Relaxed | nothing: a datum is only trusted where `check` fits |
-//! | `check` | `put`, `clear` | `get`, `put` | Relaxed | nothing: whichever write of either word is seen, words of two writes do not fit together |
+//! | `data` | `put`, `clear` | `get`, `put` | Relaxed | nothing: only trusted where `check` fits |
+//! | `check` | `put`, `clear` | `get`, `put` | Relaxed | nothing: words of two writes do not fit |
 //!
 //! Invariants: `get` returns data that some `put` wrote for the same key; a datum of 0 is no entry.
 //! Words of two writes fit together by chance once in 2^64 times for keys that are spread evenly.
@@ -67,7 +67,7 @@ pub struct Table {
 }
 
 impl Table {
-    /// A table of at most so many bytes, and of one cache line at least.
+    /// A table of `max_bytes` at most, but of one bucket (64 bytes) at least.
     pub fn new(max_bytes: usize) -> Self {
         let most = (max_bytes / size_of::<Bucket>()).max(1);
         let count = 1 << most.ilog2();

@@ -41,7 +41,7 @@ pub(super) struct Entry {
     pub age: u8,
 }
 
-/// Ages that are told apart.
+/// The number of ages: the age of an entry wraps around at this.
 pub(super) const AGES: u8 = 64;
 const MOVE_BITS: u32 = 24;
 /// What an age costs an entry, in plies of depth.

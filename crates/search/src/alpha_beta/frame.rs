@@ -28,8 +28,8 @@ pub(super) struct Frame {
     /// The children, and the score of each: static, or of its end.
     pub children: PositionBatch,
     pub scores: Vec<Score>,
-    /// What moves promise and their places; those to be searched, the best first as far as they
-    /// were asked for.
+    /// For each move to be searched its ordering score and its index in `moves`. Sorted by falling
+    /// score as far as [`pick`](Self::pick) has gone.
     pub order: Vec<(Score, u32)>,
 }
 

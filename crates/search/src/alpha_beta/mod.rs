@@ -12,6 +12,9 @@
 //! * `searcher`: the nodes, on one thread;
 //! * `training`: TD-leaf, which trains an evaluation by games of this search.
 //!
+//! It applies to games in which two roles take turns ([`Turns`]) and the sum of goals is fixed, as
+//! an evaluation of a single output says.
+//!
 //! Invariants: a proven result holds with best play; with one thread, a state, an evaluation and a
 //! limit in nodes give the same search; a search never holds more memory than its table and some
 //! hundred frames.
@@ -35,7 +38,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use self::score::{INFINITE, PROVEN, Score, WIN, Window};
 use self::searcher::{Limits, Searcher};
-use self::turns::Turns;
 use panza_gdl::MoveId;
 use panza_learning::evaluation::{Row, Weights};
 use panza_learning::{Evaluation, fixed_sum};
@@ -44,6 +46,7 @@ use panza_sync::{Budget, Random, Table, spawn_scoped};
 
 pub use self::switches::Switches;
 pub use self::training::{LeafTraining, train_leaves};
+pub use self::turns::Turns;
 
 /// Depths from which on the window is narrow at first.
 const NARROW_DEPTH: i32 = 4;
@@ -118,6 +121,8 @@ pub struct DepthValues {
     pub evaluation: Arc<Evaluation>,
     /// What its changes are counted in.
     pub units: Units,
+    /// Whose turn it is.
+    pub turns: Turns,
 }
 
 impl DepthValues {
@@ -126,7 +131,7 @@ impl DepthValues {
     pub fn unknown(machine: &Arc<dyn Machine>) -> Option<Self> {
         let n_facts = machine.info().facts()?.len();
         let mut random = Random::new(1);
-        Turns::find(machine, &mut random)?;
+        let turns = Turns::find(machine, &mut random, || false)?;
         let sum = fixed_sum(machine, &mut random, || false)?;
         let evaluation = Evaluation::new(2, n_facts, Some(sum), None, &mut random)?;
         let outputs = evaluation.weights().outputs.iter();
@@ -138,6 +143,7 @@ impl DepthValues {
         Some(Self {
             evaluation: Arc::new(evaluation),
             units: Units::default(),
+            turns,
         })
     }
 }
@@ -198,21 +204,15 @@ pub struct AlphaBeta {
     counts: Counts,
 }
 
-/// Whether two roles take turns in a game: they never choose at once in random games, and there is
-/// no chance. The search applies where the sum of their goals is fixed too, as an evaluation of a
-/// single output says.
-pub fn has_turns(machine: &Arc<dyn Machine>) -> bool {
-    Turns::find(machine, &mut Random::new(1)).is_some()
-}
-
 impl AlphaBeta {
-    /// A search of the initial state. `None` where it does not apply, see [`has_turns`].
+    /// A search of the initial state. `None` where the evaluation has no fixed sum of goals, so
+    /// that one role's gain may not be the other's loss.
     pub fn new(machine: &Arc<dyn Machine>, config: &AlphaBetaConfig) -> Option<Self> {
         let evaluation = &config.values.evaluation;
         if evaluation.n_outputs() != 1 || evaluation.n_roles() != 2 {
             return None;
         }
-        let turns = Turns::find(machine, &mut Random::new(1))?;
+        let turns = config.values.turns;
         let table = Arc::new(Table::new(config.table_bytes));
         let searcher = || {
             let mut searcher = Searcher::new(machine, evaluation, &table, turns, config.switches);

@@ -79,7 +79,7 @@ fn shifted(score: Score, by: Score) -> Score {
     }
 }
 
-/// An interval of scores in which the exact one matters, of whoever it is said.
+/// The alpha-beta window: between its bounds a score has to be exact.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Window {
     pub alpha: Score,

@@ -39,7 +39,8 @@ const ANY_DEPTH: i32 = 127;
 /// Reverse futility up to this depth, late pruning up to that.
 const MAX_FUTILE_DEPTH: i32 = 3;
 const MAX_PRUNED_DEPTH: i32 = 4;
-/// What a move from the table, and what killers promise more, the latter in units.
+/// What the ordering score of the table move is raised by, and that of the two killers, in
+/// [`Units::change`].
 const TABLE_MOVE: Score = 1 << 24;
 const KILLER_UNITS: [Score; 2] = [2, 1];
 
@@ -511,22 +512,23 @@ impl Searcher {
         }
     }
 
-    /// Orders the moves of a node by what they promise.
+    /// Gives each move its ordering score: its static score, more for the table move, killers and
+    /// moves with a good history.
     fn order_moves(&mut self, node: &Node) {
         let unit = self.units.change;
         let frame = &mut self.frames[node.ply];
         frame.order.clear();
         for (index, &mv) in frame.moves.iter().enumerate() {
-            let mut promise = frame.sign * frame.scores[index];
+            let mut ordering = frame.sign * frame.scores[index];
             if Some(mv) == node.known_move {
-                promise += TABLE_MOVE;
+                ordering += TABLE_MOVE;
             } else if node.depth > 1 {
                 let killers = frame.killers.iter().zip(KILLER_UNITS);
                 let killer = killers.filter(|(killer, _)| **killer == Some(mv));
-                promise += killer.map(|(_, units)| units * unit).sum::<Score>();
-                promise += self.history.of(frame.mover, mv) * unit / MAX_HISTORY;
+                ordering += killer.map(|(_, units)| units * unit).sum::<Score>();
+                ordering += self.history.of(frame.mover, mv) * unit / MAX_HISTORY;
             }
-            frame.order.push((promise, index as u32));
+            frame.order.push((ordering, index as u32));
         }
         if let Some(changes) = &mut self.changes {
             let after = (0..frame.moves.len()).filter(|&index| !frame.is_end(index));
@@ -570,7 +572,8 @@ impl Searcher {
         }
     }
 
-    /// Whether a move comes so late near the leaves, and promises so little, that it is left out.
+    /// Whether late move pruning leaves a move out: at small depth, after many others, and with a
+    /// static score below that of the node.
     fn is_late(&self, node: &Node, n_tried: usize, after: Score) -> bool {
         let depth = node.depth;
         let n_kept = self.switches.late_pruning * (4 + 2 * depth * depth) as f32;
@@ -652,8 +655,8 @@ impl Searcher {
         score.abs() > PROVEN && WIN - score.abs() <= depth
     }
 
-    /// Goes from a state along the best moves in the table, so many at most, and returns the last
-    /// state that is not terminal. `read` gets each move.
+    /// Follows the principal variation from a state by the best moves in the table, for `most`
+    /// moves at most. Returns its last state that is not terminal. `read` gets each move.
     pub fn follow(&mut self, state: &[u64], most: usize, mut read: impl FnMut(MoveId)) -> Vec<u64> {
         let mut state = state.to_vec();
         let mut seen: Vec<u64> = Vec::new();
@@ -677,7 +680,8 @@ impl Searcher {
         state
     }
 
-    /// A move of a state and the best moves in the table after it, so many at most.
+    /// The principal variation that begins with this move, by the best moves in the table: `most`
+    /// moves at most.
     pub fn line(&mut self, state: &[u64], mv: MoveId, most: usize) -> Vec<MoveId> {
         let mut state = state.to_vec();
         if !self.enter_later(&mut state) || !self.make(mv) {

@@ -11,8 +11,8 @@ pub struct Switches {
     /// Late moves of little promise are left out near the leaves: a factor on the moves that are
     /// not.
     pub late_pruning: f32,
-    /// A node near the leaves is left where its static score is so many units a ply above the
-    /// window.
+    /// Reverse futility: near the leaves a node is cut where its static score exceeds beta by this
+    /// factor times [`Units::change`](super::Units::change) times the depth.
     pub reverse_futility: f32,
     /// Entries of a greater depth count for a smaller one, and positions that repeat on a path are
     /// draws. Off, a search is plain minimax with the same results.
@@ -56,20 +56,18 @@ impl Switches {
         "reverse_futility",
     ];
 
-    /// Sets the number of this name. Returns whether there is one and it is sound.
+    /// Sets the number of this name, 0 to 100. Returns whether there is one and it was set.
     pub fn set(&mut self, name: &str, value: f32) -> bool {
-        let is_sound = (0.0..=100.0).contains(&value);
-        let number = match name {
-            "quiescence" => {
-                self.quiescence = value as i32;
-                return is_sound;
-            }
-            "reductions" => &mut self.reductions,
-            "late_pruning" => &mut self.late_pruning,
-            "reverse_futility" => &mut self.reverse_futility,
+        if !(0.0..=100.0).contains(&value) {
+            return false;
+        }
+        match name {
+            "quiescence" => self.quiescence = value as i32,
+            "reductions" => self.reductions = value,
+            "late_pruning" => self.late_pruning = value,
+            "reverse_futility" => self.reverse_futility = value,
             _ => return false,
-        };
-        *number = value;
-        is_sound
+        }
+        true
     }
 }

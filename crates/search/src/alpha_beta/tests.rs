@@ -55,11 +55,16 @@ fn evaluation_with_sum(game: &BuiltGame, sum: u32, seed: u64) -> Arc<Evaluation>
     Arc::new(Evaluation::new(2, n_facts, Some(sum), None, random).unwrap())
 }
 
-fn config(evaluation: &Arc<Evaluation>, switches: Switches) -> AlphaBetaConfig {
+fn turns_of(game: &BuiltGame) -> Option<Turns> {
+    Turns::find(&game.machine, &mut Random::new(1), || false)
+}
+
+fn config(game: &BuiltGame, evaluation: &Arc<Evaluation>, switches: Switches) -> AlphaBetaConfig {
     AlphaBetaConfig {
         values: DepthValues {
             evaluation: Arc::clone(evaluation),
             units: Units::default(),
+            turns: turns_of(game).unwrap(),
         },
         table_bytes: 1 << 20,
         threads: 1,
@@ -144,7 +149,7 @@ fn without_pruning_it_is_minimax_in_published_games() {
         let machine = panza_testing::machine_of(&panza_testing::rules_of(&text));
         let game = BuiltGame::from(machine);
         let sum = fixed_sum(&game.machine, &mut Random::new(1), || false);
-        let Some(sum) = sum.filter(|_| has_turns(&game.machine)) else {
+        let Some(sum) = sum.filter(|_| turns_of(&game).is_some()) else {
             continue;
         };
         compare_with_minimax(key, &game, &evaluation_with_sum(&game, sum, 3), 2, 20);
@@ -167,7 +172,7 @@ fn compare_with_minimax(
     for threads in [1, 2] {
         let config = AlphaBetaConfig {
             threads,
-            ..config(evaluation, Switches::PLAIN)
+            ..config(game, evaluation, Switches::PLAIN)
         };
         let mut search = AlphaBeta::new(&game.machine, &config).unwrap();
         for _ in 0..n_states {
@@ -198,7 +203,10 @@ fn compare_with_minimax(
 fn proven_results_are_those_of_best_play() {
     let game = panza_testing::game("ticTacToe");
     let evaluation = random_evaluation(&game, 5);
-    let mut search = AlphaBeta::new(&game.machine, &config(&evaluation, Switches::default()));
+    let mut search = AlphaBeta::new(
+        &game.machine,
+        &config(&game, &evaluation, Switches::default()),
+    );
     let search = search.as_mut().unwrap();
     let mut reasoner = Arc::clone(&game.machine).reasoner();
     let random = &mut Random::new(11);
@@ -227,7 +235,7 @@ fn a_search_repeats_exactly_and_goes_on() {
     let game = panza_testing::game("breakthrough");
     let evaluation = random_evaluation(&game, 1);
     let search = |parts: &[u64]| {
-        let config = config(&evaluation, Switches::default());
+        let config = config(&game, &evaluation, Switches::default());
         let mut search = AlphaBeta::new(&game.machine, &config).unwrap();
         for &nodes in parts {
             search.run(Budget::of_steps(nodes), u32::MAX);
@@ -245,14 +253,21 @@ fn a_search_repeats_exactly_and_goes_on() {
 fn games_of_other_kinds_are_refused() {
     for name in ["connectFourSimultaneous", "diceRace", "hanoi"] {
         let game = panza_testing::game(name);
-        let n_roles = game.info().n_roles();
-        let n_facts = game.info().facts().unwrap().len();
-        let random = &mut Random::new(1);
-        let evaluation = Evaluation::new(n_roles, n_facts, Some(100), None, random).unwrap();
-        assert!(!has_turns(&game.machine), "{name}");
-        let config = config(&Arc::new(evaluation), Switches::default());
-        assert!(AlphaBeta::new(&game.machine, &config).is_none(), "{name}");
+        assert!(turns_of(&game).is_none(), "{name}");
+        assert!(DepthValues::unknown(&game.machine).is_none(), "{name}");
     }
+    // Without a fixed sum of goals.
+    let game = panza_testing::game("ticTacToe");
+    let n_facts = game.info().facts().unwrap().len();
+    let evaluation = Evaluation::new(2, n_facts, None, None, &mut Random::new(1)).unwrap();
+    let config = config(&game, &Arc::new(evaluation), Switches::default());
+    assert!(AlphaBeta::new(&game.machine, &config).is_none());
+}
+
+#[test]
+fn turns_are_not_looked_for_without_time() {
+    let game = panza_testing::game("ticTacToe");
+    assert!(Turns::find(&game.machine, &mut Random::new(1), || true).is_none());
 }
 
 #[test]
@@ -273,13 +288,14 @@ fn training_learns_who_wins() {
         families: 1,
         openings: &[],
     };
-    let train = || train_leaves(&game.machine, &known, budget).unwrap();
+    let turns = turns_of(&game).unwrap();
+    let train = || train_leaves(&game.machine, turns, &known, budget).unwrap();
     let trained = train();
     assert!(trained.samples > 1_000, "{trained:?}");
     assert_eq!(trained.evaluation, train().evaluation);
     // It beats the evaluation that it began with, from both sides of some openings.
     let searches = [&Arc::new(trained.evaluation), &evaluation].map(|evaluation| {
-        let config = config(evaluation, Switches::default());
+        let config = config(&game, evaluation, Switches::default());
         AlphaBeta::new(&game.machine, &config).unwrap()
     });
     let points = play_pairs(&game, searches, 6);

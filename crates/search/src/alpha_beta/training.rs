@@ -27,7 +27,8 @@ use panza_sync::{Random, Table};
 const LAMBDA: f32 = 0.8;
 /// The step of the weights.
 const RATE: f32 = 0.05;
-/// Random moves at the start of a game are fewer than this, and so many of a hundred after it.
+/// A game begins with 0 to `OPENING - 1` random moves. After them each move is random with a
+/// probability of `RANDOM_PERCENT` / 100.
 const OPENING: u32 = 10;
 const RANDOM_PERCENT: u32 = 8;
 /// Joint moves of a game; longer ones are dropped.
@@ -35,7 +36,8 @@ const MAX_LENGTH: usize = 500;
 /// Earlier leaves, and how many of them are trained on with each new one.
 const MAX_REPLAY: usize = 20_000;
 const REPLAYS: usize = 4;
-/// Steps between additions to the average of the weights, and the part of training that it is of.
+/// Steps between additions to the average of the weights. The average is over the last third of
+/// the steps.
 const STEPS_PER_AVERAGE: u64 = 512;
 const AVERAGED_PART: u64 = 3;
 /// Bytes of the table.
@@ -62,6 +64,7 @@ pub struct LeafTraining {
 
 /// A search of a game in progress.
 struct Searched {
+    /// The end of its principal variation.
     leaf: Vec<u64>,
     /// The share of the first role by the search.
     value: f32,
@@ -70,9 +73,10 @@ struct Searched {
 }
 
 /// Trains on an evaluation by games of the search, within the games and the time of a budget.
-/// `None` where the search does not apply to the game.
+/// `None` where the evaluation has no fixed sum of goals.
 pub fn train_leaves(
     machine: &Arc<dyn Machine>,
+    turns: Turns,
     known: &Known,
     budget: LearningBudget<'_>,
 ) -> Option<LeafTraining> {
@@ -80,8 +84,6 @@ pub fn train_leaves(
     if evaluation.n_outputs() != 1 || evaluation.n_roles() != 2 {
         return None;
     }
-    let mut random = Random::new(budget.seed);
-    let turns = Turns::find(machine, &mut random)?;
     let mut training = Training {
         table: Arc::new(Table::new(TABLE_BYTES)),
         reasoner: Arc::clone(machine).reasoner(),
@@ -91,7 +93,7 @@ pub fn train_leaves(
         replay: Vec::new(),
         oldest: 0,
         n_samples: 0,
-        random,
+        random: Random::new(budget.seed),
     };
     let mut searcher = training.searcher(machine, turns, evaluation);
     let mut n_games = 0;
@@ -144,9 +146,7 @@ impl Training {
     fn play(&mut self, searcher: &mut Searcher, budget: &LearningBudget<'_>) {
         // The entries are of other weights.
         self.table.clear();
-        if let Some(evaluation) = Arc::get_mut(&mut searcher.evaluation) {
-            evaluation.clone_from(&self.trainer.evaluation);
-        }
+        Arc::make_mut(&mut searcher.evaluation).clone_from(&self.trainer.evaluation);
         let mut state = self.initial.clone();
         let n_random = self.random.below(OPENING) as usize;
         let mut searched = Vec::new();
@@ -163,37 +163,23 @@ impl Training {
             let mut joint_move = moves.each_ref().map(|it| *self.random.choose(it));
             let is_forced = moves.iter().all(|it| it.len() == 1);
             if !is_forced && length >= n_random {
-                let found = self.search(searcher, &state);
+                let (leaf, value, best) = search(searcher, &state);
                 let is_random = self.random.below(100) < RANDOM_PERCENT;
-                let best = found.1.filter(|_| !is_random);
+                let best = best.filter(|_| !is_random);
                 let mover = usize::from(moves[0].len() == 1);
                 if let Some(best) = best {
                     joint_move[mover] = best;
                 }
                 searched.push(Searched {
+                    leaf,
+                    value,
                     is_best: best.is_some(),
-                    ..found.0
                 });
             }
             let mut next = Vec::with_capacity(state.len());
             self.reasoner.next_state(&joint_move, &mut next);
             state = next;
         }
-    }
-
-    /// Searches a state. Returns what was found and the best move.
-    fn search(&mut self, searcher: &mut Searcher, state: &[u64]) -> (Searched, Option<MoveId>) {
-        searcher.begin();
-        searcher.root.clear();
-        let score = searcher.score(state, DEPTH, Window::FULL);
-        let best = searcher.root.best;
-        let leaf = searcher.follow(state, MAX_PLY, |_| {});
-        let found = Searched {
-            leaf,
-            value: share(score),
-            is_best: false,
-        };
-        (found, best)
     }
 
     /// Trains on a game that ended with this share of the first role.
@@ -243,8 +229,9 @@ impl Training {
 
     /// The changes of static scores by moves in positions of the last games.
     fn units(&self, searcher: &mut Searcher) -> Units {
-        self.table.clear();
         searcher.changes = Some(Vec::new());
+        // Changes are those of the moves at the root.
+        searcher.switches = Switches::PLAIN;
         let step = (self.replay.len() / MEASURED).max(1);
         for (state, _) in self.replay.iter().rev().step_by(step).take(MEASURED) {
             searcher.begin();
@@ -252,6 +239,16 @@ impl Training {
         }
         units_of(searcher.changes.take().unwrap_or_default())
     }
+}
+
+/// Searches a state. Returns the leaf, the share of the first role, and the best move.
+fn search(searcher: &mut Searcher, state: &[u64]) -> (Vec<u64>, f32, Option<MoveId>) {
+    searcher.begin();
+    searcher.root.clear();
+    let score = searcher.score(state, DEPTH, Window::FULL);
+    let best = searcher.root.best;
+    let leaf = searcher.follow(state, MAX_PLY, |_| {});
+    (leaf, share(score), best)
 }
 
 /// The median of changes, and what seven of ten are within around it.

@@ -3,8 +3,8 @@
 //! Random games tell which fact holds where the first role chooses and not where the second does,
 //! or the other way round. The search then knows the mover of a state without the machine.
 //!
-//! Invariant: what the fact says is a guess; whoever relies on it checks it where the moves are
-//! known.
+//! Invariant: the mover that the fact tells is a guess. The search compares it with the legal moves
+//! of each node that it expands.
 //!
 //! Never uses: clocks.
 
@@ -21,8 +21,8 @@ const ENOUGH_MOVES: usize = 1_000;
 
 /// How two roles take turns.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Turns {
-    /// The fact, and the role that chooses where it holds; `None` where no fact tells.
+pub struct Turns {
+    /// The index of the fact, and the role that chooses where it holds; `None` where no fact tells.
     fact: Option<(usize, usize)>,
 }
 
@@ -34,9 +34,13 @@ struct Seen {
 }
 
 impl Turns {
-    /// The turns in random games. `None` where both roles chose at once somewhere, or where it is
-    /// not a game of two roles without chance.
-    pub fn find(machine: &Arc<dyn Machine>, random: &mut Random) -> Option<Self> {
+    /// The turns in random games. `None` where both roles chose at once somewhere, where it is not
+    /// a game of two roles without chance, and once `is_over` says so.
+    pub fn find(
+        machine: &Arc<dyn Machine>,
+        random: &mut Random,
+        is_over: impl Fn() -> bool,
+    ) -> Option<Self> {
         let info = machine.info();
         if info.n_roles() != 2 || info.chance_role().is_some() {
             return None;
@@ -49,7 +53,7 @@ impl Turns {
         let mut reasoner = Arc::clone(machine).reasoner();
         let mut n_moves = 0;
         for _ in 0..GAMES {
-            n_moves += play(&mut *reasoner, initial.clone(), &mut seen, random)?;
+            n_moves += play(&mut *reasoner, initial.clone(), &mut seen, random, &is_over)?;
             if n_moves >= ENOUGH_MOVES {
                 break;
             }
@@ -68,29 +72,46 @@ impl Turns {
         })
     }
 
+    /// Turns that this fact tells: its index, and the role that chooses where it holds.
+    pub fn told_by(fact: Option<(usize, usize)>) -> Self {
+        Self {
+            fact: fact.filter(|&(_, role)| role < 2),
+        }
+    }
+
+    /// The fact that tells, as in [`told_by`](Self::told_by).
+    pub fn fact(self) -> Option<(usize, usize)> {
+        self.fact
+    }
+
     /// The role that chooses in a state, as far as the fact tells.
     #[inline]
-    pub fn mover(self, state: &[u64]) -> Option<usize> {
+    pub(super) fn mover(self, state: &[u64]) -> Option<usize> {
         let (fact, role) = self.fact?;
         let holds = state.get(fact / 64)? >> (fact % 64) & 1 == 1;
         Some(if holds { role } else { 1 - role })
     }
 
     /// Trusts the fact no more, since it was wrong.
-    pub fn forget(&mut self) {
+    pub(super) fn forget(&mut self) {
         self.fact = None;
     }
 }
 
-/// Plays a random game. Returns its joint moves; `None` where both roles choose at once.
+/// Plays a random game. Returns its joint moves; `None` where both roles choose at once, and where
+/// there is no time.
 fn play(
     reasoner: &mut dyn Reasoner,
     mut state: Vec<u64>,
     seen: &mut [Seen; 2],
     random: &mut Random,
+    is_over: &impl Fn() -> bool,
 ) -> Option<usize> {
     let mut next = Vec::with_capacity(state.len());
     for length in 0..MAX_LENGTH {
+        if is_over() {
+            return None;
+        }
         reasoner.set_state(&state);
         if reasoner.is_terminal() {
             return Some(length);
@@ -134,7 +155,7 @@ mod tests {
             ("connectFourSimultaneous", false),
         ] {
             let machine = panza_testing::game(name).machine;
-            let turns = Turns::find(&machine, &mut Random::new(1));
+            let turns = Turns::find(&machine, &mut Random::new(1), || false);
             assert_eq!(turns.is_some(), takes_turns, "{name}");
             if let Some(turns) = turns {
                 assert_eq!(turns.mover(&machine.initial_state()), Some(0), "{name}");
