@@ -21,60 +21,18 @@ use std::sync::Arc;
 
 use panza_analysis::tuples::{MAX_TUPLES, Places};
 use panza_analysis::{Prospects, Tuples};
+use panza_machine::rows::weigh;
 use panza_sync::Random;
 
 pub use inputs::{Inputs, ValueReader};
+pub use panza_machine::rows::{Row, UNITS};
 pub use trainer::{GradientSums, Trainer};
 
-/// The units of the hidden layer.
-pub const UNITS: usize = 32;
 /// The first units, which skip the ReLU; also the maximum number of outputs.
 pub const LINEAR_UNITS: usize = 4;
 
 /// States that differ in more facts are evaluated without the accumulator of the other.
 const MAX_CHANGED: usize = 64;
-
-/// One number per unit.
-#[derive(Clone, Copy, PartialEq, Debug)]
-#[repr(align(64))]
-pub struct Row(pub [f32; UNITS]);
-
-impl Row {
-    /// All zero.
-    pub const ZERO: Self = Self([0.0; UNITS]);
-
-    #[inline]
-    fn add(&mut self, other: &Self) {
-        for (sum, number) in self.0.iter_mut().zip(&other.0) {
-            *sum += number;
-        }
-    }
-
-    #[inline]
-    fn subtract(&mut self, other: &Self) {
-        for (sum, number) in self.0.iter_mut().zip(&other.0) {
-            *sum -= number;
-        }
-    }
-
-    /// Goes a share of the way to another row.
-    #[inline]
-    fn approach(&mut self, other: &Self, share: f32) {
-        approach(&mut self.0, &other.0, share);
-    }
-
-    #[inline]
-    fn dot(&self, other: &Self) -> f32 {
-        // Eight partial sums, which the compiler vectorises; it may not reorder a single sum.
-        let mut sums = [0.0f32; 8];
-        for (left, right) in self.0.chunks_exact(8).zip(other.0.chunks_exact(8)) {
-            for ((sum, left), right) in sums.iter_mut().zip(left).zip(right) {
-                *sum += left * right;
-            }
-        }
-        sums.iter().sum()
-    }
-}
 
 /// The first layer's sums for a state, before the ReLU, and the weights of its tuples. Those of
 /// similar states follow by adding and subtracting what the facts that differ have.
@@ -117,14 +75,6 @@ fn approach(numbers: &mut [f32], others: &[f32], share: f32) {
 #[inline]
 fn logits_of(tuples: Option<&TupleSums>) -> [f32; LINEAR_UNITS] {
     tuples.map_or([0.0; LINEAR_UNITS], |tuples| tuples.logits)
-}
-
-/// The ReLU of the hidden units; the linear units stay.
-#[inline]
-fn relu(units: &mut Row) {
-    for unit in &mut units.0[LINEAR_UNITS..] {
-        *unit = unit.max(0.0);
-    }
 }
 
 /// The network.
@@ -192,9 +142,9 @@ impl Weights {
         let rows = self.rows.iter_mut().chain(&mut self.outputs);
         let others = other.rows.iter().chain(&other.outputs);
         for (to, from) in rows.zip(others) {
-            to.approach(from, share);
+            approach(&mut to.0, &from.0, share);
         }
-        self.bias.approach(&other.bias, share);
+        approach(&mut self.bias.0, &other.bias.0, share);
         approach(&mut self.tables, &other.tables, share);
     }
 }
@@ -358,8 +308,8 @@ impl Evaluation {
     /// As [`values`](Self::values), of an input.
     #[inline]
     fn input_values(&self, input: &[u64], values: &mut [f32]) {
-        let sums = self.accumulator(input);
-        self.read_values(sums.row, &logits_of(sums.tuples.as_ref()), values);
+        let mut sums = self.accumulator(input);
+        self.values_from(&mut sums, input, input, values);
     }
 
     /// The sum of the squared errors of the outputs, 0 to 1, for an input with these targets.
@@ -408,8 +358,19 @@ impl Evaluation {
         state: &[u64],
         values: &mut [f32],
     ) {
-        let (units, tuples) = self.sums_from(accumulator, from, state);
-        self.read_values(units, &tuples, values);
+        let mut logits = [0.0; LINEAR_UNITS];
+        self.logits_from(accumulator, from, state, &mut logits);
+        match self.weights.fixed_sum {
+            Some(sum) => {
+                values[0] = sum * sigmoid(logits[0]);
+                values[1] = sum - values[0];
+            }
+            None => {
+                for (value, &logit) in values.iter_mut().zip(&logits) {
+                    *value = 100.0 * sigmoid(logit);
+                }
+            }
+        }
     }
 
     /// The number of outputs: a single one for two roles with a fixed sum, else one per role.
@@ -432,66 +393,74 @@ impl Evaluation {
         state: &[u64],
         logits: &mut [f32],
     ) {
-        let (mut units, tuples) = self.sums_from(accumulator, from, state);
-        relu(&mut units);
-        let outputs = self.weights.outputs.iter().zip(tuples);
-        for (logit, (output, of_tuples)) in logits.iter_mut().zip(outputs) {
-            *logit = output.dot(&units) + of_tuples;
+        let mut changed = [0; MAX_CHANGED];
+        let (outputs, rows) = (self.weights.outputs.iter(), &self.weights.rows);
+        let Some(n_changed) = self.changed(from, state, &mut changed) else {
+            let sums = self.sums(state);
+            let tuples = logits_of(self.tuple_sums(state).as_ref());
+            for (logit, (output, of_tuples)) in logits.iter_mut().zip(outputs.zip(tuples)) {
+                *logit = weigh::<LINEAR_UNITS>(&sums, rows, state, &[], output) + of_tuples;
+            }
+            return;
+        };
+        let changed = &changed[..n_changed];
+        let tuples = self.tuple_logits(accumulator, state, changed);
+        for (logit, (output, of_tuples)) in logits.iter_mut().zip(outputs.zip(tuples)) {
+            *logit =
+                weigh::<LINEAR_UNITS>(&accumulator.row, rows, state, changed, output) + of_tuples;
         }
     }
 
+    /// The rows of the bits in which two inputs differ; their number. `None` for too many.
     #[inline(always)]
-    fn sums_from(
+    fn changed(
         &self,
-        accumulator: &mut Accumulator,
         from: &[u64],
         state: &[u64],
-    ) -> (Row, [f32; LINEAR_UNITS]) {
-        let mut sums = accumulator.row;
-        let mut tuples = self.tuples.as_deref().zip(accumulator.tuples.as_mut());
-        let mut changed = [0; MAX_CHANGED];
-        let mut n_changed = 0;
-        let n_facts = self.n_facts();
+        changed: &mut [u32; MAX_CHANGED],
+    ) -> Option<usize> {
+        let n_rows = self.weights.rows.len();
+        let mut count = 0;
         for (index, (&before, &after)) in from.iter().zip(state).enumerate() {
             let mut left = before ^ after;
             while left != 0 {
-                let bit = left.trailing_zeros() as usize;
+                let row = 64 * index + left.trailing_zeros() as usize;
                 left &= left - 1;
-                let fact = 64 * index + bit;
-                let Some(row) = self.weights.rows.get(fact) else {
-                    continue;
-                };
-                let is_true = after >> bit & 1 == 1;
-                if is_true {
-                    sums.add(row);
-                } else {
-                    sums.subtract(row);
-                }
-                let Some((known, tuples)) = &mut tuples else {
-                    continue;
-                };
-                if fact >= n_facts {
-                    continue;
-                }
-                if n_changed == MAX_CHANGED {
-                    tuples.similar = tuples.places;
-                    return (self.sums(state), logits_of(self.tuple_sums(state).as_ref()));
-                }
-                changed[n_changed] = fact as u32;
-                n_changed += 1;
-                // Wrapping addition of the negative number subtracts.
-                let sign = if is_true { 1 } else { u32::MAX };
-                for it in known.uses(fact) {
-                    let place = &mut tuples.similar[usize::from(it.tuple) % MAX_TUPLES];
-                    *place = place.wrapping_add(sign.wrapping_mul(it.number.into()));
+                if row < n_rows {
+                    *changed.get_mut(count)? = row as u32;
+                    count += 1;
                 }
             }
         }
-        let logits = match tuples {
-            Some((known, tuples)) => self.similar_logits(known, tuples, &changed[..n_changed]),
-            None => [0.0; LINEAR_UNITS],
+        Some(count)
+    }
+
+    /// The sums of the weights of tuples in a state that differs in these rows from that of the
+    /// accumulator.
+    #[inline(always)]
+    fn tuple_logits(
+        &self,
+        accumulator: &mut Accumulator,
+        state: &[u64],
+        changed: &[u32],
+    ) -> [f32; LINEAR_UNITS] {
+        let Some((known, tuples)) = self.tuples.as_deref().zip(accumulator.tuples.as_mut()) else {
+            return [0.0; LINEAR_UNITS];
         };
-        (sums, logits)
+        let n_facts = self.n_facts();
+        // Rows of prospects come after those of facts.
+        let n_changed = changed.partition_point(|&row| (row as usize) < n_facts);
+        let changed = &changed[..n_changed];
+        for &fact in changed {
+            let is_true = state[fact as usize / 64] >> (fact % 64) & 1 == 1;
+            // Wrapping addition of the negative number subtracts.
+            let sign = if is_true { 1 } else { u32::MAX };
+            for it in known.uses(fact as usize) {
+                let place = &mut tuples.similar[usize::from(it.tuple) % MAX_TUPLES];
+                *place = place.wrapping_add(sign.wrapping_mul(it.number.into()));
+            }
+        }
+        self.similar_logits(known, tuples, changed)
     }
 
     /// The sums of weights in the similar state, in which these facts differ. Resets its places.
@@ -556,25 +525,6 @@ impl Evaluation {
             }
         }
         sums.logits[0] = first_logit;
-    }
-
-    /// Not inlined: amid other code the compiler takes its vectors apart.
-    #[inline(never)]
-    fn read_values(&self, mut units: Row, tuples: &[f32; LINEAR_UNITS], values: &mut [f32]) {
-        relu(&mut units);
-        match self.weights.fixed_sum {
-            Some(sum) => {
-                let share = sigmoid(self.weights.outputs[0].dot(&units) + tuples[0]);
-                values[0] = sum * share;
-                values[1] = sum - values[0];
-            }
-            None => {
-                let outputs = self.weights.outputs.iter().zip(tuples);
-                for (value, (output, of_tuples)) in values.iter_mut().zip(outputs) {
-                    *value = 100.0 * sigmoid(output.dot(&units) + of_tuples);
-                }
-            }
-        }
     }
 
     /// The units before the ReLU.

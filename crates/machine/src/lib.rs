@@ -17,6 +17,7 @@ pub mod counter;
 pub mod info;
 pub mod lanes;
 pub mod multiversion;
+pub mod rows;
 pub mod parts;
 pub mod sequential;
 pub mod specialised;

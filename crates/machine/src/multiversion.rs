@@ -1,7 +1,7 @@
-//! Multiversioned code: work is compiled twice, for the baseline processor and for AVX2, and the
-//! better version runs.
+//! Multiversioned code: work is compiled three times, for the baseline processor, AVX2 and AVX-512,
+//! and the best version runs.
 //!
-//! The compiler then vectorises loops over rows of numbers eight wide instead of four. Both
+//! The compiler then vectorises loops over rows of numbers wider than four. All
 //! versions do the same operations in the same order on each number, so the results are the same.
 //!
 //! Never uses: what the work is.
@@ -11,6 +11,14 @@
 /// `#[inline(always)]`.
 #[inline]
 pub fn with_wide_vectors<R>(work: impl FnOnce() -> R) -> R {
+    #[cfg(target_arch = "x86_64")]
+    if std::arch::is_x86_feature_detected!("avx512f")
+        && std::arch::is_x86_feature_detected!("avx512vl")
+        && std::arch::is_x86_feature_detected!("avx2")
+    {
+        // SAFETY: the processor has all that `with_avx512` requires, as just detected.
+        return unsafe { with_avx512(work) };
+    }
     #[cfg(target_arch = "x86_64")]
     if std::arch::is_x86_feature_detected!("avx2") {
         // SAFETY: the processor has AVX2, as just detected, which is all that `with_avx2` requires.
@@ -22,6 +30,12 @@ pub fn with_wide_vectors<R>(work: impl FnOnce() -> R) -> R {
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
 fn with_avx2<R>(work: impl FnOnce() -> R) -> R {
+    work()
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx512vl,avx2")]
+fn with_avx512<R>(work: impl FnOnce() -> R) -> R {
     work()
 }
 

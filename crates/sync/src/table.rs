@@ -71,9 +71,11 @@ impl Table {
     pub fn new(max_bytes: usize) -> Self {
         let most = (max_bytes / size_of::<Bucket>()).max(1);
         let count = 1 << most.ilog2();
-        let buckets = (0..count).map(|_| Bucket(std::array::from_fn(|_| Entry::empty())));
+        let mut buckets = Vec::with_capacity(count);
+        in_large_pages(buckets.spare_capacity_mut());
+        buckets.resize_with(count, || Bucket(std::array::from_fn(|_| Entry::empty())));
         Self {
-            buckets: buckets.collect(),
+            buckets: buckets.into(),
         }
     }
 
@@ -121,6 +123,28 @@ impl Table {
         size_of_val(&*self.buckets)
     }
 }
+
+/// Asks the system for large pages, since every look at a large table is at another page.
+#[cfg(target_os = "linux")]
+fn in_large_pages<T>(memory: &mut [T]) {
+    use rustix::mm::{Advice, madvise};
+
+    const PAGE: usize = 1 << 12;
+    let (start, length) = (memory.as_mut_ptr().cast::<u8>(), size_of_val(memory));
+    let before = start.align_offset(PAGE);
+    let length = length.saturating_sub(before) & !(PAGE - 1);
+    if length == 0 {
+        return;
+    }
+    // SAFETY: the pages lie within `memory`, and the advice changes no content.
+    let advised = unsafe { madvise(start.add(before).cast(), length, Advice::LinuxHugepage) };
+    if let Err(error) = advised {
+        tracing::debug!(%error, "no large pages");
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn in_large_pages<T>(_: &mut [T]) {}
 
 impl fmt::Debug for Table {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -5,7 +5,7 @@
 //! Never uses: games, clocks.
 
 use super::{
-    Evaluation, LINEAR_UNITS, MAX_WEIGHT, Row, UNITS, approach, bits, logits_of, relu, rows_of,
+    Evaluation, LINEAR_UNITS, MAX_WEIGHT, Row, UNITS, approach, bits, logits_of, rows_of,
     rows_of_mut, sigmoid,
 };
 
@@ -127,9 +127,9 @@ impl Trainer {
             let squares = first.rows.iter_mut().chain(&mut first.outputs);
             let others = other.rows.iter().chain(&other.outputs);
             for (to, from) in squares.zip(others) {
-                to.approach(from, share);
+                approach(&mut to.0, &from.0, share);
             }
-            first.bias.approach(&other.bias, share);
+            approach(&mut first.bias.0, &other.bias.0, share);
             approach(&mut first.tables, &other.tables, share);
         }
         for other in others {
@@ -178,7 +178,7 @@ impl Trainer {
     pub fn train(&mut self, state: &[u64], targets: &[f32], learning_rate: f32) {
         let sums = self.evaluation.sums(state);
         let mut units = sums;
-        relu(&mut units);
+        units.relu::<LINEAR_UNITS>();
         let tuples = self.evaluation.tuple_sums(state);
         let logits = logits_of(tuples.as_ref());
         let weights = &mut self.evaluation.weights;
