@@ -25,6 +25,7 @@ use panza_metagame::{PriorStudy, StudyBudget, study};
 use panza_player::search_config;
 use panza_referee::tournament::tally::wilson;
 
+use panza_search::alpha_beta::{AlphaBeta, AlphaBetaConfig, DepthValues, Switches};
 use panza_search::{Method, Search, SearchConfig, StopReason};
 use panza_sync::{Budget, thread_cpu_time};
 use serde::Serialize;
@@ -36,6 +37,8 @@ use crate::trained::prior_study;
 
 /// Wall time between two looks at a search that is limited by time.
 const SLICE: Duration = Duration::from_millis(2);
+/// Bytes of the table of alpha-beta.
+const TABLE_BYTES: usize = 64 << 20;
 /// Iterations where no budget is given.
 const DEFAULT_ITERATIONS: [u64; 2] = [1_000, 10_000];
 /// The time limit of building a game.
@@ -145,7 +148,6 @@ pub(super) fn run(arguments: &ScoreArguments, output: Output) -> anyhow::Result<
     check_place(arguments.page.as_deref())?;
     let settings = arguments.settings.load([])?;
     let mut config = search_config(&settings.search, arguments.seed);
-    config.method = Method::Tree;
     config.rollout_threads = 0;
     let budgets = budgets(arguments);
     let oracles = open_all(&arguments.names, output)?;
@@ -235,6 +237,17 @@ fn examine(
     config: &SearchConfig,
     budget: SearchBudget,
 ) -> anyhow::Result<Score> {
+    let by_depth = match config.method {
+        Method::Tree => None,
+        Method::Auto => config.depth_values.clone(),
+        Method::AlphaBeta => {
+            let known = config.depth_values.clone();
+            known.or_else(|| DepthValues::unknown(machine))
+        }
+    };
+    if let Some(values) = by_depth {
+        return examine_by_depth(machine, setup, values, budget);
+    }
     let mut search = Search::new(Arc::clone(machine), setup.role, config.clone());
     search.set_state(&setup.state);
     let time = run_sliced(&mut search, budget, 1, |_| {})?;
@@ -260,6 +273,58 @@ fn examine(
         lost,
         lost_by_chance: table.lost_by_chance(),
         iterations: root.iterations,
+        time,
+    })
+}
+
+/// As [`examine`], by alpha-beta, whose iterations are nodes. A proof that the claims contradict is
+/// an error.
+fn examine_by_depth(
+    machine: &Arc<dyn Machine>,
+    setup: &OracleSetup,
+    values: DepthValues,
+    budget: SearchBudget,
+) -> anyhow::Result<Score> {
+    let sum = values.evaluation.scale();
+    let config = AlphaBetaConfig {
+        values,
+        table_bytes: TABLE_BYTES,
+        threads: 1,
+        switches: Switches::default(),
+    };
+    let mut search = AlphaBeta::new(machine, &config).context("the goals have no fixed sum")?;
+    search.set_state(&setup.state);
+    let begun = thread_cpu_time().context("this system reports no processor time")?;
+    search.run(
+        match budget {
+            SearchBudget::Iterations(nodes) => Budget::of_steps(nodes),
+            SearchBudget::ProcessorTime(time) | SearchBudget::WallTime(time) => {
+                Budget::lasting(time)
+            }
+        },
+        u32::MAX,
+    );
+    let time = thread_cpu_time().unwrap_or_default().saturating_sub(begun);
+    let report = search.report();
+    let table = setup.claims.values()?;
+    let moves = table.moves();
+    let best = report.best.context("the search has no move")?;
+    let strategy: Vec<f64> = moves
+        .iter()
+        .map(|&mv| f64::from(u8::from(mv == best)))
+        .collect();
+    let (found, claimed) = (f64::from(sum * report.share), setup.claims.value());
+    if report.is_proven && (found - claimed).abs() > 0.01 {
+        anyhow::bail!("a proof of {found} contradicts the value {claimed}");
+    }
+    let lost = table.lost(&strategy);
+    Ok(Score {
+        positions: 1,
+        losing: u32::from(lost >= LOSING),
+        proven: u32::from(report.is_proven),
+        lost,
+        lost_by_chance: table.lost_by_chance(),
+        iterations: search.counts().nodes,
         time,
     })
 }
