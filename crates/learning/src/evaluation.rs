@@ -218,6 +218,13 @@ impl Evaluation {
         Some(self)
     }
 
+    /// The evaluation without its prospects, for training that goes on with facts alone.
+    pub fn without_prospects(mut self) -> Self {
+        self.weights.rows.truncate(self.n_facts());
+        self.prospects = None;
+        self
+    }
+
     /// The weights.
     pub fn weights(&self) -> &Weights {
         &self.weights

@@ -20,6 +20,8 @@ pub(super) struct Frame {
     /// The role that chooses, and 1 or -1 for the first and the second role.
     pub mover: usize,
     pub sign: Score,
+    /// The move that is searched, of this frame.
+    pub made: Option<MoveId>,
     /// Moves that were refuted by in other nodes of this ply.
     pub killers: [Option<MoveId>; 2],
     /// The mover's moves, and joint moves with the only one of the other role.
@@ -40,6 +42,7 @@ impl Frame {
             score: None,
             mover: 0,
             sign: 1,
+            made: None,
             killers: [None; 2],
             moves: Vec::new(),
             joint_moves: Vec::new(),
@@ -115,12 +118,44 @@ const HISTORY_SIZE: usize = 1 << 15;
 /// The largest value of the history.
 pub(super) const MAX_HISTORY: Score = 512;
 
-/// How well moves of each role did in other nodes.
-pub(super) struct History(Vec<i16>);
+/// Places of pairs of moves.
+const PAIRS_SIZE: usize = 1 << 17;
+
+/// How well moves of each role did in other nodes, and after the move before them.
+pub(super) struct History {
+    moves: Vec<i16>,
+    pairs: Vec<i16>,
+    is_empty: bool,
+}
 
 impl History {
     pub fn new() -> Self {
-        Self(vec![0; 2 * HISTORY_SIZE])
+        Self {
+            moves: vec![0; 2 * HISTORY_SIZE],
+            pairs: vec![0; PAIRS_SIZE],
+            is_empty: true,
+        }
+    }
+
+    #[inline]
+    fn pair_place(before: MoveId, mv: MoveId) -> usize {
+        let pair = (before.index() as u64) << 32 | mv.index() as u64;
+        (pair.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40) as usize % PAIRS_SIZE
+    }
+
+    /// What a move has earned after another, from -[`MAX_HISTORY`] to [`MAX_HISTORY`].
+    #[inline]
+    pub fn after(&self, before: Option<MoveId>, mv: MoveId) -> Score {
+        before.map_or(0, |before| self.pairs[Self::pair_place(before, mv)].into())
+    }
+
+    /// As [`add`](Self::add), for a move after another.
+    #[inline]
+    pub fn add_after(&mut self, before: Option<MoveId>, mv: MoveId, bonus: Score) {
+        if let Some(before) = before {
+            self.is_empty = false;
+            earn(&mut self.pairs[Self::pair_place(before, mv)], bonus);
+        }
     }
 
     #[inline]
@@ -131,20 +166,29 @@ impl History {
     /// What a move has earned, from -[`MAX_HISTORY`] to [`MAX_HISTORY`].
     #[inline]
     pub fn of(&self, role: usize, mv: MoveId) -> Score {
-        self.0[Self::place(role, mv)].into()
+        self.moves[Self::place(role, mv)].into()
     }
 
     /// Adds to what a move has earned. The nearer that is to its limit, the less counts.
     #[inline]
     pub fn add(&mut self, role: usize, mv: MoveId, bonus: Score) {
-        let earned = &mut self.0[Self::place(role, mv)];
-        *earned += (bonus - Score::from(*earned) * bonus.abs() / MAX_HISTORY) as i16;
+        self.is_empty = false;
+        earn(&mut self.moves[Self::place(role, mv)], bonus);
     }
 
     /// Halves everything, twice: the next position is another one.
     pub fn age(&mut self) {
-        self.0.iter_mut().for_each(|earned| *earned /= 4);
+        if self.is_empty {
+            return;
+        }
+        let all = self.moves.iter_mut().chain(&mut self.pairs);
+        all.for_each(|earned| *earned /= 4);
     }
+}
+
+#[inline]
+fn earn(earned: &mut i16, bonus: Score) {
+    *earned += (bonus - Score::from(*earned) * bonus.abs() / MAX_HISTORY) as i16;
 }
 
 #[cfg(test)]

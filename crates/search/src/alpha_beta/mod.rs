@@ -93,6 +93,10 @@ pub struct Counts {
     pub reduced: u64,
     /// See `reduced`.
     pub searched_again: u64,
+    /// Nodes cut by probcut.
+    pub probable_cuts: u64,
+    /// Singular moves, which were searched deeper.
+    pub singular: u64,
     /// Nodes in which both roles choose, where the search has no meaning.
     pub simultaneous: u64,
     /// The longest path from the present state, in joint moves without forced ones.
@@ -109,6 +113,8 @@ impl Counts {
         self.first_cuts += other.first_cuts;
         self.reduced += other.reduced;
         self.searched_again += other.searched_again;
+        self.probable_cuts += other.probable_cuts;
+        self.singular += other.singular;
         self.simultaneous += other.simultaneous;
         self.deepest = self.deepest.max(other.deepest);
     }

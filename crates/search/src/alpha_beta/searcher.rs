@@ -12,6 +12,8 @@
 //!
 //! Never uses: the clock but by its budget.
 
+mod selective;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
@@ -36,9 +38,8 @@ const MAX_FORCED: usize = 400;
 const CHECK_EVERY: u64 = 32;
 /// The depth of entries that are exact at any depth.
 const ANY_DEPTH: i32 = 127;
-/// Reverse futility up to this depth, late pruning up to that.
-const MAX_FUTILE_DEPTH: i32 = 3;
-const MAX_PRUNED_DEPTH: i32 = 4;
+/// Nodes that the table knows no move of are searched less from this depth on.
+const MIN_UNKNOWN_DEPTH: i32 = 4;
 /// What the ordering score of the table move is raised by, and that of the two killers, in
 /// [`Units::change`].
 const TABLE_MOVE: Score = 1 << 24;
@@ -73,7 +74,10 @@ struct Node {
     is_pv: bool,
     /// The static score.
     score: Score,
+    known: Option<Entry>,
     known_move: Option<MoveId>,
+    /// Whether the static score has risen since the mover's last turn.
+    is_rising: bool,
     best: Score,
     best_move: Option<MoveId>,
 }
@@ -110,6 +114,8 @@ pub(super) struct Searcher {
     pub is_over: bool,
     pub counts: Counts,
     pub root: RootMoves,
+    /// The depth of the search of the root.
+    root_depth: i32,
     /// Changes of the static score by a move, as seen by its mover, where they are collected.
     pub changes: Option<Vec<Score>>,
 }
@@ -172,6 +178,7 @@ impl Searcher {
             is_over: false,
             counts: Counts::default(),
             root: RootMoves::default(),
+            root_depth: 0,
             changes: None,
         }
     }
@@ -189,6 +196,7 @@ impl Searcher {
     /// once `is_over` is set.
     pub fn score(&mut self, state: &[u64], depth: i32, window: Window) -> Score {
         self.frames[0].set(state, None);
+        self.root_depth = depth;
         self.node(0, depth, window, true)
     }
 
@@ -295,34 +303,6 @@ impl Searcher {
         score
     }
 
-    /// The static score of a frame where it suffices: in quiescence search where it is above the
-    /// window, and near the leaves where it is far above.
-    fn cut_by_static(
-        &mut self,
-        ply: usize,
-        mover: usize,
-        depth: i32,
-        window: Window,
-        is_pv: bool,
-    ) -> Option<Score> {
-        let sign = if mover == 0 { 1 } else { -1 };
-        let beta = window.seen_by(sign).beta;
-        let score = self.frame_score(ply);
-        let own = sign * score;
-        if depth <= 0 {
-            let is_last = depth <= -self.switches.quiescence;
-            return (is_last || own >= beta).then_some(score);
-        }
-        let margin = self.switches.reverse_futility * (self.units.change * depth) as f32;
-        let is_futile = margin > 0.0
-            && !is_pv
-            && depth <= MAX_FUTILE_DEPTH
-            && beta.abs() < PROVEN
-            && own - margin as Score >= beta;
-        self.counts.static_cuts += u64::from(is_futile);
-        is_futile.then_some(score)
-    }
-
     /// Asks the machine for the moves of a frame. Forced moves are made.
     fn enter(&mut self, ply: usize, guessed: Option<usize>) -> Entered {
         let frame = &mut self.frames[ply];
@@ -420,20 +400,38 @@ impl Searcher {
     ) -> Score {
         self.generate(ply);
         let sign = self.frames[ply].sign;
+        let score = sign * self.frame_score(ply);
+        let depth = match self.is_razored(score, depth, window.seen_by(sign), is_pv || ply == 0) {
+            true => 0,
+            false => depth,
+        };
         let mut node = Node {
             ply,
             depth: depth.max(0),
             window: window.seen_by(sign),
             is_pv,
-            score: sign * self.frame_score(ply),
+            score,
+            known,
             known_move: known.and_then(|entry| entry.mv),
+            is_rising: self.is_rising(ply, score),
             best: -INFINITE,
             best_move: None,
         };
+        if node.known_move.is_none() && ply > 0 && node.depth >= MIN_UNKNOWN_DEPTH {
+            node.depth -= self.switches.unknown_move.min(1);
+        }
         let alpha = node.window.alpha;
         match depth {
             ..=0 => self.search_loud_moves(&mut node, depth),
-            _ => self.search_all_moves(&mut node),
+            _ => {
+                self.order_moves(&node);
+                if let Some((score, depth)) = self.probable_cut(&node) {
+                    let (score, bound) = (sign * score, Bound::Lower.seen_by(sign));
+                    self.store(key, ply, depth, score, bound, node.known_move);
+                    return score;
+                }
+                self.search_all_moves(&mut node);
+            }
         }
         if self.is_over {
             return 0;
@@ -447,6 +445,14 @@ impl Searcher {
         let mv = node.best_move.or(node.known_move);
         self.store(key, ply, node.depth, score, bound.seen_by(sign), mv);
         score
+    }
+
+    /// The score of a move by a search to a depth below it with an empty window, as seen by the
+    /// mover.
+    fn child_score(&mut self, node: &Node, index: usize, depth: i32, window: Window) -> Score {
+        let sign = self.frames[node.ply].sign;
+        self.descend(node.ply, index);
+        sign * self.node(node.ply + 1, depth, window.seen_by(sign), false)
     }
 
     fn store(
@@ -472,7 +478,8 @@ impl Searcher {
     /// Puts a child in the next frame.
     fn descend(&mut self, ply: usize, index: usize) {
         let (upper, lower) = self.frames.split_at_mut(ply + 1);
-        let (frame, child) = (&upper[ply], &mut lower[0]);
+        let (frame, child) = (&mut upper[ply], &mut lower[0]);
+        frame.made = Some(frame.moves[index]);
         child.set(frame.children.state(index), Some(frame.scores[index]));
     }
 
@@ -516,6 +523,7 @@ impl Searcher {
     /// moves with a good history.
     fn order_moves(&mut self, node: &Node) {
         let unit = self.units.change;
+        let before = self.move_before(node.ply);
         let frame = &mut self.frames[node.ply];
         frame.order.clear();
         for (index, &mv) in frame.moves.iter().enumerate() {
@@ -526,7 +534,12 @@ impl Searcher {
                 let killers = frame.killers.iter().zip(KILLER_UNITS);
                 let killer = killers.filter(|(killer, _)| **killer == Some(mv));
                 ordering += killer.map(|(_, units)| units * unit).sum::<Score>();
-                ordering += self.history.of(frame.mover, mv) * unit / MAX_HISTORY;
+                let mut earned = self.history.of(frame.mover, mv);
+                if self.switches.continuation > 0.0 {
+                    let after = self.history.after(before, mv) as f32;
+                    earned += (after * self.switches.continuation) as Score;
+                }
+                ordering += earned * unit / MAX_HISTORY;
             }
             frame.order.push((ordering, index as u32));
         }
@@ -540,24 +553,42 @@ impl Searcher {
         }
     }
 
+    /// The move that led to a frame.
+    fn move_before(&self, ply: usize) -> Option<MoveId> {
+        ply.checked_sub(1)
+            .and_then(|before| self.frames[before].made)
+    }
+
     fn search_all_moves(&mut self, node: &mut Node) {
-        self.order_moves(node);
         let count = self.frames[node.ply].order.len();
         for n_tried in 0..count {
             let frame = &mut self.frames[node.ply];
             let index = frame.pick(n_tried);
             let (mv, after) = (frame.moves[index], frame.score_after(index));
             let is_end = frame.is_end(index);
+            let mut plies = 0;
+            if n_tried == 0 {
+                match self.singular_plies(node) {
+                    Ok(found) => plies = found,
+                    Err(score) => {
+                        node.best = score;
+                        return;
+                    }
+                }
+                if self.is_over {
+                    return;
+                }
+            }
             // The other role would stay with the static score.
             let stays =
                 node.depth == 1 && (self.switches.quiescence == 0 || after <= node.window.alpha);
             let score = if is_end || stays {
                 after
-            } else if self.is_late(node, n_tried, after) {
+            } else if self.is_late(node, n_tried, after) || self.is_futile(node, n_tried, after) {
                 continue;
             } else {
                 self.descend(node.ply, index);
-                self.move_score(node, n_tried, mv, after)
+                self.move_score(node, n_tried, mv, after, plies)
             };
             if self.is_over {
                 return;
@@ -572,24 +603,18 @@ impl Searcher {
         }
     }
 
-    /// Whether late move pruning leaves a move out: at small depth, after many others, and with a
-    /// static score below that of the node.
-    fn is_late(&self, node: &Node, n_tried: usize, after: Score) -> bool {
-        let depth = node.depth;
-        let n_kept = self.switches.late_pruning * (4 + 2 * depth * depth) as f32;
-        n_kept > 0.0
-            && !node.is_pv
-            && depth <= MAX_PRUNED_DEPTH
-            && n_tried as f32 >= n_kept
-            && node.best > -PROVEN
-            && after < node.score + self.units.turn - self.units.change / 2
-    }
-
     /// The score of a move whose child is in the next frame, as seen by the mover.
-    fn move_score(&mut self, node: &Node, n_tried: usize, mv: MoveId, after: Score) -> Score {
+    fn move_score(
+        &mut self,
+        node: &Node,
+        n_tried: usize,
+        mv: MoveId,
+        after: Score,
+        plies: i32,
+    ) -> Score {
         let sign = self.frames[node.ply].sign;
         let Window { alpha, beta } = node.window;
-        let (below, depth) = (node.ply + 1, node.depth - 1);
+        let (below, depth) = (node.ply + 1, node.depth - 1 + plies);
         if n_tried == 0 {
             let window = node.window.seen_by(sign);
             return sign * self.node(below, depth, window, node.is_pv);
@@ -612,36 +637,21 @@ impl Searcher {
         score
     }
 
-    /// Plies by which a move is searched less at first: more the deeper the node, and the later
-    /// and worse the move.
-    fn reduction(&self, node: &Node, n_tried: usize, mv: MoveId, after: Score) -> i32 {
-        let frame = &self.frames[node.ply];
-        if self.switches.reductions == 0.0
-            || node.depth < 3
-            || n_tried < 2
-            || frame.killers[0] == Some(mv)
-        {
-            return 0;
-        }
-        let mut plies = 0.6 + (node.depth as f32).ln() * (n_tried as f32).ln() / 2.2;
-        plies *= self.switches.reductions;
-        plies -= f32::from(u8::from(node.is_pv));
-        let margin = self.units.change + self.units.turn;
-        plies -= f32::from(u8::from(after > node.score + margin));
-        (plies as i32).clamp(0, node.depth - 2)
-    }
-
     /// Remembers a move that refuted a node, and the moves that did not before it.
     fn reward(&mut self, node: &Node, n_tried: usize, mv: MoveId) {
         self.counts.cuts += 1;
         self.counts.first_cuts += u64::from(n_tried == 0);
         let bonus = (node.depth * node.depth).min(64);
+        let before = self.move_before(node.ply);
+        let before = before.filter(|_| self.switches.continuation > 0.0);
         let frame = &mut self.frames[node.ply];
         frame.add_killer(mv);
         self.history.add(frame.mover, mv, bonus);
+        self.history.add_after(before, mv, bonus);
         for &(_, index) in &frame.order[..n_tried] {
             let mv = frame.moves[index as usize];
             self.history.add(frame.mover, mv, -bonus);
+            self.history.add_after(before, mv, -bonus);
         }
     }
 

@@ -14,6 +14,26 @@ pub struct Switches {
     /// Reverse futility: near the leaves a node is cut where its static score exceeds beta by this
     /// factor times [`Units::change`](super::Units::change) times the depth.
     pub reverse_futility: f32,
+    /// Futility: near the leaves a move is left out whose static score is below alpha by this
+    /// factor times [`Units::change`](super::Units::change) times the depth.
+    pub futility: f32,
+    /// Razoring: near the leaves a node is left to quiescence search where its static score is
+    /// below alpha by this factor times [`Units::change`](super::Units::change) times twice the
+    /// depth.
+    pub razoring: f32,
+    /// Probcut: a node is cut where a shallow search of a promising move exceeds beta by this
+    /// factor times [`Units::change`](super::Units::change).
+    pub probcut: f32,
+    /// Singular extension: the table's move is searched deeper where shallow searches find all
+    /// others worse by this factor times [`Units::change`](super::Units::change).
+    pub singular: f32,
+    /// The weight of what a move earned after the move before it, beside what it earned anywhere.
+    pub continuation: f32,
+    /// Plies by which a deep node is searched less that the table knows no move of.
+    pub unknown_move: i32,
+    /// Plies by which moves are reduced more where the mover's static score has not risen since
+    /// its last turn, and less where a move has a good history.
+    pub trend: f32,
     /// Entries of a greater depth count for a smaller one, and positions that repeat on a path are
     /// draws. Off, a search is plain minimax with the same results.
     pub sharing: bool,
@@ -26,6 +46,13 @@ impl Default for Switches {
             reductions: 1.0,
             late_pruning: 1.0,
             reverse_futility: 1.0,
+            futility: 0.0,
+            razoring: 0.0,
+            probcut: 2.0,
+            singular: 1.0,
+            continuation: 1.0,
+            unknown_move: 1,
+            trend: 1.0,
             sharing: true,
         }
     }
@@ -38,6 +65,13 @@ impl Switches {
         reductions: 0.0,
         late_pruning: 0.0,
         reverse_futility: 0.0,
+        futility: 0.0,
+        razoring: 0.0,
+        probcut: 0.0,
+        singular: 0.0,
+        continuation: 0.0,
+        unknown_move: 0,
+        trend: 0.0,
         sharing: false,
     };
 
@@ -49,11 +83,18 @@ impl Switches {
     };
 
     /// The names of the numbers.
-    pub const NAMES: [&str; 4] = [
+    pub const NAMES: [&str; 11] = [
         "quiescence",
         "reductions",
         "late_pruning",
         "reverse_futility",
+        "futility",
+        "razoring",
+        "probcut",
+        "singular",
+        "continuation",
+        "unknown_move",
+        "trend",
     ];
 
     /// Sets the number of this name, 0 to 100. Returns whether there is one and it was set.
@@ -66,6 +107,13 @@ impl Switches {
             "reductions" => self.reductions = value,
             "late_pruning" => self.late_pruning = value,
             "reverse_futility" => self.reverse_futility = value,
+            "futility" => self.futility = value,
+            "razoring" => self.razoring = value,
+            "probcut" => self.probcut = value,
+            "singular" => self.singular = value,
+            "continuation" => self.continuation = value,
+            "unknown_move" => self.unknown_move = value as i32,
+            "trend" => self.trend = value,
             _ => return false,
         }
         true
