@@ -6,7 +6,8 @@
 //!
 //! # A study, and long training
 //!
-//! A study analyses the network first. Where it learns, it trains an evaluation by self-play and
+//! A study analyses the network first; a search that already runs gets the structure then
+//! ([`begin_study`] and [`finish_study`] are the two parts). Where the study learns, it trains an evaluation by self-play and
 //! averages its weights.
 //!
 //! The averaged weights are validated on games outside the training set, with one position of
@@ -55,7 +56,8 @@ pub use notes::{evaluation_note, notes, prior_study, read_evaluation, whole_stud
 pub use parameters::Parameters;
 pub use structure::Structure;
 pub use study::{
-    PriorStudy, SampleSize, Study, StudyBudget, Trained, WithoutInputs, find_prospects, study,
+    PriorStudy, SampleSize, Study, StudyBudget, Trained, WithoutInputs, begin_study,
+    find_prospects, finish_study, study,
 };
 pub use team::{Members, facts_hash};
 pub use training::{Progress, RoundPlan, RoundReport, Test, Training};

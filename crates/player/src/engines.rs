@@ -275,6 +275,12 @@ impl Engines {
         current.is_some_and(|(rank, _)| rank.build == BuildKind::Main && rank.search == 0)
     }
 
+    /// The settings of the searches.
+    #[cfg(test)]
+    pub fn config(&self) -> &SearchConfig {
+        &self.config
+    }
+
     /// Changes the settings of the searches, and restarts the engine in use if `restart` is set.
     pub fn set_config(&mut self, config: SearchConfig, restart: bool) {
         self.config = config;

@@ -482,10 +482,18 @@ impl MatchThread {
                 Err(why) => self.builds.failed(kind, &why, &mut self.engines),
             },
             TaskResult::Built { .. } => {}
+            TaskResult::Begun(study) if study.is_useful() => self.apply(&study),
+            TaskResult::Begun(_) => {}
             TaskResult::Studied(outcome) => {
                 self.studying_until = None;
                 match outcome {
-                    Ok(study) => self.apply(&study),
+                    Ok(study) => {
+                        self.setup.record.studied(&study.to_json());
+                        // Otherwise the search already runs with it.
+                        if study.has_learned() {
+                            self.apply(&study);
+                        }
+                    }
                     Err(text) => {
                         let text = format!("studying the game panicked: {text}");
                         self.setup.record.error(&text);
@@ -552,10 +560,6 @@ impl MatchThread {
 
     /// Restarts the search with what a study has found.
     fn apply(&mut self, study: &Study) {
-        self.setup.record.studied(&study.to_json());
-        if !study.is_useful() {
-            return;
-        }
         let config = study.apply(&self.search);
         let restart = self.engines.is_first() && !self.status.was_proven;
         self.engines.set_config(config, restart);
@@ -569,3 +573,6 @@ impl Drop for MatchThread {
         self.engines.discard();
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -38,6 +38,9 @@ pub(super) enum TaskResult {
         /// The flag that stops the build.
         stop: Arc<AtomicBool>,
     },
+    /// The structure that a study found first; nothing else is in it.
+    Begun(Box<Study>),
+    /// All of a study.
     Studied(Result<Box<Study>, String>),
     /// The plan that earlier matches have left.
     Recalled(Result<Option<KnownPlan>, String>),
@@ -91,7 +94,8 @@ impl Tasks {
     }
 
     /// Studies the game with what is remembered of it until then, and trains and tunes as the
-    /// settings say; false when there is no thread.
+    /// settings say; false when there is no thread. The structure is a result of its own, unless
+    /// the match is over by then.
     pub fn study(
         &self,
         game: &BuiltGame,
@@ -109,6 +113,10 @@ impl Tasks {
         let (game, memory, config) = (game.clone(), memory.clone(), config.clone());
         self.spawn("study", move |results| {
             let study = catch_panic(|| {
+                let begun = panza_metagame::begin_study(&game, &budget);
+                if !budget.cancelled.load(Ordering::Relaxed) {
+                    let _ = results.send(TaskResult::Begun(Box::new(begun.clone())));
+                }
                 let info = game.info();
                 let history = memory.history();
                 let prior = history.and_then(|history| {
@@ -116,7 +124,7 @@ impl Tasks {
                         panza_metagame::find_prospects(&game)
                     })
                 });
-                let study = panza_metagame::study(&game, prior, &config, &budget);
+                let study = panza_metagame::finish_study(begun, &game, prior, &config, &budget);
                 for (kind, note) in panza_metagame::notes(info, &study) {
                     memory.remember(kind, note);
                 }
