@@ -237,6 +237,15 @@ impl StudyBudget {
         }
     }
 
+    /// The budget of the next of so many pieces of work, which share the time left equally.
+    #[must_use]
+    pub fn one_of(&self, n_left: usize) -> Self {
+        Self {
+            until: self.share(1.0 / n_left.max(1) as f64),
+            ..self.clone()
+        }
+    }
+
     /// The deadline of training within this share of the time left.
     fn training_deadline(&self, share: f64) -> Option<Deadline> {
         let until = self.share(share)?;
@@ -364,7 +373,7 @@ impl Study {
             games: usize::MAX,
             until: budget.training_deadline(depth::LEARNING_SHARE),
             cancelled: Some(&budget.cancelled),
-            threads: 1,
+            threads: budget.threads,
             seed: config.seed,
             families: 1,
             openings: &[],

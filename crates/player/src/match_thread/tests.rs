@@ -1,16 +1,48 @@
 //! What a match thread does with the parts of a study, step by step and without a conductor.
 
+use std::path::Path;
+
 use super::*;
 use crate::{Manager, OurRole, Record, StartRequest, StartRules};
+use crossbeam::channel::{Receiver, RecvTimeoutError};
 use panza_config::Settings;
 use panza_gdl::sexpr;
-use panza_testing::rulesheet;
+use panza_memory::Store;
+use panza_testing::dead_boards::tic_tac_toe;
+use panza_testing::{game_of, rulesheet};
 
 /// Longer than anything here takes.
 const PATIENCE: Duration = Duration::from_secs(300);
 
+/// Two heaps of five, of which the role whose turn it is takes one or two; who empties one wins.
+const HEAPS: &str = "
+    (role a) (role b) (heap x) (heap y) (init (turn a)) (init (left x 5)) (init (left y 5))
+    (minus 1 1 0) (minus 2 1 1) (minus 3 1 2) (minus 4 1 3) (minus 5 1 4)
+    (minus 2 2 0) (minus 3 2 1) (minus 4 2 2) (minus 5 2 3)
+    (<= (next (turn a)) (true (turn b))) (<= (next (turn b)) (true (turn a)))
+    (<= (legal ?r wait) (role ?r) (not (true (turn ?r))))
+    (<= (legal ?r (take ?h ?n)) (true (turn ?r)) (true (left ?h ?m)) (minus ?m ?n ?k))
+    (<= (taken ?h ?n) (does ?r (take ?h ?n)))
+    (<= (touched ?h) (taken ?h ?n))
+    (<= (next (left ?h ?k)) (true (left ?h ?m)) (taken ?h ?n) (minus ?m ?n ?k))
+    (<= (next (left ?h ?m)) (true (left ?h ?m)) (not (touched ?h)))
+    (<= (next (emptied ?h ?r)) (does ?r (take ?h ?n)) (true (left ?h ?n)))
+    (<= (next (emptied ?h ?r)) (true (emptied ?h ?r)))
+    (<= (won ?r) (true (emptied ?h ?r)))
+    (<= over (won ?r))
+    (<= terminal over)
+    (<= (goal ?r 100) (won ?r))
+    (<= (goal ?r 50) (role ?r) (not over))
+    (<= (goal ?r 0) (won ?o) (role ?r) (distinct ?r ?o))";
+
 /// A match whose START is answered much later, and the conductor's end of it.
 fn begun(rules: &str) -> (MatchThread, Link) {
+    let (thread, link, _) = begun_with(rules, None);
+    (thread, link)
+}
+
+/// The same with a memory, and what says that all threads of the match have ended.
+fn begun_with(rules: &str, memory: Option<&Path>) -> (MatchThread, Link, Receiver<()>) {
     let values = [
         "logs.match_logs=false",
         "memory.enabled=false",
@@ -42,11 +74,11 @@ fn begun(rules: &str) -> (MatchThread, Link) {
         settings: Arc::new(settings),
     };
     let (wake, _) = bounded(1);
-    let (alive, _) = bounded(0);
+    let (alive, gone) = bounded(0);
     let factory = MatchFactory {
         builders: GameBuilders::standard(),
         companions: None,
-        memory: None,
+        memory: memory.map(|path| MemoryService::new(path, 10)),
         archive: Arc::new(Archive::new("/nowhere".as_ref())),
         wake: wake.clone(),
         alive: alive.clone(),
@@ -59,7 +91,7 @@ fn begun(rules: &str) -> (MatchThread, Link) {
         &thread.tasks,
         &thread.link,
     );
-    (thread, link)
+    (thread, link, gone)
 }
 
 /// Lets the match go on until something is so.
@@ -75,11 +107,11 @@ fn go_on(thread: &mut MatchThread, is_so: impl Fn(&MatchThread) -> bool) {
 fn the_search_gets_the_structure_while_the_study_goes_on() {
     let (mut thread, _link) = begun(rulesheet("nineBoardTicTacToe"));
     go_on(&mut thread, |thread| {
-        thread.engines.config().placements.is_some()
+        thread.engines.config().whole.placements.is_some()
     });
     assert!(thread.is_studying());
     // Nothing was learned so far.
-    assert!(thread.engines.config().evaluation.is_none());
+    assert!(thread.engines.config().whole.evaluation.is_none());
     // The study was going on: it ends now, by the flag.
     thread.tasks.cancel();
     go_on(&mut thread, |thread| thread.studying_until.is_none());
@@ -92,16 +124,73 @@ fn a_match_that_was_stopped_drops_the_structure() {
     let game = panza_testing::game("connectFour");
     let metagame = &thread.setup.settings.metagame;
     let until = Instant::now() + PATIENCE;
-    assert!((thread.tasks).study(&game, &thread.memory, &thread.search, until, metagame));
+    assert!((thread.tasks).study(
+        StudyOf::Game,
+        &game,
+        &thread.memory,
+        &thread.search,
+        until,
+        metagame
+    ));
     loop {
         match thread.tasks.results.recv_timeout(PATIENCE).unwrap() {
             TaskResult::Begun(study) => panic!("{study:?}"),
-            TaskResult::Studied(study) => {
-                assert_eq!(study.unwrap().games, 0);
+            TaskResult::Studied(studies) => {
+                assert_eq!(studies.unwrap().studies[0].games, 0);
                 break;
             }
             _ => {}
         }
     }
     assert!(!thread.iterate(), "the match is over");
+}
+
+#[test]
+fn what_is_searched_is_studied() {
+    let cases = [
+        (tic_tac_toe(1), StudyOf::Reduced, 1),
+        (HEAPS.to_string(), StudyOf::Parts, 2),
+    ];
+    for (rules, of, n_games) in cases {
+        let (mut thread, _link) = begun(&rules);
+        go_on(&mut thread, |thread| {
+            thread.engines.config().parts.len() == n_games
+        });
+        // What holds for a part is not said of the game.
+        let config = thread.engines.config();
+        let knows = |it: &SearchConfig| !it.score_ranges.is_empty() || it.placements.is_some();
+        assert!(!knows(&config.whole) && config.parts.iter().any(knows));
+        let engine = thread.engines.current().unwrap();
+        assert_eq!(engine.searcher.study_of(), of);
+        thread.tasks.cancel();
+        go_on(&mut thread, |thread| thread.studying_until.is_none());
+    }
+}
+
+#[test]
+fn studies_of_parts_are_not_remembered() {
+    let game = game_of(HEAPS);
+    for (of, is_remembered) in [(StudyOf::Game, true), (StudyOf::Parts, false)] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("memory");
+        let (mut thread, link, gone) = begun_with(HEAPS, Some(&path));
+        let metagame = &thread.setup.settings.metagame;
+        let until = Instant::now() + Duration::from_secs(1);
+        assert!((thread.tasks).study(of, &game, &thread.memory, &thread.search, until, metagame));
+        loop {
+            let result = thread.tasks.results.recv_timeout(PATIENCE).unwrap();
+            if let TaskResult::Studied(studies) = result {
+                assert_eq!(studies.unwrap().studies.len(), of.games(&game).len());
+                break;
+            }
+        }
+        thread.end("stopped", &[]);
+        drop((thread, link));
+        assert_eq!(
+            gone.recv_timeout(PATIENCE),
+            Err(RecvTimeoutError::Disconnected)
+        );
+        let games = Store::open(&path, 10, PATIENCE).unwrap().list().unwrap();
+        assert_eq!(!games[0].kinds.is_empty(), is_remembered, "{of:?}");
+    }
 }
