@@ -351,4 +351,4 @@ impl Searcher for FactoredSearch {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

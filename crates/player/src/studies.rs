@@ -8,7 +8,7 @@
 //! would be taken for one of the game.
 
 use panza_game::BuiltGame;
-use panza_metagame::Study;
+use panza_metagame::{Parameters, Study};
 use panza_search::{Method, SearchConfig};
 use serde_json::Value;
 
@@ -85,6 +85,21 @@ pub struct Studies {
 }
 
 impl Studies {
+    /// What studies have found. Evaluations are used in all parts or in none: moves of different
+    /// parts are compared, and values of evaluations differ from those of playouts.
+    pub fn new(of: StudyOf, mut studies: Vec<Study>) -> Self {
+        let have_evaluations = |studies: &[Study]| {
+            let mut parameters = studies.iter().map(|study| study.parameters);
+            parameters.all(|it| it.uses_evaluation())
+        };
+        if of == StudyOf::Parts && !have_evaluations(&studies) {
+            for study in &mut studies {
+                study.parameters = Parameters::default();
+            }
+        }
+        Self { of, studies }
+    }
+
     /// The settings of the searches, from those of the match.
     pub fn apply(&self, config: &SearchConfig) -> MatchConfig {
         let unstudied = self.of.config(config);
@@ -125,5 +140,26 @@ impl Studies {
             logged
         });
         logged.collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_have_evaluations_all_or_none() {
+        let with = Study {
+            parameters: Parameters::for_tests(),
+            ..Study::default()
+        };
+        let without = Study::default();
+        let learned = |of, studies: [&Study; 2]| {
+            let studies = studies.map(Study::clone).to_vec();
+            Studies::new(of, studies).have_learned()
+        };
+        assert!(learned(StudyOf::Parts, [&with, &with]));
+        assert!(!learned(StudyOf::Parts, [&with, &without]));
+        assert!(learned(StudyOf::Game, [&with, &without]));
     }
 }

@@ -120,11 +120,11 @@ impl Tasks {
             let studies = catch_panic(|| {
                 let begun = begin(&games, &budget);
                 if !budget.cancelled.load(Ordering::Relaxed) {
-                    let studies = begun.clone();
-                    let _ = results.send(TaskResult::Begun(Studies { of, studies }));
+                    let begun = Studies::new(of, begun.clone());
+                    let _ = results.send(TaskResult::Begun(begun));
                 }
                 let studies = finish(begun, &games, memory.as_ref(), &config, &budget);
-                Studies { of, studies }
+                Studies::new(of, studies)
             });
             drop(games);
             // The match may be over.

@@ -159,8 +159,7 @@ impl LocalEngine {
                 };
                 study(game, prior.take(), &config, &budget)
             });
-            let studies = studies.collect();
-            let studies = Studies { of, studies };
+            let studies = Studies::new(of, studies.collect());
             played.studies.push(SeededStudy { origin, studies });
             played.study = Some(played.studies.len() - 1);
         }
@@ -182,10 +181,7 @@ impl LocalEngine {
         if played.study.is_none()
             && let Some(study) = stored::load(Path::new(file), &played.game)?
         {
-            let studies = Studies {
-                of: StudyOf::Game,
-                studies: vec![study],
-            };
+            let studies = Studies::new(StudyOf::Game, vec![study]);
             played.studies.push(SeededStudy { origin, studies });
             played.study = Some(played.studies.len() - 1);
         }

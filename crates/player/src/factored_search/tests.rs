@@ -23,7 +23,7 @@ fn config() -> SearchConfig {
 }
 
 /// Two rows of four; whoever turn it is marks one square. A row is won by three side by side.
-const ROWS: &str = "
+pub(crate) const ROWS: &str = "
     (role red) (role blue) (init (control red))
     (<= (next (control red)) (true (control blue)))
     (<= (next (control blue)) (true (control red)))

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use super::*;
+use crate::factored_search::tests::ROWS;
 use crate::{Manager, OurRole, Record, StartRequest, StartRules};
 use crossbeam::channel::{Receiver, RecvTimeoutError};
 use panza_config::Settings;
@@ -13,27 +14,6 @@ use panza_testing::{game_of, rulesheet};
 
 /// Longer than anything here takes.
 const PATIENCE: Duration = Duration::from_secs(300);
-
-/// Two heaps of five, of which the role whose turn it is takes one or two; who empties one wins.
-const HEAPS: &str = "
-    (role a) (role b) (heap x) (heap y) (init (turn a)) (init (left x 5)) (init (left y 5))
-    (minus 1 1 0) (minus 2 1 1) (minus 3 1 2) (minus 4 1 3) (minus 5 1 4)
-    (minus 2 2 0) (minus 3 2 1) (minus 4 2 2) (minus 5 2 3)
-    (<= (next (turn a)) (true (turn b))) (<= (next (turn b)) (true (turn a)))
-    (<= (legal ?r wait) (role ?r) (not (true (turn ?r))))
-    (<= (legal ?r (take ?h ?n)) (true (turn ?r)) (true (left ?h ?m)) (minus ?m ?n ?k))
-    (<= (taken ?h ?n) (does ?r (take ?h ?n)))
-    (<= (touched ?h) (taken ?h ?n))
-    (<= (next (left ?h ?k)) (true (left ?h ?m)) (taken ?h ?n) (minus ?m ?n ?k))
-    (<= (next (left ?h ?m)) (true (left ?h ?m)) (not (touched ?h)))
-    (<= (next (emptied ?h ?r)) (does ?r (take ?h ?n)) (true (left ?h ?n)))
-    (<= (next (emptied ?h ?r)) (true (emptied ?h ?r)))
-    (<= (won ?r) (true (emptied ?h ?r)))
-    (<= over (won ?r))
-    (<= terminal over)
-    (<= (goal ?r 100) (won ?r))
-    (<= (goal ?r 50) (role ?r) (not over))
-    (<= (goal ?r 0) (won ?o) (role ?r) (distinct ?r ?o))";
 
 /// A match whose START is answered much later, and the conductor's end of it.
 fn begun(rules: &str) -> (MatchThread, Link) {
@@ -149,7 +129,7 @@ fn a_match_that_was_stopped_drops_the_structure() {
 fn what_is_searched_is_studied() {
     let cases = [
         (tic_tac_toe(1), StudyOf::Reduced, 1),
-        (HEAPS.to_string(), StudyOf::Parts, 2),
+        (ROWS.to_string(), StudyOf::Parts, 2),
     ];
     for (rules, of, n_games) in cases {
         let (mut thread, _link) = begun(&rules);
@@ -169,11 +149,11 @@ fn what_is_searched_is_studied() {
 
 #[test]
 fn studies_of_parts_are_not_remembered() {
-    let game = game_of(HEAPS);
+    let game = game_of(ROWS);
     for (of, is_remembered) in [(StudyOf::Game, true), (StudyOf::Parts, false)] {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("memory");
-        let (mut thread, link, gone) = begun_with(HEAPS, Some(&path));
+        let (mut thread, link, gone) = begun_with(ROWS, Some(&path));
         let metagame = &thread.setup.settings.metagame;
         let until = Instant::now() + Duration::from_secs(1);
         assert!((thread.tasks).study(of, &game, &thread.memory, &thread.search, until, metagame));
