@@ -109,6 +109,19 @@ impl BuiltGame {
     pub fn info(&self) -> &dyn GameInfo {
         self.machine.info()
     }
+
+    /// The parts as games of their own; empty where the game has one factor.
+    pub fn games_of_parts(&self) -> Vec<BuiltGame> {
+        let Some(parts) = &self.parts else {
+            return Vec::new();
+        };
+        let parts = parts.parts.iter().zip(&parts.networks);
+        let games = parts.map(|(part, network)| BuiltGame {
+            network: Some(Arc::clone(network)),
+            ..Arc::clone(&part.machine).into()
+        });
+        games.collect()
+    }
 }
 
 impl From<Arc<dyn Machine>> for BuiltGame {
@@ -203,6 +216,8 @@ pub fn build(rules: &Rules, limits: Budget<'_>) -> Result<BuiltGame, BuildError>
     let mutex_groups = compiled.lanes.mutex_groups.clone();
     let machine = fastest(compiled, limits, PlayoutPolicy::Decisive).0;
     let parts = parts.and_then(|(parts, is_joint)| {
+        let networks = parts.iter().map(|part| Arc::new(part.network().clone()));
+        let networks = networks.collect();
         let parts = parts.into_iter().map(|part| {
             part.build(limits, |network, policy| {
                 let grounded = compile::GroundNetwork::of_part(network);
@@ -211,7 +226,11 @@ pub fn build(rules: &Rules, limits: Budget<'_>) -> Result<BuiltGame, BuildError>
             })
         });
         let parts = parts.collect::<Option<Vec<_>>>()?;
-        Some(Arc::new(GameParts { parts, is_joint }))
+        Some(Arc::new(GameParts {
+            parts,
+            networks,
+            is_joint,
+        }))
     });
     let reduced = reduced.and_then(|reduced| {
         reduced.build(limits, |compiled, policy| {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::Machine;
 use panza_gdl::{BaseId, Id, IdVec, MoveId};
+use panza_propnet::Network;
 
 /// A fact that has to have this value.
 pub type Condition = (BaseId, bool);
@@ -74,6 +75,8 @@ impl GamePart {
 pub struct GameParts {
     /// Each of them.
     pub parts: Vec<GamePart>,
+    /// The network of each before the passes.
+    pub networks: Vec<Arc<Network>>,
     /// Whether each move acts in all parts at once.
     pub is_joint: bool,
 }

@@ -6,14 +6,16 @@
 //!
 //! # A study, and long training
 //!
-//! A study analyses the network first. Where it learns, it trains an evaluation by self-play and
-//! averages its weights.
+//! A study analyses the network first; a search that already runs gets the structure then
+//! ([`begin_study`] and [`finish_study`] are the two parts). Where the study learns, it trains an
+//! evaluation by self-play and averages its weights.
 //!
 //! The averaged weights are validated on games outside the training set, with one position of
 //! each. How well evaluations predict results, beside playouts without their noise, gives the
 //! weight of the evaluation, drawn towards the usual one where results tell little. An evaluation
 //! that predicts results at all gives a prior, which takes the place of AMAF values. What was found
-//! is stored, and the search starts again with it. The factors of a game are not studied.
+//! is stored, and the search starts again with it. Where a match searches the reduced game or parts
+//! of a game, these are studied in its place (`panza_player`).
 //!
 //! Where two roles take turns and the sum of their goals is fixed, half of the training is for
 //! alpha-beta, by games of its own searches. Fast games of alpha-beta against the tree then choose
@@ -55,7 +57,8 @@ pub use notes::{evaluation_note, notes, prior_study, read_evaluation, whole_stud
 pub use parameters::Parameters;
 pub use structure::Structure;
 pub use study::{
-    PriorStudy, SampleSize, Study, StudyBudget, Trained, WithoutInputs, find_prospects, study,
+    PriorStudy, SampleSize, Study, StudyBudget, Trained, WithoutInputs, begin_study,
+    find_prospects, finish_study, study,
 };
 pub use team::{Members, facts_hash};
 pub use training::{Progress, RoundPlan, RoundReport, Test, Training};

@@ -144,10 +144,27 @@ pub fn study(
     config: &SearchConfig,
     budget: &StudyBudget,
 ) -> Study {
-    let mut study = Study {
+    let begun = begin_study(game, budget);
+    finish_study(begun, game, prior, config, budget)
+}
+
+/// The first part of a study: the structure, in its share of the time. A search can use it while
+/// the study goes on.
+pub fn begin_study(game: &BuiltGame, budget: &StudyBudget) -> Study {
+    Study {
         structure: Structure::find(game, budget.limits(STRUCTURE_SHARE)),
         ..Study::default()
-    };
+    }
+}
+
+/// The rest of a study in the time left. `prior` and `config` are as in [`study`].
+pub fn finish_study(
+    mut study: Study,
+    game: &BuiltGame,
+    prior: Option<PriorStudy>,
+    config: &SearchConfig,
+    budget: &StudyBudget,
+) -> Study {
     if let Some(prior) = prior {
         study.parameters.exploration = prior.exploration;
         study.games = prior.known.games;
@@ -217,6 +234,15 @@ impl StudyBudget {
             sampling: None,
             without: WithoutInputs::default(),
             processor_time: false,
+        }
+    }
+
+    /// The budget of the next of so many pieces of work, which share the time left equally.
+    #[must_use]
+    pub fn one_of(&self, n_left: usize) -> Self {
+        Self {
+            until: self.share(1.0 / n_left.max(1) as f64),
+            ..self.clone()
         }
     }
 
@@ -347,7 +373,7 @@ impl Study {
             games: usize::MAX,
             until: budget.training_deadline(depth::LEARNING_SHARE),
             cancelled: Some(&budget.cancelled),
-            threads: 1,
+            threads: budget.threads,
             seed: config.seed,
             families: 1,
             openings: &[],
@@ -423,9 +449,12 @@ impl Study {
 
     /// Whether it changes anything about a search.
     pub fn is_useful(&self) -> bool {
-        self.parameters != Parameters::default()
-            || self.depth.is_some()
-            || !self.structure.is_empty()
+        self.has_learned() || !self.structure.is_empty()
+    }
+
+    /// Whether it changes more about a search than its structure does.
+    pub fn has_learned(&self) -> bool {
+        self.parameters != Parameters::default() || self.depth.is_some()
     }
 
     /// The study as logged and remembered.

@@ -11,6 +11,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::searcher::Searcher;
+use super::studies::StudyOf;
 use super::tree_search::MAX_SAMPLED_MOVES;
 use panza_gdl::{Id, MoveId, RoleId};
 use panza_machine::{Machine, Reasoner};
@@ -120,8 +121,8 @@ impl Searcher for AlphaBetaSearch {
         "alpha-beta search"
     }
 
-    fn uses_study(&self) -> bool {
-        true
+    fn study_of(&self) -> StudyOf {
+        StudyOf::Game
     }
 
     fn search(&mut self, until: Instant, interrupt: &Arc<AtomicBool>) {

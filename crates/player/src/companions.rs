@@ -20,6 +20,7 @@ use serde_json::{Value, json};
 
 use super::role::OurRole;
 use super::searcher::{PlanStatus, Searcher};
+use super::studies::StudyOf;
 use panza_gdl::MoveId;
 use panza_machine::{GameInfo, Machine};
 use panza_metagame::{evaluation_note, facts_hash};
@@ -173,8 +174,8 @@ impl Searcher for SharedSearch {
         self.inner.start_with(plan, is_best);
     }
 
-    fn uses_study(&self) -> bool {
-        self.inner.uses_study()
+    fn study_of(&self) -> StudyOf {
+        self.inner.study_of()
     }
 
     fn sample(&mut self) -> SearchSample {

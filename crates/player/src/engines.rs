@@ -23,6 +23,7 @@ use super::reduced_search::ReducedSearch;
 use super::role::OurRole;
 use super::searcher::Searcher;
 use super::sent_moves::SentMoves;
+use super::studies::{MatchConfig, StudyOf};
 use super::tasks::drop_elsewhere;
 use super::tree_search::TreeSearch;
 use panza_game::{BuildKind, BuiltGame};
@@ -56,9 +57,10 @@ impl SearchKind {
         game: &BuiltGame,
         role: RoleId,
         state: &[u64],
-        config: &SearchConfig,
+        config: &MatchConfig,
     ) -> Box<dyn Searcher> {
-        let chance = ChancePlayer::new(&game.machine, role, state, config.seed);
+        let seed = config.whole.seed;
+        let chance = ChancePlayer::new(&game.machine, role, state, seed);
         if let Some(chance) = chance {
             return Box::new(chance);
         }
@@ -66,17 +68,22 @@ impl SearchKind {
             && let Some(reduced) = game.reduced.as_ref()
             && reduced.is_proven_in(state)
         {
-            let (part, config) = (reduced.game(), config.for_other_machine());
+            let (part, config) = (reduced.game(), config.of_part(0).into());
             let inner = SearchKind::Whole.start(&part, role, &reduced.state(state), &config);
             let search = ReducedSearch::new(&game.machine, reduced, role, state, inner);
             return Box::new(search);
         }
         if let SearchKind::Flat = self {
-            return Box::new(FlatSearch::new(&game.machine, role, state, config.seed));
+            return Box::new(FlatSearch::new(&game.machine, role, state, seed));
         }
+        let parts = &config.parts;
         let tree = |config: &SearchConfig| -> Box<dyn Searcher> {
+            let by_part = || MatchConfig {
+                whole: config.clone(),
+                parts: parts.clone(),
+            };
             if let SearchKind::Best = self
-                && let Some(search) = FactoredSearch::new(game, role, state, config)
+                && let Some(search) = FactoredSearch::new(game, role, state, &by_part())
             {
                 return Box::new(search);
             }
@@ -88,11 +95,11 @@ impl SearchKind {
             Box::new(TreeSearch::new(&game.machine, role, state, config.clone()))
         };
         if let SearchKind::Best | SearchKind::Whole = self
-            && let Some(search) = PlanSearch::new(game, state, config, tree)
+            && let Some(search) = PlanSearch::new(game, state, &config.whole, tree)
         {
             return Box::new(search);
         }
-        tree(config)
+        tree(&config.whole)
     }
 }
 
@@ -104,6 +111,17 @@ pub fn preferred_search(
     role: RoleId,
     state: &[u64],
     config: &SearchConfig,
+    is_factored: bool,
+) -> Box<dyn Searcher> {
+    studied_search(game, role, state, &config.clone().into(), is_factored)
+}
+
+/// The same with what studies of parts have found too.
+pub fn studied_search(
+    game: &BuiltGame,
+    role: RoleId,
+    state: &[u64],
+    config: &MatchConfig,
     is_factored: bool,
 ) -> Box<dyn Searcher> {
     let kind = match is_factored {
@@ -128,7 +146,7 @@ pub(super) struct Engines {
     fallback: Build,
     /// The searches in order of preference.
     searches: &'static [SearchKind],
-    config: SearchConfig,
+    config: MatchConfig,
     /// The rulesheet, for companions.
     rules: Arc<str>,
     /// Other processes that search too.
@@ -159,7 +177,7 @@ impl Engines {
                 true => &[SearchKind::Best, SearchKind::Tree, SearchKind::Flat],
                 false => &[SearchKind::Whole, SearchKind::Tree, SearchKind::Flat],
             },
-            config,
+            config: config.into(),
             rules: Arc::clone(&setup.rules.text),
             companions,
             moves: Vec::new(),
@@ -275,8 +293,14 @@ impl Engines {
         current.is_some_and(|(rank, _)| rank.build == BuildKind::Main && rank.search == 0)
     }
 
+    /// The settings of the searches.
+    #[cfg(test)]
+    pub fn config(&self) -> &MatchConfig {
+        &self.config
+    }
+
     /// Changes the settings of the searches, and restarts the engine in use if `restart` is set.
-    pub fn set_config(&mut self, config: SearchConfig, restart: bool) {
+    pub fn set_config(&mut self, config: MatchConfig, restart: bool) {
         self.config = config;
         if restart {
             self.install_first(BuildKind::Main);
@@ -318,7 +342,10 @@ impl Engines {
         // What a study has found holds for the main build.
         let (build, config) = match rank.build {
             BuildKind::Main => (&self.main, self.config.clone()),
-            BuildKind::Fallback => (&self.fallback, self.config.for_other_machine()),
+            BuildKind::Fallback => {
+                let config = self.config.whole.for_other_machine();
+                (&self.fallback, config.into())
+            }
         };
         let (Build::Done(game), Some(search)) = (build, self.searches.get(rank.search)) else {
             return;
@@ -327,8 +354,10 @@ impl Engines {
             let mut engine = Engine::new(game, &self.role, |role, state| {
                 let inner = search.start(game, role, state, &config);
                 match &self.companions {
-                    Some(companions) if inner.uses_study() => {
-                        let shared = SharedGame::new(&self.rules, &self.role, game.info(), &config);
+                    // They search the whole game too.
+                    Some(companions) if inner.study_of() == StudyOf::Game => {
+                        let (info, config) = (game.info(), &config.whole);
+                        let shared = SharedGame::new(&self.rules, &self.role, info, config);
                         Box::new(SharedSearch::new(
                             inner,
                             &game.machine,

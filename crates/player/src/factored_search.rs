@@ -21,6 +21,7 @@ use std::time::{Duration, Instant};
 use self::lookahead::{Lookahead, MoveOutcome, our_goal};
 use self::part_search::{MoveValues, PartSearch};
 use super::searcher::Searcher;
+use super::studies::{MatchConfig, StudyOf};
 use super::tree_search::{MAX_SAMPLED_MOVES, TreeSearch, root_moves, stage_times};
 use panza_game::BuiltGame;
 use panza_gdl::{Id, MoveId, RoleId};
@@ -57,7 +58,7 @@ impl FactoredSearch {
         game: &BuiltGame,
         role: RoleId,
         state: &[u64],
-        config: &SearchConfig,
+        config: &MatchConfig,
     ) -> Option<Self> {
         let (machine, parts) = (&game.machine, game.parts.as_ref()?);
         let n_roles = machine.info().n_roles();
@@ -72,14 +73,14 @@ impl FactoredSearch {
                 tracing::warn!(index, "a part starts elsewhere than its game");
                 return None;
             }
-            let config = part_config(config, parts.parts.len(), index);
+            let config = part_config(config.of_part(index), parts.parts.len(), index);
             searches.push(PartSearch::new(part, role, start, config));
         }
         let mut search = Self {
             machine: Arc::clone(machine),
             is_joint: parts.is_joint,
             role,
-            config: config.clone(),
+            config: config.whole.clone(),
             state: state.to_vec(),
             parts: searches,
             lookahead: Lookahead::new(machine, role),
@@ -191,13 +192,10 @@ impl FactoredSearch {
 }
 
 /// The settings for one of `n_parts` searches.
-fn part_config(config: &SearchConfig, n_parts: usize, index: usize) -> SearchConfig {
-    let mut config = SearchConfig {
-        max_nodes: (config.max_nodes / n_parts as u32).max(2),
-        max_bytes: config.max_bytes / n_parts,
-        seed: config.seed.wrapping_add(index as u64),
-        ..config.for_other_machine()
-    };
+fn part_config(mut config: SearchConfig, n_parts: usize, index: usize) -> SearchConfig {
+    config.max_nodes = (config.max_nodes / n_parts as u32).max(2);
+    config.max_bytes /= n_parts;
+    config.seed = config.seed.wrapping_add(index as u64);
     if config.rollout_threads == 0 && config.samples_per_request == 0 {
         config.samples_per_request = 4;
     }
@@ -213,6 +211,10 @@ fn projected(part: &GamePart, state: &[u64]) -> Vec<u64> {
 impl Searcher for FactoredSearch {
     fn name(&self) -> &'static str {
         "search by parts"
+    }
+
+    fn study_of(&self) -> StudyOf {
+        StudyOf::Parts
     }
 
     fn search(&mut self, until: Instant, interrupt: &Arc<AtomicBool>) {
@@ -349,4 +351,4 @@ impl Searcher for FactoredSearch {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -53,6 +53,7 @@ mod link;
 mod role;
 mod record;
 
+mod studies;
 mod searcher;
 mod tree_search;
 mod factored_search;
@@ -88,7 +89,7 @@ use std::time::{Duration, Instant};
 
 pub use companion::Companion;
 pub use companions::{Companions, SharedGame, SharedRoot};
-pub use engines::preferred_search;
+pub use engines::{preferred_search, studied_search};
 pub use handle::Player;
 pub use panza_game::{BuildKind, GameBuilders};
 pub use position::Position;
@@ -98,6 +99,7 @@ pub use role::OurRole;
 pub use searcher::{PlanStatus, Searcher};
 pub use sent_moves::SentMoves;
 pub use start_rules::StartRules;
+pub use studies::{MatchConfig, Studies, StudyOf};
 pub use tree_search::{search_config, whole_search};
 
 /// The answer to INFO.

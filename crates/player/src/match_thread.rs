@@ -23,11 +23,11 @@ use super::plan_memory::PlanMemory;
 use super::sampling::Sampling;
 use super::searcher::PlanStatus;
 use super::sent_moves::SentMoves;
+use super::studies::{Studies, StudyOf};
 use super::tasks::{TaskResult, Tasks};
 use super::tree_search::search_config;
 use panza_game::{BuildKind, BuiltGame, GameBuilders};
 use panza_memory::{MatchMemory, MemoryService, RememberedMatch};
-use panza_metagame::Study;
 use panza_search::{MoveStats, SearchConfig};
 use panza_sync::allocator;
 use panza_sync::{catch_panic, spawn_deep};
@@ -482,10 +482,20 @@ impl MatchThread {
                 Err(why) => self.builds.failed(kind, &why, &mut self.engines),
             },
             TaskResult::Built { .. } => {}
+            TaskResult::Begun(studies) if studies.are_useful() => self.apply(&studies),
+            TaskResult::Begun(_) => {}
             TaskResult::Studied(outcome) => {
                 self.studying_until = None;
                 match outcome {
-                    Ok(study) => self.apply(&study),
+                    Ok(studies) => {
+                        for study in studies.to_json() {
+                            self.setup.record.studied(&study);
+                        }
+                        // Otherwise the search already runs with them.
+                        if studies.have_learned() {
+                            self.apply(&studies);
+                        }
+                    }
                     Err(text) => {
                         let text = format!("studying the game panicked: {text}");
                         self.setup.record.error(&text);
@@ -535,12 +545,12 @@ impl MatchThread {
         let left = self.setup.ready_by.saturating_duration_since(now);
         let until = now + left.mul_f64(metagame.seconds_share);
         let engine = self.engines.current();
-        let uses_study = engine.is_some_and(|engine| engine.searcher.uses_study());
-        if !uses_study || until <= now || self.position() > 0 {
+        let of = engine.map_or(StudyOf::Nothing, |engine| engine.searcher.study_of());
+        if of == StudyOf::Nothing || until <= now || self.position() > 0 {
             return;
         }
         let (memory, search) = (&self.memory, &self.search);
-        if (self.tasks).study(game, memory, search, until, metagame) {
+        if (self.tasks).study(of, game, memory, search, until, metagame) {
             self.studying_until = Some(until);
         }
     }
@@ -550,13 +560,9 @@ impl MatchThread {
         until.is_some_and(|until| Instant::now() < until)
     }
 
-    /// Restarts the search with what a study has found.
-    fn apply(&mut self, study: &Study) {
-        self.setup.record.studied(&study.to_json());
-        if !study.is_useful() {
-            return;
-        }
-        let config = study.apply(&self.search);
+    /// Restarts the search with what studies have found.
+    fn apply(&mut self, studies: &Studies) {
+        let config = studies.apply(&self.search);
         let restart = self.engines.is_first() && !self.status.was_proven;
         self.engines.set_config(config, restart);
         self.check_position();
@@ -569,3 +575,6 @@ impl Drop for MatchThread {
         self.engines.discard();
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -10,6 +10,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use super::searcher::{PlanStatus, Searcher};
+use super::studies::StudyOf;
 use panza_game::ReducedGame;
 use panza_gdl::{MoveId, RoleId};
 use panza_machine::{Machine, Reasoner};
@@ -71,6 +72,14 @@ impl ReducedSearch {
 impl Searcher for ReducedSearch {
     fn name(&self) -> &'static str {
         self.inner.name()
+    }
+
+    /// Where a planner searches inside, nothing is studied.
+    fn study_of(&self) -> StudyOf {
+        match self.inner.study_of() {
+            StudyOf::Game => StudyOf::Reduced,
+            _ => StudyOf::Nothing,
+        }
     }
 
     fn search(&mut self, until: Instant, interrupt: &Arc<AtomicBool>) {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
+use super::studies::StudyOf;
 use panza_gdl::MoveId;
 use panza_planner::Plan;
 use panza_search::{MoveStats, RootEstimates};
@@ -70,9 +71,9 @@ pub trait Searcher: Send {
     /// replayed; `is_best` says that no plan reaches a higher goal.
     fn start_with(&mut self, _plan: &Plan, _is_best: bool) {}
 
-    /// Whether a study of the game would change the search.
-    fn uses_study(&self) -> bool {
-        false
+    /// What must be studied so that the search changes.
+    fn study_of(&self) -> StudyOf {
+        StudyOf::Nothing
     }
 
     /// Figures since the search was made. The caller adds step and rates.

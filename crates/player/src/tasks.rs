@@ -14,12 +14,15 @@ use super::link::{StopFlags, WorkerLink};
 use super::match_setup::MatchSetup;
 use super::plan_search::{self, KnownPlan};
 use super::record::Record;
+use super::studies::{Studies, StudyOf};
 use panza_analysis::{BoardPainter, board};
 use panza_config::MetagameSettings;
 use panza_game::{BuildError, BuildKind, BuiltGame};
 use panza_gdl::Rules;
 use panza_memory::MatchMemory;
-use panza_metagame::{Study, StudyBudget};
+use panza_metagame::{
+    Study, StudyBudget, begin_study, find_prospects, finish_study, notes, prior_study,
+};
 use panza_search::SearchConfig;
 use panza_sync::{Random, catch_panic, spawn, spawn_deep};
 
@@ -38,7 +41,10 @@ pub(super) enum TaskResult {
         /// The flag that stops the build.
         stop: Arc<AtomicBool>,
     },
-    Studied(Result<Box<Study>, String>),
+    /// The structures that studies found first; nothing else is in them.
+    Begun(Studies),
+    /// All of the studies.
+    Studied(Result<Studies, String>),
     /// The plan that earlier matches have left.
     Recalled(Result<Option<KnownPlan>, String>),
 }
@@ -90,10 +96,12 @@ impl Tasks {
         spawned.is_ok()
     }
 
-    /// Studies the game with what is remembered of it until then, and trains and tunes as the
-    /// settings say; false when there is no thread.
+    /// Studies the game, its reduced game or its parts until then, and trains and tunes as the
+    /// settings say; false when there is no thread. Whole games are studied with what is remembered
+    /// of them. The structure is a result of its own, unless the match is over by then.
     pub fn study(
         &self,
+        of: StudyOf,
         game: &BuiltGame,
         memory: &MatchMemory,
         config: &SearchConfig,
@@ -106,25 +114,21 @@ impl Tasks {
             threads: config.rollout_threads.max(1),
             ..StudyBudget::from_now(settings, Duration::ZERO, &self.stops.issue())
         };
-        let (game, memory, config) = (game.clone(), memory.clone(), config.clone());
+        let (games, config) = (of.games(game), of.config(config));
+        let memory = (of == StudyOf::Game).then(|| memory.clone());
         self.spawn("study", move |results| {
-            let study = catch_panic(|| {
-                let info = game.info();
-                let history = memory.history();
-                let prior = history.and_then(|history| {
-                    panza_metagame::prior_study(info, &history, || {
-                        panza_metagame::find_prospects(&game)
-                    })
-                });
-                let study = panza_metagame::study(&game, prior, &config, &budget);
-                for (kind, note) in panza_metagame::notes(info, &study) {
-                    memory.remember(kind, note);
+            let studies = catch_panic(|| {
+                let begun = begin(&games, &budget);
+                if !budget.cancelled.load(Ordering::Relaxed) {
+                    let begun = Studies::new(of, begun.clone());
+                    let _ = results.send(TaskResult::Begun(begun));
                 }
-                Box::new(study)
+                let studies = finish(begun, &games, memory.as_ref(), &config, &budget);
+                Studies::new(of, studies)
             });
-            drop(game);
+            drop(games);
             // The match may be over.
-            let _ = results.send(TaskResult::Studied(study));
+            let _ = results.send(TaskResult::Studied(studies));
         })
     }
 
@@ -170,6 +174,38 @@ impl Tasks {
             }
         });
     }
+}
+
+/// Begins the studies of some games.
+fn begin(games: &[BuiltGame], budget: &StudyBudget) -> Vec<Study> {
+    let games = games.iter().zip((1..=games.len()).rev());
+    let begun = games.map(|(game, n_left)| begin_study(game, &budget.one_of(n_left)));
+    begun.collect()
+}
+
+/// Finishes the studies of some games, with the memory of the match where they are remembered.
+fn finish(
+    begun: Vec<Study>,
+    games: &[BuiltGame],
+    memory: Option<&MatchMemory>,
+    config: &SearchConfig,
+    budget: &StudyBudget,
+) -> Vec<Study> {
+    let begun = begun.into_iter().zip((1..=games.len()).rev()).zip(games);
+    let finished = begun.map(|((begun, n_left), game)| {
+        let info = game.info();
+        let history = memory.and_then(MatchMemory::history);
+        let find = || find_prospects(game);
+        let prior = history.and_then(|history| prior_study(info, &history, find));
+        let study = finish_study(begun, game, prior, config, &budget.one_of(n_left));
+        if let Some(memory) = memory {
+            for (kind, note) in notes(info, &study) {
+                memory.remember(kind, note);
+            }
+        }
+        study
+    });
+    finished.collect()
 }
 
 /// Drops something on a thread of its own: a search waits for its rollout threads, which may be

@@ -6,6 +6,7 @@ use std::thread::available_parallelism;
 use std::time::{Duration, Instant};
 
 use super::searcher::Searcher;
+use super::studies::StudyOf;
 use panza_config::{SearchMethod, SearchSettings};
 use panza_game::Stopwatch;
 use panza_gdl::{MoveId, RoleId};
@@ -159,8 +160,8 @@ impl Searcher for TreeSearch {
         "search"
     }
 
-    fn uses_study(&self) -> bool {
-        true
+    fn study_of(&self) -> StudyOf {
+        StudyOf::Game
     }
 
     fn search(&mut self, until: Instant, interrupt: &Arc<AtomicBool>) {

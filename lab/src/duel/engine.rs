@@ -15,7 +15,9 @@ use panza_config::{MetagameSettings, Settings};
 use panza_gdl::{Id, MoveId, RoleId};
 use panza_machine::Reasoner;
 use panza_metagame::{Study, StudyBudget, WithoutInputs, study};
-use panza_player::{Searcher, preferred_search, search_config};
+use panza_player::{
+    MatchConfig, Searcher, Studies, StudyOf, preferred_search, search_config, studied_search,
+};
 use panza_search::alpha_beta::Switches;
 use panza_search::{Method, PARAMETERS, Parameter, SearchConfig, StudyEffect};
 use panza_sync::thread_cpu_time;
@@ -65,7 +67,7 @@ struct PlayedGame {
 
 struct SeededStudy {
     origin: Origin,
-    study: Study,
+    studies: Studies,
 }
 
 /// Where a study comes from.
@@ -126,7 +128,7 @@ impl LocalEngine {
     }
 
     fn study(&mut self, seconds: f64, seed: u64) -> anyhow::Result<Value> {
-        let config = self.overrides.config(None, seed);
+        let config = self.overrides.config(seed);
         let is_factored = self.overrides.is_factored;
         let metagame = MetagameSettings {
             learning: true,
@@ -141,25 +143,33 @@ impl LocalEngine {
         let origin = Origin::Made { seconds, seed };
         let is_same = |known: &SeededStudy| known.origin == origin;
         played.study = played.studies.iter().position(is_same);
-        if seconds > 0.0 && played.study.is_none() && played.uses_study(&config, is_factored) {
-            let time = Duration::from_secs_f64(seconds);
-            let budget = StudyBudget {
-                without,
-                processor_time: true,
-                ..StudyBudget::from_now(&metagame, time, &Arc::default())
-            };
-            let (game, rules) = (&played.game.built, &played.game.rules);
-            let prior = memory.map(|path| prior_study(&path, rules, game));
-            let study = study(game, prior.transpose()?, &config, &budget);
-            played.studies.push(SeededStudy { origin, study });
+        let of = played.study_of(&config, is_factored);
+        if seconds > 0.0 && played.study.is_none() && of != StudyOf::Nothing {
+            let (whole, rules) = (&played.game.built, &played.game.rules);
+            let memory = memory.filter(|_| of == StudyOf::Game);
+            let prior = memory.map(|path| prior_study(&path, rules, whole));
+            let mut prior = prior.transpose()?;
+            let (games, config) = (of.games(whole), of.config(&config));
+            let time = Duration::from_secs_f64(seconds / games.len().max(1) as f64);
+            let studies = games.iter().map(|game| {
+                let budget = StudyBudget {
+                    without,
+                    processor_time: true,
+                    ..StudyBudget::from_now(&metagame, time, &Arc::default())
+                };
+                study(game, prior.take(), &config, &budget)
+            });
+            let studies = Studies::new(of, studies.collect());
+            played.studies.push(SeededStudy { origin, studies });
             played.study = Some(played.studies.len() - 1);
         }
-        Ok(studied(played.study()))
+        Ok(studied(played.studies()))
     }
 
     fn save(&mut self, file: &str) -> anyhow::Result<Value> {
         let played = self.game()?;
-        stored::save(Path::new(file), &played.game, played.study())?;
+        let study = played.studies().and_then(Studies::of_game);
+        stored::save(Path::new(file), &played.game, study)?;
         Ok(json!({}))
     }
 
@@ -171,15 +181,16 @@ impl LocalEngine {
         if played.study.is_none()
             && let Some(study) = stored::load(Path::new(file), &played.game)?
         {
-            played.studies.push(SeededStudy { origin, study });
+            let studies = Studies::new(StudyOf::Game, vec![study]);
+            played.studies.push(SeededStudy { origin, studies });
             played.study = Some(played.studies.len() - 1);
         }
-        Ok(studied(played.study()))
+        Ok(studied(played.studies()))
     }
 
     fn start(&mut self, role: usize, seed: u64) -> anyhow::Result<Value> {
-        let study = self.game()?.study().cloned();
-        let config = self.overrides.config(study.as_ref(), seed);
+        let studies = self.game()?.studies().cloned();
+        let config = self.overrides.match_config(studies.as_ref(), seed);
         let is_factored = self.overrides.is_factored;
         let played = self.game()?;
         let n_roles = played.searches.len();
@@ -190,7 +201,7 @@ impl LocalEngine {
             played.restart();
         }
         let (built, role_id) = (&played.game.built, RoleId::from_index(role));
-        let search = preferred_search(built, role_id, &played.state, &config, is_factored);
+        let search = studied_search(built, role_id, &played.state, &config, is_factored);
         played.searches[role] = Some(search);
         Ok(json!({"role": built.info().role_name(role_id)}))
     }
@@ -249,39 +260,44 @@ impl Overrides {
         Ok(())
     }
 
-    /// The settings of a search.
-    fn config(&self, study: Option<&Study>, seed: u64) -> SearchConfig {
-        let config = SearchConfig {
+    /// The settings of a search without a study.
+    fn config(&self, seed: u64) -> SearchConfig {
+        SearchConfig {
             seed,
             ..self.search.clone()
-        };
-        let Some(study) = study else {
-            return config;
-        };
-        let mut study = study.clone();
-        for (parameter, value) in &self.chosen {
-            if parameter.name == "evaluation_share" {
-                study.parameters.evaluation_share = *value as f32;
-            }
         }
-        let mut config = match study.is_useful() {
-            true => study.apply(&config),
-            false => config,
-        };
-        for (parameter, value) in &self.chosen {
-            parameter.set(&mut config, *value);
-        }
-        self.without_parts(config)
     }
 
-    fn without_parts(&self, mut config: SearchConfig) -> SearchConfig {
+    /// The settings of the searches.
+    fn match_config(&self, studies: Option<&Studies>, seed: u64) -> MatchConfig {
+        let config = self.config(seed);
+        let Some(studies) = studies else {
+            return config.into();
+        };
+        let mut studies = studies.clone();
+        for (parameter, value) in &self.chosen {
+            if parameter.name == "evaluation_share" {
+                let set = |study: &mut Study| study.parameters.evaluation_share = *value as f32;
+                studies.studies.iter_mut().for_each(set);
+            }
+        }
+        let mut found = studies.apply(&config);
+        for config in found.parts.iter_mut().chain([&mut found.whole]) {
+            for (parameter, value) in &self.chosen {
+                parameter.set(config, *value);
+            }
+            self.leave_parts_out(config);
+        }
+        found
+    }
+
+    fn leave_parts_out(&self, config: &mut SearchConfig) {
         if self.is_off("amaf") {
             config.placements = None;
         }
         if self.is_off("ranges") {
             config.score_ranges = Arc::from([]);
         }
-        config
     }
 
     fn is_off(&self, part: &str) -> bool {
@@ -290,14 +306,18 @@ impl Overrides {
 }
 
 /// The reply to `study` and `load`.
-fn studied(study: Option<&Study>) -> Value {
-    match study {
-        Some(study) => json!({
-            "games": study.games,
-            "evaluation_share": study.parameters.evaluation_share,
-            "exploration": study.parameters.exploration,
+///
+/// Where parts were studied, games are those of all parts, and the settings are means.
+fn studied(studies: Option<&Studies>) -> Value {
+    let studies = studies.map(|it| &it.studies[..]).unwrap_or_default();
+    let mean = |of: fn(&Study) -> f32| studies.iter().map(of).sum::<f32>() / studies.len() as f32;
+    match studies.is_empty() {
+        false => json!({
+            "games": studies.iter().map(|study| study.games).sum::<usize>(),
+            "evaluation_share": mean(|study| study.parameters.evaluation_share),
+            "exploration": mean(|study| study.parameters.exploration),
         }),
-        None => json!({"games": 0, "evaluation_share": 0, "exploration": 1}),
+        true => json!({"games": 0, "evaluation_share": 0, "exploration": 1}),
     }
 }
 
@@ -315,8 +335,8 @@ pub(super) fn keys() -> Vec<&'static str> {
 }
 
 impl PlayedGame {
-    fn study(&self) -> Option<&Study> {
-        self.study.map(|index| &self.studies[index].study)
+    fn studies(&self) -> Option<&Studies> {
+        self.study.map(|index| &self.studies[index].studies)
     }
 
     /// Goes back to the initial state, without searches.
@@ -329,11 +349,11 @@ impl PlayedGame {
         self.has_begun = false;
     }
 
-    /// Whether a match would study the game.
-    fn uses_study(&self, config: &SearchConfig, is_factored: bool) -> bool {
+    /// What a match would study.
+    fn study_of(&self, config: &SearchConfig, is_factored: bool) -> StudyOf {
         let built = &self.game.built;
         let initial = built.machine.initial_state();
-        preferred_search(built, RoleId(0), &initial, config, is_factored).uses_study()
+        preferred_search(built, RoleId(0), &initial, config, is_factored).study_of()
     }
 
     fn advance(&mut self, moves: &[String]) -> anyhow::Result<Value> {

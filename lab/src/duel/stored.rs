@@ -1,7 +1,8 @@
 //! The file of a study: what an engine has learned of a game, so that others play with the same.
 //!
 //! It is a JSON object with the notes of a study, as the memory of matches has them, and the name
-//! of the game. A study that trained no evaluation has none in its file.
+//! of the game. A study that trained no evaluation has none in its file. Studies of parts and of
+//! reduced games are not stored; such games are played without a study.
 //!
 //! Invariant: an engine that loads a file learns nothing more.
 
@@ -26,7 +27,7 @@ const MAX_BYTES: u64 = 1 << 30;
 #[derive(Serialize, Deserialize)]
 struct Stored {
     game: String,
-    /// None for a game that a match does not study.
+    /// None for a game that a match does not study as a whole.
     notes: Option<Vec<(String, Value)>>,
     games: usize,
 }
@@ -52,7 +53,7 @@ pub(super) fn save(path: &Path, game: &NamedGame, study: Option<&Study>) -> anyh
     write_whole(path, &serde_json::to_string(&stored)?)
 }
 
-/// The study in a file; none for a game that a match does not study.
+/// The study in a file; none for a game that a match does not study as a whole.
 pub(super) fn load(path: &Path, game: &NamedGame) -> anyhow::Result<Option<Study>> {
     let shown = path.display();
     if !path.is_file() {

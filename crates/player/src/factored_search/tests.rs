@@ -23,7 +23,7 @@ fn config() -> SearchConfig {
 }
 
 /// Two rows of four; whoever turn it is marks one square. A row is won by three side by side.
-const ROWS: &str = "
+pub(crate) const ROWS: &str = "
     (role red) (role blue) (init (control red))
     (<= (next (control red)) (true (control blue)))
     (<= (next (control blue)) (true (control red)))
@@ -51,8 +51,8 @@ fn red_chooses(facts: &[&str], iterations: u64) -> String {
         .info()
         .state_from_facts(&facts)
         .expect("facts of the game");
-    let mut factored =
-        FactoredSearch::new(&game, RoleId(0), &state, &config()).expect("the game has parts");
+    let mut factored = FactoredSearch::new(&game, RoleId(0), &state, &config().into())
+        .expect("the game has parts");
     factored.search_each(iterations, &Arc::default());
     let best = factored.best_move().expect("there are moves");
     game.info().move_text(best.mv)
@@ -97,7 +97,8 @@ fn goal_alone(game: &BuiltGame, iterations: u64) -> Option<u8> {
     let role = RoleId(0);
     let machine = &game.machine;
     let mut state = machine.initial_state();
-    let mut factored = FactoredSearch::new(game, role, &state, &config()).expect("it has parts");
+    let mut factored =
+        FactoredSearch::new(game, role, &state, &config().into()).expect("it has parts");
     let mut reasoner = Arc::clone(machine).reasoner();
     let mut goals = [None];
     for _ in 0..100 {
@@ -152,7 +153,13 @@ fn a_game_that_is_one_has_no_parts() {
     let game = game_of(&one);
     assert!(game.parts.is_none());
     assert!(
-        FactoredSearch::new(&game, RoleId(0), &game.machine.initial_state(), &config()).is_none()
+        FactoredSearch::new(
+            &game,
+            RoleId(0),
+            &game.machine.initial_state(),
+            &config().into()
+        )
+        .is_none()
     );
 }
 

@@ -5,12 +5,23 @@
 //! searches that follow, and of the result, as far as best moves were made (Baxter, Tridgell and
 //! Weaver, KnightCap, 1998). Earlier leaves are trained on again.
 //!
-//! Invariants: the same evaluation, seed and number of games give the same weights; a game has a
-//! bounded length.
+//! # Threads
+//!
+//! One thread owns the weights: it plays a game, and trains on it and on the games that others have
+//! played meanwhile. The others play with a copy of the weights, which each takes anew before a
+//! game. They send the leaves and targets of whole games over a bounded channel, so that they wait
+//! where training is slower than playing. They end with the training: the game in progress stops at
+//! its next move, and sending fails. When one panics, training ends with what it has.
+//!
+//! Invariants: on one thread the same evaluation, seed and number of games give the same weights; a
+//! game has a bounded length.
 //!
 //! Never uses: the clock but by its budget.
 
-use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex};
+use std::thread;
 
 use super::Units;
 use super::score::{Score, Window, share};
@@ -21,7 +32,7 @@ use panza_gdl::{MoveId, RoleId};
 use panza_learning::evaluation::Inputs;
 use panza_learning::{Evaluation, GradientSums, Known, LearningBudget, Trainer};
 use panza_machine::{Machine, Reasoner};
-use panza_sync::{Random, Table};
+use panza_sync::{Random, Table, catch_panic, lock, spawn_scoped};
 
 /// Weight of later values in targets.
 const LAMBDA: f32 = 0.8;
@@ -44,6 +55,8 @@ const AVERAGED_PART: u64 = 3;
 const TABLE_BYTES: usize = 1 << 18;
 /// Positions in which changes by moves are measured.
 const MEASURED: usize = 300;
+/// Games of each other thread that wait until they are trained on.
+const QUEUED_GAMES: usize = 4;
 /// The depth of the searches.
 const DEPTH: i32 = 1;
 
@@ -58,6 +71,8 @@ pub struct LeafTraining {
     pub units: Units,
     /// Games played.
     pub games: usize,
+    /// Those of them that other threads have played.
+    pub games_of_others: usize,
     /// Steps of the weights.
     pub samples: u64,
 }
@@ -72,8 +87,11 @@ struct Searched {
     is_best: bool,
 }
 
-/// Trains on an evaluation by games of the search, within the games and the time of a budget.
-/// `None` where the evaluation has no fixed sum of goals.
+/// A leaf and its target.
+type Sample = (Vec<u64>, f32);
+
+/// Trains on an evaluation by games of the search, within the games, the time and the threads of a
+/// budget. `None` where the evaluation has no fixed sum of goals.
 pub fn train_leaves(
     machine: &Arc<dyn Machine>,
     turns: Turns,
@@ -85,86 +103,88 @@ pub fn train_leaves(
         return None;
     }
     let mut training = Training {
-        table: Arc::new(Table::new(TABLE_BYTES)),
-        reasoner: Arc::clone(machine).reasoner(),
-        initial: machine.initial_state(),
         trainer: Trainer::new(evaluation.clone(), known.sums.as_ref()),
         inputs: evaluation.prospects().map(Inputs::new),
         replay: Vec::new(),
         oldest: 0,
         n_samples: 0,
         random: Random::new(budget.seed),
+        n_games: 0,
+        n_games_of_others: 0,
     };
-    let mut searcher = training.searcher(machine, turns, evaluation);
-    let mut n_games = 0;
-    while n_games < budget.games && !budget.is_over() {
-        training.play(&mut searcher, &budget);
-        n_games += 1;
-    }
-    if training.n_samples < STEPS_PER_AVERAGE {
-        training.trainer.update_average(1);
-    }
-    let evaluation = training.trainer.average().clone();
-    let mut searcher = training.searcher(machine, turns, &evaluation);
-    let units = training.units(&mut searcher);
-    Some(LeafTraining {
-        evaluation,
-        sums: training.trainer.gradient_sums(),
-        units,
-        games: n_games,
-        samples: training.n_samples,
-    })
+    let weights = &Arc::new(evaluation.clone());
+    let others = Others {
+        weights: Mutex::new(Arc::clone(weights)),
+        is_over: AtomicBool::new(false),
+    };
+    let n_others = budget.threads.saturating_sub(1);
+    thread::scope(|scope| {
+        let (sender, games) = sync_channel(QUEUED_GAMES * n_others);
+        for index in 1..=n_others {
+            let (sender, others) = (sender.clone(), &others);
+            let mut random = Random::new(budget.seed.wrapping_add(index as u64));
+            let work = move || {
+                others.play(&sender, |weights| {
+                    let mut player = Player::new(machine, turns, weights);
+                    move |weights| {
+                        player.searcher.evaluation = weights;
+                        player.play(&mut random, || others.are_over() || budget.is_over())
+                    }
+                });
+            };
+            if let Err(error) = spawn_scoped(scope, "training", work) {
+                tracing::warn!(%error, "a thread of the training did not start");
+            }
+        }
+        let mut player = Player::new(machine, turns, weights);
+        training.run(&mut player, &others, &games, &budget);
+        others.end();
+    });
+    Some(training.finish(machine, turns))
 }
 
-/// Training in progress.
-struct Training {
+/// Plays the games of a thread.
+struct Player {
+    searcher: Searcher,
     table: Arc<Table>,
     reasoner: Box<dyn Reasoner>,
     initial: Vec<u64>,
-    trainer: Trainer,
-    /// `None` without prospects.
-    inputs: Option<Inputs>,
-    /// Earlier leaves and their targets, and the place of the oldest once there are many.
-    replay: Vec<(Vec<u64>, f32)>,
-    oldest: usize,
-    n_samples: u64,
-    random: Random,
 }
 
-impl Training {
-    fn searcher(
-        &self,
-        machine: &Arc<dyn Machine>,
-        turns: Turns,
-        evaluation: &Evaluation,
-    ) -> Searcher {
-        let evaluation = Arc::new(evaluation.clone());
-        Searcher::new(machine, &evaluation, &self.table, turns, Switches::TRAINING)
+impl Player {
+    fn new(machine: &Arc<dyn Machine>, turns: Turns, evaluation: &Arc<Evaluation>) -> Self {
+        let table = Arc::new(Table::new(TABLE_BYTES));
+        Self {
+            searcher: Searcher::new(machine, evaluation, &table, turns, Switches::TRAINING),
+            table,
+            reasoner: Arc::clone(machine).reasoner(),
+            initial: machine.initial_state(),
+        }
     }
 
-    /// Plays a game and trains on it.
-    fn play(&mut self, searcher: &mut Searcher, budget: &LearningBudget<'_>) {
+    /// Plays a game with the evaluation of the searcher. Returns what is to be learned from it, in
+    /// order; nothing where it did not end.
+    fn play(&mut self, random: &mut Random, is_over: impl Fn() -> bool) -> Vec<Sample> {
         // The entries are of other weights.
         self.table.clear();
-        Arc::make_mut(&mut searcher.evaluation).clone_from(&self.trainer.evaluation);
         let mut state = self.initial.clone();
-        let n_random = self.random.below(OPENING) as usize;
+        let n_random = random.below(OPENING) as usize;
         let mut searched = Vec::new();
         for length in 0..MAX_LENGTH {
             self.reasoner.set_state(&state);
             if self.reasoner.is_terminal() {
-                let score = searcher.score(&state, DEPTH, Window::FULL);
-                return self.learn(&searched, share(score));
+                let score = self.searcher.score(&state, DEPTH, Window::FULL);
+                return samples(searched, share(score));
             }
             let moves = [0, 1].map(|role| self.reasoner.legal_moves(RoleId(role)).to_vec());
-            if moves.iter().any(Vec::is_empty) || budget.is_over() {
-                return;
+            if moves.iter().any(Vec::is_empty) || is_over() {
+                break;
             }
-            let mut joint_move = moves.each_ref().map(|it| *self.random.choose(it));
+            let mut joint_move = moves.each_ref().map(|it| *random.choose(it));
             let is_forced = moves.iter().all(|it| it.len() == 1);
             if !is_forced && length >= n_random {
-                let (leaf, value, best) = search(searcher, &state);
-                let is_random = self.random.below(100) < RANDOM_PERCENT;
+                let (leaf, value, best) = search(&mut self.searcher, &state);
+                let is_random = random.below(100) < RANDOM_PERCENT;
                 let best = best.filter(|_| !is_random);
                 let mover = usize::from(moves[0].len() == 1);
                 if let Some(best) = best {
@@ -180,17 +200,135 @@ impl Training {
             self.reasoner.next_state(&joint_move, &mut next);
             state = next;
         }
+        Vec::new()
+    }
+}
+
+/// The leaves of a game that ended with this share of the first role, the last one first.
+fn samples(searched: Vec<Searched>, result: f32) -> Vec<Sample> {
+    let mut later = result;
+    let samples = searched.into_iter().rev().map(|it| {
+        if !it.is_best {
+            later = it.value;
+        }
+        let target = later;
+        later = it.value + LAMBDA * (later - it.value);
+        (it.leaf, target)
+    });
+    samples.collect()
+}
+
+/// What the threads share that only play.
+struct Others {
+    /// The weights to play with.
+    weights: Mutex<Arc<Evaluation>>,
+    /// Set at the end of the training, and by a thread that panics.
+    is_over: AtomicBool,
+}
+
+impl Others {
+    fn weights(&self) -> Arc<Evaluation> {
+        Arc::clone(&lock(&self.weights))
     }
 
-    /// Trains on a game that ended with this share of the first role.
-    fn learn(&mut self, searched: &[Searched], result: f32) {
-        let mut later = result;
-        for it in searched.iter().rev() {
-            if !it.is_best {
-                later = it.value;
+    fn are_over(&self) -> bool {
+        self.is_over.load(Ordering::Relaxed)
+    }
+
+    fn end(&self) {
+        self.is_over.store(true, Ordering::Relaxed);
+    }
+
+    /// Plays games and sends what is to be learned, until nobody takes it. `begin` makes what plays
+    /// one with some weights.
+    fn play<P>(&self, games: &SyncSender<Vec<Sample>>, begin: impl FnOnce(&Arc<Evaluation>) -> P)
+    where
+        P: FnMut(Arc<Evaluation>) -> Vec<Sample>,
+    {
+        let played = catch_panic(|| {
+            let mut play = begin(&self.weights());
+            while !self.are_over() {
+                let game = play(self.weights());
+                if !game.is_empty() && games.send(game).is_err() {
+                    break;
+                }
             }
-            self.add(&it.leaf, later);
-            later = it.value + LAMBDA * (later - it.value);
+        });
+        if let Err(panic) = played {
+            self.end();
+            tracing::warn!("a thread of the training panicked: {panic}");
+        }
+    }
+}
+
+/// Training in progress, on the thread that owns the weights.
+struct Training {
+    trainer: Trainer,
+    /// `None` without prospects.
+    inputs: Option<Inputs>,
+    /// Earlier leaves and their targets, and the place of the oldest once there are many.
+    replay: Vec<Sample>,
+    oldest: usize,
+    n_samples: u64,
+    random: Random,
+    n_games: usize,
+    n_games_of_others: usize,
+}
+
+impl Training {
+    /// Plays and trains until the budget is over.
+    fn run(
+        &mut self,
+        player: &mut Player,
+        others: &Others,
+        games: &Receiver<Vec<Sample>>,
+        budget: &LearningBudget<'_>,
+    ) {
+        let is_over = || others.are_over() || budget.is_over();
+        while self.n_games < budget.games && !is_over() {
+            let weights = Arc::make_mut(&mut player.searcher.evaluation);
+            weights.clone_from(&self.trainer.evaluation);
+            let game = player.play(&mut self.random, is_over);
+            self.n_games += 1;
+            self.learn(&game);
+            // As many as fit into the channel, since others go on sending.
+            let most = QUEUED_GAMES * budget.threads.saturating_sub(1);
+            for game in games.try_iter().take(most) {
+                if self.n_games >= budget.games || is_over() {
+                    break;
+                }
+                self.n_games += 1;
+                self.n_games_of_others += 1;
+                self.learn(&game);
+            }
+            if budget.threads > 1 {
+                *lock(&others.weights) = Arc::new(self.trainer.evaluation.clone());
+            }
+        }
+    }
+
+    /// What was learned.
+    fn finish(mut self, machine: &Arc<dyn Machine>, turns: Turns) -> LeafTraining {
+        if self.n_samples < STEPS_PER_AVERAGE {
+            self.trainer.update_average(1);
+        }
+        let evaluation = self.trainer.average().clone();
+        let mut player = Player::new(machine, turns, &Arc::new(evaluation.clone()));
+        let units = self.units(&mut player.searcher);
+        LeafTraining {
+            evaluation,
+            sums: self.trainer.gradient_sums(),
+            units,
+            games: self.n_games,
+            games_of_others: self.n_games_of_others,
+            samples: self.n_samples,
+        }
+    }
+
+    /// Trains on a game.
+    fn learn(&mut self, game: &[Sample]) {
+        for (leaf, target) in game {
+            self.add(leaf, *target);
         }
     }
 
@@ -263,5 +401,84 @@ fn units_of(mut changes: Vec<Score>) -> Units {
     Units {
         change: around[around.len() * 7 / 10].clamp(4, 800),
         turn,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn known(game: &panza_game::BuiltGame) -> Known {
+        let n_facts = game.info().facts().unwrap().len();
+        let random = &mut Random::new(1);
+        Known {
+            evaluation: Evaluation::new(2, n_facts, Some(100), None, random).unwrap(),
+            games: 0,
+            sums: None,
+        }
+    }
+
+    fn budget(threads: usize, games: usize) -> LearningBudget<'static> {
+        LearningBudget {
+            games,
+            until: None,
+            cancelled: None,
+            threads,
+            seed: 1,
+            families: 1,
+            openings: &[],
+        }
+    }
+
+    fn trained(threads: usize, games: usize) -> (Known, LeafTraining) {
+        let game = panza_testing::game("breakthrough");
+        let turns = Turns::find(&game.machine, &mut Random::new(1), || false).unwrap();
+        let known = known(&game);
+        let found = train_leaves(&game.machine, turns, &known, budget(threads, games)).unwrap();
+        (known, found)
+    }
+
+    #[test]
+    fn two_threads_play_and_one_learns_from_both() {
+        // More games where the other thread has not got the processor meanwhile.
+        for games in [100, 1_000, 10_000] {
+            let (known, found) = trained(2, games);
+            assert_eq!(found.games, games);
+            assert!(found.samples > 1_000 && found.games_of_others < games);
+            assert_ne!(found.evaluation, known.evaluation);
+            if found.games_of_others > 0 {
+                return;
+            }
+        }
+        panic!("the other thread has played nothing");
+    }
+
+    #[test]
+    fn one_thread_repeats_exactly() {
+        let (_, first) = trained(1, 20);
+        let (_, second) = trained(1, 20);
+        assert_eq!(first.games_of_others, 0);
+        assert_eq!(first.evaluation, second.evaluation);
+        assert_eq!(first.samples, second.samples);
+    }
+
+    #[test]
+    fn a_panic_of_another_thread_ends_the_training() {
+        let game = panza_testing::game("ticTacToe");
+        let others = Others {
+            weights: Mutex::new(Arc::new(known(&game).evaluation)),
+            is_over: AtomicBool::new(false),
+        };
+        let (sender, games) = sync_channel(4);
+        let mut n_played = 0;
+        others.play(&sender, |_| {
+            move |_| {
+                n_played += 1;
+                assert!(n_played < 3, "the machine failed");
+                vec![(vec![0], 0.5)]
+            }
+        });
+        assert!(others.are_over());
+        assert_eq!(games.try_iter().count(), 2);
     }
 }
