@@ -46,7 +46,7 @@ impl Default for Switches {
             reductions: 1.0,
             late_pruning: 1.0,
             reverse_futility: 1.0,
-            futility: 0.0,
+            futility: 2.0,
             razoring: 0.0,
             probcut: 2.0,
             singular: 1.0,

@@ -183,7 +183,7 @@ impl Searcher {
     /// static score below that of the node.
     pub(super) fn is_late(&self, node: &Node, n_tried: usize, after: Score) -> bool {
         let depth = node.depth;
-        let n_kept = self.switches.late_pruning * (4 + 2 * depth * depth) as f32;
+        let n_kept = self.switches.late_pruning * (2 + depth * depth) as f32;
         n_kept > 0.0
             && !node.is_pv
             && depth <= MAX_PRUNED_DEPTH
