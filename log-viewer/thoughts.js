@@ -6,7 +6,7 @@ import { spoken } from "./expressions.js";
 import { counted, duration, goal, short } from "./format.js";
 import { element, fill, table } from "./page.js";
 
-/** @import { Joint, Report, ShownPlan, Worth } from "./types.d.ts" */
+/** @import { Joint, Report, ShownLine, ShownPlan, Worth } from "./types.d.ts" */
 
 /** Moves of a plan, and other plans, that are listed at most. */
 const MOST_PLANNED = 200;
@@ -24,8 +24,10 @@ export function thinkingText(report) {
     waiting: "waiting: a match of a game manager goes first",
     over: "the game is over",
   }[report.state];
-  const much = report.iterations > 0 ? `${short(report.iterations)} iterations, ${duration(report.seconds)}` : "";
-  return [said, much].filter(Boolean).join(", ");
+  const unit = report.method === "alpha-beta" ? "nodes" : "iterations";
+  const much = report.iterations > 0 ? `${short(report.iterations)} ${unit}, ${duration(report.seconds)}` : "";
+  const deep = report.depth === null ? "" : `alpha-beta, depth ${report.depth} (longest line ${report.selective_depth})`;
+  return [said, deep, much].filter(Boolean).join(", ");
 }
 
 /**
@@ -76,6 +78,7 @@ export function showWorth(place, roles, worth) {
  */
 export function showThoughts(place, report, { playMove, playLine }) {
   const isMixed = report.moves.some(({ share }) => share !== null);
+  const isByDepth = report.method === "alpha-beta";
   const most = Math.max(1, ...report.moves.map(({ visits }) => visits));
   const rows = report.moves.map((move) =>
     element(
@@ -89,13 +92,13 @@ export function showThoughts(place, report, { playMove, playLine }) {
       element(
         "td",
         { class: "figure" },
-        move.proven !== null ? goal(move.proven) : move.value === null ? "" : goal(Math.round(move.value)),
+        move.proven !== null ? goal(move.proven) : move.value === null ? "" : valueText(Math.round(move.value), move.is_bound),
         move.proven !== null && element("span", { class: "tag proven" }, "proven"),
       ),
       isMixed && element("td", { class: "figure" }, move.share === null ? "" : `${Math.round(100 * move.share)} %`),
       element(
         "td",
-        { class: "bar", title: counted(move.visits, "visit") },
+        { class: "bar", title: counted(move.visits, isByDepth ? "node" : "visit") },
         element(
           "span",
           { class: "bar-track", "aria-hidden": "true" },
@@ -105,12 +108,14 @@ export function showThoughts(place, report, { playMove, playLine }) {
       ),
     ),
   );
-  const names = ["Move", `Value for ${report.role}`, ...(isMixed ? ["Share"] : []), "Visits"];
+  const names = ["Move", `Value for ${report.role}`, ...(isMixed ? ["Share"] : []), isByDepth ? "Nodes" : "Visits"];
   fill(
     place,
     rows.length > 0 && element("div", { class: "root-frame" }, table({ class: "root" }, names, element("tbody", null, rows))),
     rows.length === 0 && element("p", { class: "quiet" }, report.state === "over" ? "" : "No moves yet."),
-    report.line.length > 0 &&
+    report.lines.length > 0 && linesList(report.lines, playLine),
+    report.lines.length === 0 &&
+      report.line.length > 0 &&
       element(
         "p",
         { class: "expected" },
@@ -119,6 +124,38 @@ export function showThoughts(place, report, { playMove, playLine }) {
         " ",
         element("button", { type: "button", class: "button", on: { click: () => playLine(report.line) } }, "Add this line"),
       ),
+  );
+}
+
+/**
+ * A value that may be a bound.
+ * @param {number} value
+ * @param {boolean} isBound
+ */
+function valueText(value, isBound) {
+  return isBound ? `≤ ${goal(value)}` : goal(value);
+}
+
+/**
+ * The lines of alpha-beta with their values, the best first.
+ * @param {ShownLine[]} lines
+ * @param {(line: Joint[]) => void} playLine
+ */
+function linesList(lines, playLine) {
+  return element(
+    "ol",
+    { class: "lines" },
+    lines.map(({ value, is_bound, line }) =>
+      element(
+        "li",
+        null,
+        element("b", null, valueText(Math.round(value), is_bound)),
+        " ",
+        line.map(spokenJoint).join(", "),
+        " ",
+        line.length > 0 && element("button", { type: "button", class: "button", on: { click: () => playLine(line) } }, "Add this line"),
+      ),
+    ),
   );
 }
 

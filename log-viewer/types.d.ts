@@ -449,13 +449,25 @@ export interface Report {
   seconds: number;
   iterations: number;
   nodes: number;
+  method: "tree" | "alpha-beta";
+  depth: number | null;
+  selective_depth: number | null;
   role: string | null;
   worth: Worth;
   moves: Candidate[];
   line: Joint[];
+  lines: ShownLine[];
   plan: ShownPlan | null;
   alternatives: ShownPlan[];
   review: Review | null;
+}
+
+/** A line of alpha-beta: its first move, the value of that, and its joint moves. */
+export interface ShownLine {
+  text: string;
+  value: number;
+  is_bound: boolean;
+  line: Joint[];
 }
 
 /** What a position is worth to each role. */
@@ -470,6 +482,7 @@ export interface Candidate {
   value: number | null;
   proven: number | null;
   share: number | null;
+  is_bound: boolean;
 }
 
 export interface ShownPlan {

@@ -16,11 +16,28 @@ use crate::core::{Core, NOBODY, OVER};
 use crate::errors::GameTooLargeError;
 use crate::game::{Game, MAX_STEPS, duration};
 use crate::interrupt::interruptible;
+use crate::jobs;
+use crate::jobs::by_depth::{self, FoundByDepth};
 use crate::jobs::search::{Found, SearchOptions, search as jobs_search};
 use crate::states::States;
 use panza_game::BuiltGame;
 use panza_learning::Learned;
-use panza_search::Parameter;
+use panza_metagame::Study;
+use panza_search::alpha_beta::DepthValues;
+use panza_search::{Method, Parameter};
+
+/// Why alpha-beta refuses a game.
+const NOT_APPLICABLE: &str =
+    "alpha-beta searches games of two roles in turns whose goals have a fixed sum";
+
+/// The method of this name.
+pub fn method(name: &str) -> PyResult<Method> {
+    Method::find(name).ok_or_else(|| {
+        let names = Method::ALL.map(|method| format!("\"{}\"", method.name()));
+        let names = names.join(", ");
+        PyValueError::new_err(format!("method: expected one of {names}, found \"{name}\""))
+    })
+}
 
 /// A learned evaluation of a game. Made by `Game.study`.
 #[pyclass(frozen, module = "panza_ggp")]
@@ -46,6 +63,10 @@ pub struct Evaluation {
     /// The positions that these were measured on.
     #[pyo3(get)]
     positions: usize,
+    /// What alpha-beta searches with, if it was trained.
+    depth: Option<DepthValues>,
+    /// Whether alpha-beta is the stronger search, or the one that was asked for.
+    prefers_alpha_beta: bool,
 }
 
 impl Evaluation {
@@ -60,6 +81,34 @@ impl Evaluation {
             correlation: learned.validation.evaluation,
             correlation_of_playouts: learned.validation.playouts,
             positions: learned.validation.positions,
+            depth: None,
+            prefers_alpha_beta: false,
+        }
+    }
+
+    /// What a study of both searches gave, with this method. `None` where it trained nothing.
+    fn of_study(core: &Core, study: Study, method: Method) -> Option<Self> {
+        Some(Self {
+            facts: core.info.facts.as_slice().into(),
+            network: study.evaluation?,
+            share: study.validation.share.clamp(0.0, 1.0) as f32,
+            games: study.games,
+            mean_length: study.mean_length,
+            correlation: study.validation.evaluation,
+            correlation_of_playouts: study.validation.playouts,
+            positions: study.validation.positions,
+            prefers_alpha_beta: study.depth.is_some()
+                && (method == Method::AlphaBeta || study.parameters.alpha_beta),
+            depth: study.depth.map(|depth| depth.values()),
+        })
+    }
+
+    /// The search that plays with it where this method is asked for: the tree or alpha-beta.
+    fn method_of(&self, asked: Method) -> Method {
+        match asked {
+            Method::Auto if self.prefers_alpha_beta => Method::AlphaBeta,
+            Method::Auto => Method::Tree,
+            asked => asked,
         }
     }
 
@@ -73,6 +122,12 @@ impl Evaluation {
 
 #[pymethods]
 impl Evaluation {
+    /// The search that suits it: `"tree"` or `"alpha-beta"`.
+    #[getter]
+    fn method(&self) -> &'static str {
+        self.method_of(Method::Auto).name()
+    }
+
     /// (batch, roles) float32: the goal of each role that is expected, 0 to 100.
     fn values<'py>(
         &self,
@@ -169,6 +224,8 @@ pub struct SearchArguments<'a, 'py> {
     pub evaluation: Option<&'a Bound<'py, Evaluation>>,
     /// Its weight.
     pub evaluation_share: Option<f32>,
+    /// Which search it is.
+    pub method: Method,
 }
 
 impl Default for SearchArguments<'_, '_> {
@@ -184,11 +241,35 @@ impl Default for SearchArguments<'_, '_> {
             memory: 1 << 30,
             evaluation: None,
             evaluation_share: None,
+            method: Method::Tree,
         }
     }
 }
 
 impl SearchArguments<'_, '_> {
+    /// The search to use: the tree or alpha-beta.
+    fn method(&self) -> Method {
+        match (self.method, self.evaluation) {
+            (Method::Auto, Some(evaluation)) => evaluation.get().method_of(Method::Auto),
+            (Method::Auto, None) => Method::Tree,
+            (method, _) => method,
+        }
+    }
+
+    /// The values of alpha-beta; `None` without an evaluation.
+    fn depth_values(&self) -> PyResult<Option<DepthValues>> {
+        let Some(evaluation) = self.evaluation else {
+            return Ok(None);
+        };
+        let values = evaluation.get().depth.clone();
+        let values = values.ok_or_else(|| {
+            PyValueError::new_err(
+                "the evaluation is for the tree: expected one of study(..., method=\"alpha-beta\")",
+            )
+        });
+        values.map(Some)
+    }
+
     /// The options of a search for a role.
     pub fn options(&self, core: &Core, role: usize) -> PyResult<SearchOptions> {
         let threads = crate::game::threads(self.threads)?;
@@ -252,11 +333,77 @@ pub fn search<'py>(
         return Err(PyTypeError::new_err("expected ms=... or iterations=..."));
     }
     let options = arguments.options(core, role)?;
+    if arguments.method() == Method::AlphaBeta {
+        let values = arguments.depth_values()?;
+        let built = full(py, core)?;
+        let found = interruptible(py, |stop| {
+            by_depth::search(&built, batch.state(0), &options, values, stop)
+        })?;
+        let found = found.ok_or_else(|| PyValueError::new_err(NOT_APPLICABLE))?;
+        return found_by_depth(py, core, &found);
+    }
     let built = full(py, core)?;
     let found = interruptible(py, |stop| {
         jobs_search(&built, batch.state(0), &options, stop)
     })?;
     found_dict(py, core, &found)
+}
+
+/// The texts of the moves of a line.
+fn line_texts(core: &Core, line: &[Vec<MoveId>]) -> Vec<Vec<String>> {
+    let of_joint_move = |moves: &Vec<MoveId>| {
+        let texts = moves.iter().map(|&mv| core.info.move_text(mv));
+        texts.collect()
+    };
+    line.iter().map(of_joint_move).collect()
+}
+
+fn found_by_depth<'py>(
+    py: Python<'py>,
+    core: &Core,
+    found: &FoundByDepth,
+) -> PyResult<Bound<'py, PyDict>> {
+    let first = core.moves_of(found.role).start;
+    let action = |mv: MoveId| mv.0.saturating_sub(first);
+    let text = |mv: MoveId| core.info.move_text(mv);
+    let moves = &found.moves;
+    let result = PyDict::new(py);
+    result.set_item("method", Method::AlphaBeta.name())?;
+    result.set_item("role", found.role)?;
+    result.set_item("action", found.best.map(action))?;
+    result.set_item("move", found.best.map(text))?;
+    result.set_item("value", found.value)?;
+    result.set_item("proven", found.proven)?;
+    let actions: Vec<i32> = moves.iter().map(|it| action(it.mv) as i32).collect();
+    result.set_item("actions", actions.into_pyarray(py))?;
+    let names: Vec<String> = moves.iter().map(|it| text(it.mv)).collect();
+    result.set_item("moves", names)?;
+    let visits = moves.iter().map(|it| u32::try_from(it.nodes));
+    let visits: Vec<u32> = visits.map(|it| it.unwrap_or(u32::MAX)).collect();
+    result.set_item("visits", visits.into_pyarray(py))?;
+    let values: Vec<f32> = moves.iter().map(|it| it.value).collect();
+    result.set_item("values", values.into_pyarray(py))?;
+    let proof = |mv: MoveId| found.proven.filter(|_| found.best == Some(mv));
+    let proofs = moves.iter().map(|it| proof(it.mv).map_or(-1, i16::from));
+    result.set_item("proofs", proofs.collect::<Vec<i16>>().into_pyarray(py))?;
+    result.set_item("strategy", py.None())?;
+    let best_line = found.lines.first().map(|(_, line)| line_texts(core, line));
+    result.set_item("line", best_line.unwrap_or_default())?;
+    result.set_item("iterations", found.nodes)?;
+    result.set_item("playouts", 0)?;
+    result.set_item("nodes", found.nodes)?;
+    result.set_item("depth", found.depth)?;
+    result.set_item("selective_depth", found.selective_depth)?;
+    let lines = found.lines.iter().map(|(ranked, line)| {
+        let dict = PyDict::new(py);
+        dict.set_item("move", text(ranked.mv))?;
+        dict.set_item("value", ranked.value)?;
+        dict.set_item("is_bound", ranked.is_bound)?;
+        dict.set_item("line", line_texts(core, line))?;
+        Ok(dict)
+    });
+    result.set_item("lines", lines.collect::<PyResult<Vec<_>>>()?)?;
+    Ok(result)
 }
 
 fn found_dict<'py>(py: Python<'py>, core: &Core, found: &Found) -> PyResult<Bound<'py, PyDict>> {
@@ -265,6 +412,7 @@ fn found_dict<'py>(py: Python<'py>, core: &Core, found: &Found) -> PyResult<Boun
     let text = |mv: MoveId| core.info.move_text(mv);
     let moves = &found.root.moves;
     let result = PyDict::new(py);
+    result.set_item("method", Method::Tree.name())?;
     result.set_item("role", found.role)?;
     result.set_item("action", found.best.map(action))?;
     result.set_item("move", found.best.map(text))?;
@@ -295,16 +443,13 @@ fn found_dict<'py>(py: Python<'py>, core: &Core, found: &Found) -> PyResult<Boun
         "strategy",
         strategy.map(|strategy| strategy.into_pyarray(py)),
     )?;
-    let line: Vec<Vec<String>> = found
-        .line
-        .iter()
-        .map(|moves| moves.iter().map(|&mv| text(mv)).collect())
-        .collect();
-    result.set_item("line", line)?;
+    result.set_item("line", line_texts(core, &found.line))?;
     result.set_item("iterations", found.root.iterations)?;
     result.set_item("playouts", found.root.playouts)?;
     result.set_item("nodes", found.root.nodes)?;
     result.set_item("depth", found.root.max_depth)?;
+    result.set_item("selective_depth", py.None())?;
+    result.set_item("lines", Vec::<String>::new())?;
     Ok(result)
 }
 
@@ -357,11 +502,7 @@ pub fn solve<'py>(
             jobs_search(&built, batch.state(0), &options, stop)
         })?;
         *goal = found.root.proven;
-        let line = found.line.iter();
-        lines.push(
-            line.map(|moves| moves.iter().map(|&mv| core.info.move_text(mv)).collect())
-                .collect::<Vec<Vec<String>>>(),
-        );
+        lines.push(line_texts(core, &found.line));
     }
     let is_solved = goals.iter().enumerate();
     let is_solved = is_solved.filter(|(role, _)| core.chance != Some(*role));
@@ -376,25 +517,36 @@ pub fn solve<'py>(
 pub fn study(
     game: &Bound<'_, Game>,
     seconds: f64,
-    threads: usize,
-    seed: u64,
+    method: Method,
+    (threads, seed): (usize, u64),
 ) -> PyResult<Evaluation> {
     let py = game.py();
     let core = &game.get().core;
     let time = duration("seconds", seconds)?;
     let threads = crate::game::threads(threads)?;
     let built = full(py, core)?;
-    let learned = interruptible(py, |stop| {
-        crate::jobs::study::study(&built, time, threads, seed, stop)
-    })?;
-    let learned = learned.ok_or_else(|| {
+    let evaluation = if method == Method::Tree {
+        let learned = interruptible(py, |stop| {
+            jobs::study::study(&built, time, threads, seed, stop)
+        })?;
+        learned.map(|learned| Evaluation::new(core, learned))
+    } else {
+        let study = interruptible(py, |stop| {
+            jobs::study::study_both(&built, time, method, (threads, seed), stop)
+        })?;
+        let is_refused = study.evaluation.is_some() && study.depth.is_none();
+        if method == Method::AlphaBeta && is_refused {
+            return Err(PyValueError::new_err(NOT_APPLICABLE));
+        }
+        Evaluation::of_study(core, study, method)
+    };
+    evaluation.ok_or_else(|| {
         PyRuntimeError::new_err(format!(
-            "no evaluation of a game with {} roles and {} facts",
+            "no evaluation of a game with {} roles and {} facts in {seconds} seconds",
             core.sizes.n_roles,
             core.info.facts.len()
         ))
-    })?;
-    Ok(Evaluation::new(core, learned))
+    })
 }
 
 /// Statistics of random games and findings about the rules; the result is a dict.

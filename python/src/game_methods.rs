@@ -269,19 +269,31 @@ impl Game {
         calls::rollouts(slf, states, asked)
     }
 
-    /// Search a state by Monte Carlo tree search with proofs, for `ms` milliseconds or
-    /// `iterations`.
+    /// Search a state for `ms` milliseconds or `iterations`.
+    ///
+    /// `method` is `"tree"`, Monte Carlo tree search with proofs; `"alpha-beta"`, a search by depth
+    /// of games of two roles in turns whose goals have a fixed sum (ValueError for others); or
+    /// `"auto"`, the method of the evaluation, and the tree without one. For alpha-beta an
+    /// iteration is a node of each thread, and `exploration` and `evaluation_share` do not matter.
+    /// Its values are those of an evaluation of `study(..., method="alpha-beta")` or `"auto"`;
+    /// without one only ends of games count.
     ///
     /// `state` is a batch of one state, or None for the initial one; `role` is needed where no
     /// single role moves. With one thread, a seed and `iterations` the result is always the same.
     ///
-    /// The result is a dict: `role`, `action` and `move` to play, `value` (0 to 100) and `proven`
-    /// goal or None; for each legal move, the most visited first, `actions`, `moves`, `visits`,
-    /// `values` (NaN: none yet) and `proofs` (-1: none); `strategy`, probabilities where several
-    /// roles choose at once, else None; `line`, the joint moves of the most visited line;
-    /// `iterations`, `playouts`, `nodes`, `depth`.
+    /// The result is a dict: `method`, `role`, `action` and `move` to play, `value` (0 to 100; None
+    /// before a depth is searched) and `proven` goal or None; for each legal move, the most visited
+    /// first, `actions`, `moves`, `visits`, `values` (NaN: none yet) and `proofs` (-1: none);
+    /// `strategy`, probabilities where several roles choose at once, else None; `line`, the joint
+    /// moves of the most visited line; `iterations`, `playouts`, `nodes`, `depth`.
+    ///
+    /// Of alpha-beta, the best move is the first, `visits` are nodes, `line` is that of the best
+    /// move, and `depth` is the last one searched in full. Then `selective_depth` is the longest
+    /// line that was searched, and `lines` are up to three dicts with `move`, `value`, `is_bound`
+    /// and `line`. They are None and empty for the tree. Values of other moves than the best are
+    /// upper bounds where `is_bound`.
     #[pyo3(signature = (state=None, *, role=None, ms=None, iterations=None, threads=1, seed=0,
-        exploration=0.4, memory=1 << 30, evaluation=None, evaluation_share=None))]
+        exploration=0.4, memory=1 << 30, evaluation=None, evaluation_share=None, method="tree"))]
     #[expect(clippy::too_many_arguments, reason = "they have names in Python")]
     fn search<'py>(
         slf: &Bound<'py, Self>,
@@ -295,8 +307,11 @@ impl Game {
         memory: usize,
         evaluation: Option<&Bound<'py, Evaluation>>,
         evaluation_share: Option<f32>,
+        method: &str,
     ) -> PyResult<Bound<'py, PyDict>> {
+        let method = calls::method(method)?;
         let arguments = SearchArguments {
+            method,
             state,
             role,
             ms,
@@ -349,14 +364,20 @@ impl Game {
     }
 
     /// Train an evaluation by self-play for `seconds`. It gives values, and a search may use it.
-    #[pyo3(signature = (seconds, *, threads=1, seed=0))]
+    ///
+    /// With `method="alpha-beta"`, half of the time trains for a search by depth (ValueError where
+    /// that does not apply). With `"auto"` a part of the time is for games of both searches, and
+    /// `Evaluation.method` is the stronger one; where alpha-beta does not apply it is the tree.
+    #[pyo3(signature = (seconds, *, threads=1, seed=0, method="tree"))]
     fn study(
         slf: &Bound<'_, Self>,
         seconds: f64,
         threads: usize,
         seed: u64,
+        method: &str,
     ) -> PyResult<Evaluation> {
-        calls::study(slf, seconds, threads, seed)
+        let method = calls::method(method)?;
+        calls::study(slf, seconds, method, (threads, seed))
     }
 
     /// Games that searches of `iterations` play against each other, for training.

@@ -107,6 +107,73 @@ def test_a_study_gives_values_and_helps_a_search():
         g.search(iterations=1, evaluation=evaluation, evaluation_share=2.0)
 
 
+def replay(game, s, line):
+    """The state after joint moves, which all are legal."""
+    s = s.copy()
+    for joint_move in line:
+        s.step(np.array([[game.action(role, text) for role, text in enumerate(joint_move)]]))
+    return s
+
+
+def test_alpha_beta_finds_the_winning_move_and_its_lines(tic_tac_toe):
+    g = tic_tac_toe
+    s = after(g, "(mark 1 1)", "(mark 2 2)", "(mark 1 2)", "(mark 3 3)")
+    found = g.search(s, iterations=20_000, method="alpha-beta")
+    assert found["method"] == "alpha-beta" and g.search(s, iterations=9)["method"] == "tree"
+    assert found["role"] == 0 and found["move"] == "(mark 1 3)" and found["proven"] == 100
+    assert found["action"] == g.action(0, "(mark 1 3)") == found["actions"][0]
+    assert found["value"] == 100 and found["proofs"][0] == 100 and found["strategy"] is None
+    assert sorted(found["moves"]) == sorted(s.legal_moves(0, 0))
+    assert replay(g, s, found["line"]).terminated.all()
+    again = g.search(s, iterations=20_000, method="alpha-beta")
+    assert again["visits"].tolist() == found["visits"].tolist()
+
+
+def test_alpha_beta_solves_a_game_from_its_start(tic_tac_toe):
+    g = tic_tac_toe
+    found = g.search(iterations=50_000, method="alpha-beta")
+    assert found["value"] == pytest.approx(50, abs=1) and found["depth"] >= 9
+    assert found["selective_depth"] >= 8 and found["nodes"] == found["iterations"] > 100
+    assert len(found["moves"]) == 9 and len(found["lines"]) == 3
+    assert found["lines"][0]["line"] == found["line"]
+    for line in found["lines"]:
+        replay(g, g.init(1), line["line"])
+        assert line["line"][0][0] == line["move"] and 0 <= line["value"] <= 100
+    # For the role that waits the value is the rest of the sum, and it makes its only move.
+    other = g.search(iterations=1000, role=1, method="alpha-beta")
+    assert other["move"] == "noop" and not other["moves"]
+
+
+def test_a_study_chooses_between_the_searches(tic_tac_toe):
+    g = panza_ggp.load("connectFour")
+    evaluation = g.study(4.0, method="auto")
+    assert evaluation.method in ("tree", "alpha-beta") and evaluation.mean_length > 6
+    found = g.search(iterations=2000, evaluation=evaluation, method="auto")
+    assert found["method"] == evaluation.method
+    deep = g.search(iterations=5000, evaluation=evaluation, method="alpha-beta")
+    assert deep["method"] == "alpha-beta" and deep["depth"] >= 2 and len(deep["lines"]) == 3
+    assert g.study(2.0, method="alpha-beta").method == "alpha-beta"
+    of_tree = g.study(1.0)
+    assert of_tree.method == "tree"
+    with pytest.raises(ValueError, match="for the tree"):
+        g.search(iterations=9, evaluation=of_tree, method="alpha-beta")
+    assert g.search(iterations=9, method="auto")["method"] == "tree"
+
+
+@pytest.mark.parametrize("name", ["connectFourSimultaneous", "eightPuzzle", "ticTacToeThree"])
+def test_alpha_beta_refuses_other_games(name):
+    g = panza_ggp.load(name)
+    for call in (
+        lambda: g.search(iterations=9, role=0, method="alpha-beta"),
+        lambda: g.study(1.0, method="alpha-beta"),
+    ):
+        with pytest.raises(ValueError, match="two roles in turns"):
+            call()
+    assert g.study(1.0, method="auto").method == "tree"
+    with pytest.raises(ValueError, match="method: expected one of"):
+        g.search(iterations=9, method="minimax")
+
+
 def test_games_for_training(tic_tac_toe):
     g = tic_tac_toe
     data = g.self_play(6, iterations=60, seed=3, threads=2)

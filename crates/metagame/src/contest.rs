@@ -13,6 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::{self, AtomicBool};
 use std::time::{Duration, Instant};
 
+use super::sprt::{Hypotheses, PairTally, Verdict};
 use panza_gdl::{Id, MoveId, RoleId};
 use panza_machine::{Machine, Reasoner};
 use panza_search::alpha_beta::{AlphaBeta, AlphaBetaConfig};
@@ -27,6 +28,15 @@ const MAX_BYTES: usize = 64 << 20;
 const TABLE_BYTES: usize = 4 << 20;
 /// Playouts per request of a search.
 const SAMPLES_PER_REQUEST: u32 = 16;
+/// The test of a generation: not stronger, or stronger by this.
+const HYPOTHESES: Hypotheses = Hypotheses {
+    elo0: 0.0,
+    elo1: 40.0,
+};
+/// Pairs after which a test ends without a new generation.
+const MAX_PAIRS: u32 = 400;
+/// Random joint moves before a test game, at most.
+const TEST_OPENING: u32 = 6;
 
 /// What a search may cost for a move.
 #[derive(Clone, Copy, Debug)]
@@ -266,6 +276,32 @@ pub(super) fn random_opening(
         state.clone_from(&next);
     }
     state
+}
+
+/// The position in which a pair of test games begins: one of the book, or one after some random
+/// moves.
+pub(super) fn test_opening(
+    machine: &Arc<dyn Machine>,
+    book: &[Vec<u64>],
+    seed: u64,
+    number: u64,
+) -> Vec<u64> {
+    let mut random = Random::new(seed ^ number.wrapping_mul(0x9E37_79B9_7F4A_7C15));
+    let count = u32::try_from(book.len()).unwrap_or(u32::MAX);
+    if count > 0 && number % 2 == 1 {
+        return book[random.below(count) as usize].clone();
+    }
+    let moves = random.below(TEST_OPENING + 1) as usize;
+    random_opening(machine, moves, &mut random)
+}
+
+/// Whether the first settings of a test are stronger by its pairs; `None` while it is not decided.
+pub(super) fn decision(tally: &PairTally) -> Option<bool> {
+    match tally.verdict(HYPOTHESES) {
+        Verdict::Stronger => Some(true),
+        Verdict::NotStronger => Some(false),
+        Verdict::Open => (tally.pairs() >= MAX_PAIRS).then_some(false),
+    }
 }
 
 /// One point for the greater goal, half a point for an equal one.

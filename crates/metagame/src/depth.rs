@@ -12,10 +12,11 @@ use super::contest::{Contest, random_opening};
 use serde_json::{Value, json};
 
 use panza_game::BuiltGame;
+use panza_gdl::{MoveId, RoleId};
 use panza_learning::{Evaluation, GradientSums, Known, LearningBudget};
-use panza_machine::Machine;
+use panza_machine::{Machine, Reasoner};
 use panza_search::alpha_beta::{
-    AlphaBeta, AlphaBetaConfig, DepthValues, Switches, Turns, Units, train_leaves,
+    AlphaBeta, AlphaBetaConfig, DepthValues, LeafTraining, Switches, Turns, Units, train_leaves,
 };
 use panza_search::{Method, SearchConfig};
 use panza_sync::{Budget, Random, thread_cpu_time};
@@ -87,7 +88,7 @@ pub(super) fn is_stronger(games: u32, points: f32) -> bool {
 
 /// What is known less its prospects, where those make the search much slower. `None` where they
 /// stay, or there are none.
-fn without_slow_prospects(
+pub(super) fn without_slow_prospects(
     machine: &Arc<dyn Machine>,
     turns: Turns,
     known: &Known,
@@ -97,7 +98,7 @@ fn without_slow_prospects(
     let with = time_of_search(machine, turns, known.evaluation.clone())?;
     let without = time_of_search(machine, turns, facts.clone())?;
     let is_slow = with > without.mul_f64(MAX_SLOWDOWN) && with > MIN_MEASURED;
-    is_slow.then(|| Known {
+    is_slow.then_some(Known {
         evaluation: facts,
         games: known.games,
         sums: None,
@@ -127,6 +128,43 @@ fn time_of_search(
     Some(thread_cpu_time()?.saturating_sub(begun))
 }
 
+/// The joint moves of a line of moves in turns from a state, with the forced ones between them:
+/// `most` joint moves at most. It ends before a move that is not legal.
+pub fn joint_line(
+    reasoner: &mut dyn Reasoner,
+    state: &[u64],
+    line: &[MoveId],
+    most: usize,
+) -> Vec<Vec<MoveId>> {
+    let (mut state, mut next) = (state.to_vec(), Vec::new());
+    let mut line = line.iter().peekable();
+    let mut joint_moves = Vec::new();
+    while let Some(&&mv) = line.peek()
+        && joint_moves.len() < most
+    {
+        reasoner.set_state(&state);
+        let legal = [0, 1].map(|role| reasoner.legal_moves(RoleId(role)).to_vec());
+        let [Some(&first), Some(&second)] = [legal[0].first(), legal[1].first()] else {
+            break;
+        };
+        let mut joint_move = vec![first, second];
+        match legal.iter().position(|moves| moves.len() > 1) {
+            Some(mover) if legal[mover].contains(&mv) => {
+                joint_move[mover] = mv;
+                line.next();
+            }
+            Some(_) => break,
+            // No role chooses.
+            None => {}
+        }
+        next.clear();
+        reasoner.next_state(&joint_move, &mut next);
+        std::mem::swap(&mut state, &mut next);
+        joint_moves.push(joint_move);
+    }
+    joint_moves
+}
+
 impl DepthStudy {
     /// Trains on an evaluation. `None` where the sum of goals is not fixed.
     pub(super) fn train(
@@ -138,13 +176,18 @@ impl DepthStudy {
         let stripped = without_slow_prospects(machine, turns, known);
         let known = stripped.as_ref().unwrap_or(known);
         let trained = train_leaves(machine, turns, known, budget)?;
-        Some(Self {
+        Some(Self::of(trained, turns, known.games))
+    }
+
+    /// What training gave that went on from so many games.
+    pub(super) fn of(trained: LeafTraining, turns: Turns, games: usize) -> Self {
+        Self {
             evaluation: Arc::new(trained.evaluation),
             units: trained.units,
             turns,
             sums: Some(trained.sums),
-            games: known.games + trained.games,
-        })
+            games: games + trained.games,
+        }
     }
 
     /// What training goes on with.
@@ -157,7 +200,7 @@ impl DepthStudy {
     }
 
     /// What the search gets.
-    pub(super) fn values(&self) -> DepthValues {
+    pub fn values(&self) -> DepthValues {
         DepthValues {
             evaluation: Arc::clone(&self.evaluation),
             units: self.units,
@@ -181,6 +224,24 @@ impl DepthStudy {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_line_has_the_moves_of_both_roles() {
+        let machine = panza_testing::game("ticTacToe").machine;
+        let info = machine.info();
+        let find = |(role, text)| info.find_move(RoleId(role), text).unwrap();
+        // The third mark is of a cell that is taken.
+        let line = [(0, "(mark 1 1)"), (1, "(mark 2 2)"), (0, "(mark 2 2)")].map(find);
+        let mut reasoner = Arc::clone(&machine).reasoner();
+        let state = machine.initial_state();
+        let joint = joint_line(&mut *reasoner, &state, &line, 9);
+        let texts: Vec<Vec<String>> = joint
+            .iter()
+            .map(|joint| joint.iter().map(|&mv| info.move_text(mv)).collect())
+            .collect();
+        assert_eq!(texts, [["(mark 1 1)", "noop"], ["noop", "(mark 2 2)"]]);
+        assert_eq!(joint_line(&mut *reasoner, &state, &line, 1).len(), 1);
+    }
 
     #[test]
     fn few_games_leave_what_is_usual() {

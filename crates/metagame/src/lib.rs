@@ -45,13 +45,15 @@ mod study;
 
 mod notes;
 mod team;
+mod depth_training;
 mod training;
 mod curve;
 mod member;
 pub mod transfer;
 
 pub use curve::curve;
-pub use depth::DepthStudy;
+pub use depth::{DepthStudy, joint_line};
+pub use depth_training::DepthProgress;
 pub use member::Member;
 pub use notes::{evaluation_note, notes, prior_study, read_evaluation, whole_study_notes};
 pub use parameters::Parameters;

@@ -25,7 +25,8 @@ use panza_learning::evaluation::{LINEAR_UNITS, Row, UNITS, Weights};
 use panza_learning::{Evaluation, GradientSums, Known};
 use panza_machine::GameInfo;
 use panza_memory::{GameHistory, Kind, term, term_text};
-use panza_search::alpha_beta::{Turns, Units};
+use panza_search::Method;
+use panza_search::alpha_beta::{DepthValues, Turns, Units};
 use panza_sync::Random;
 
 /// Facts above which evaluations of studies are not stored: their rows would fill the file.
@@ -69,22 +70,27 @@ pub(super) fn study_notes(
     if let Some(depth) = &study.depth
         && depth.evaluation.n_facts() <= max_facts
     {
-        let sums = depth.sums.as_ref();
-        let mut note = evaluation_note(info, &depth.evaluation, depth.games, sums);
-        note["units"] = json!([depth.units.change, depth.units.turn]);
-        let facts = info.facts().unwrap_or_default();
-        let told = depth.turns.fact().and_then(|(fact, role)| {
-            let role = info.role_name(RoleId::from_index(role));
-            Some(json!({ "fact": term(facts.get(fact)?), "role": term(role) }))
-        });
-        note["turns"] = told.into();
-        notes.push((Kind::DepthEvaluation, note));
+        notes.push((Kind::DepthEvaluation, depth_note(info, depth)));
     }
     notes
 }
 
+/// What alpha-beta searches with, as a note.
+pub(super) fn depth_note(info: &dyn GameInfo, depth: &DepthStudy) -> Value {
+    let sums = depth.sums.as_ref();
+    let mut note = evaluation_note(info, &depth.evaluation, depth.games, sums);
+    note["units"] = json!([depth.units.change, depth.units.turn]);
+    let facts = info.facts().unwrap_or_default();
+    let told = depth.turns.fact().and_then(|(fact, role)| {
+        let role = info.role_name(RoleId::from_index(role));
+        Some(json!({ "fact": term(facts.get(fact)?), "role": term(role) }))
+    });
+    note["turns"] = told.into();
+    note
+}
+
 /// What alpha-beta searches with, in a note. `None` where it does not fit the game.
-fn read_depth(
+pub(super) fn read_depth(
     info: &dyn GameInfo,
     note: &Value,
     find_prospects: impl FnOnce() -> Option<Prospects>,
@@ -191,23 +197,46 @@ pub fn prior_study(
         .and_then(|note| note["exploration"].as_f64())
         .map(|factor| factor as f32)
         .filter(|factor| EXPLORATION_FACTORS.contains(factor));
-    let generation = history
-        .note(Kind::Training)
-        .and_then(|note| note["progress"]["generation"].as_u64())
-        .and_then(|generation| u32::try_from(generation).ok());
+    let progress = history.note(Kind::Training).map(|note| &note["progress"]);
+    let generation_in = |progress: &Value| {
+        let generation = u32::try_from(progress["generation"].as_u64()?).ok()?;
+        (generation > 0).then_some(generation)
+    };
+    let alpha_beta = parameters.and_then(|note| note["alpha_beta"].as_bool());
     let parameters = parameters.and_then(|note| Parameters::deserialize(note).ok());
-    let trained = generation
-        .filter(|&generation| generation > 0)
-        .zip(parameters.filter(Parameters::are_sound));
+    let parameters = parameters.filter(Parameters::are_sound);
+    let trained = progress.zip(parameters).and_then(|(progress, parameters)| {
+        // Where the tree has no generation, that of alpha-beta counts, if it plays.
+        let of_depth = || {
+            let plays = parameters.alpha_beta && depth.is_some();
+            generation_in(&progress["alpha_beta"]).filter(|_| plays)
+        };
+        Some(Trained {
+            generation: generation_in(progress).or_else(of_depth)?,
+            parameters,
+        })
+    });
     Some(PriorStudy {
         known,
         depth,
+        alpha_beta: alpha_beta.unwrap_or(false),
         exploration: exploration.unwrap_or(1.0),
-        trained: trained.map(|(generation, parameters)| Trained {
-            generation,
-            parameters,
-        }),
+        trained,
     })
+}
+
+impl PriorStudy {
+    /// What alpha-beta searches with, where it is the search to use: by the method, or by what
+    /// games of both have shown.
+    pub fn depth_values(&self, method: Method) -> Option<DepthValues> {
+        let plays = match method {
+            Method::Auto => self.alpha_beta,
+            Method::Tree => false,
+            Method::AlphaBeta => true,
+        };
+        let depth = self.depth.as_ref().filter(|_| plays);
+        depth.map(DepthStudy::values)
+    }
 }
 
 /// The evaluation in a note. `None` where it does not fit the game.

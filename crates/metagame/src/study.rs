@@ -71,6 +71,8 @@ pub struct PriorStudy {
     pub known: Known,
     /// What alpha-beta searches with, where it was kept.
     pub depth: Option<DepthStudy>,
+    /// Whether alpha-beta was the stronger search.
+    pub alpha_beta: bool,
     /// See [`Parameters::exploration`].
     pub exploration: f32,
     /// What long training has found, if there was any. Then nothing is trained.
@@ -99,6 +101,8 @@ pub struct Study {
     pub contest: Option<(u32, f32)>,
     /// The training games of the evaluation.
     pub games: usize,
+    /// The mean number of joint moves of those of this study.
+    pub mean_length: f64,
     /// The generation of long training that it is from, if it is.
     pub generation: Option<u32>,
     /// What its training goes on with.
@@ -318,6 +322,7 @@ impl Study {
             }
         }
         self.games = learned.games;
+        self.mean_length = learned.mean_length;
         self.validation = learned.validation;
         self.parameters = Parameters::of(&learned.validation);
         self.sums = Some(learned.sums);

@@ -3,13 +3,15 @@
 //! A round goes on with the training of the newest evaluation, which is not changed by tests. Then
 //! an evaluation plays the best one so far, until a sequential test (SPRT) is decided, over
 //! several rounds if need be. If it is stronger, it is the next generation. Generation 0 is the
-//! search without an evaluation. Other processes may play instead of threads ([`Members`]).
+//! search without an evaluation. Other processes may play instead of threads ([`Members`]). Where
+//! alpha-beta applies, `depth_training` trains for it in the same rounds, in this process.
 //!
 //! Invariants: what is kept between rounds fits into notes, and training goes on from them; matches
 //! use the best generation only.
 //!
 //! Never uses: files, match clocks.
 
+use std::mem;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -18,10 +20,13 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::contest::{Contest, MoveBudget, random_opening, small_search};
-use super::notes::{MAX_GAMES, evaluation_note, prior_study, read_evaluation, study_notes};
+use super::contest::{Contest, MoveBudget, decision, small_search, test_opening};
+use super::depth_training::{DepthProgress, DepthRound, DepthTraining};
+use super::notes::{
+    MAX_GAMES, depth_note, evaluation_note, prior_study, read_depth, read_evaluation, study_notes,
+};
 use super::parameters::Parameters;
-use super::sprt::{Hypotheses, PairTally, Verdict, elo};
+use super::sprt::{PairTally, elo};
 use super::structure::{STEPS, Structure};
 use super::study::{Study, find_prospects};
 use super::team::{LearningTeam, Members, TestTeam};
@@ -32,7 +37,7 @@ use panza_learning::{Deadline, Evaluation, Known, Learned, LearningBudget, learn
 use panza_machine::{GameInfo, Machine};
 use panza_memory::{GameHistory, Kind, term, term_text};
 use panza_search::SearchConfig;
-use panza_sync::{Budget, Meter, Random, lock};
+use panza_sync::{Budget, Meter, lock};
 
 /// Facts above which a game is not trained: its notes have some hundred bytes for each.
 const MAX_FACTS: usize = 10_000;
@@ -41,19 +46,12 @@ const TOO_MANY_FACTS: &str = "it has more than 10,000 facts";
 const STRUCTURE_TIME: Duration = Duration::from_secs(10);
 /// The share of a round for self-play; the rest is for tests.
 const LEARNING_SHARE: f64 = 0.65;
-/// The test of a generation: not stronger, or stronger by this.
-const HYPOTHESES: Hypotheses = Hypotheses {
-    elo0: 0.0,
-    elo1: 40.0,
-};
-/// Pairs after which a test ends without a new generation.
-const MAX_PAIRS: u32 = 400;
 /// Iterations for a move in tests between generations.
 const TEST_ITERATIONS: u64 = 200;
+/// The share of a round for the tree, where one thread trains for alpha-beta as well.
+const TREE_SHARE: f64 = 0.6;
 /// Time for a move in tests against generation 0, since an evaluation costs iterations.
 const TEST_TIME: Duration = Duration::from_millis(20);
-/// Random joint moves before a test game, at most.
-const TEST_OPENING: u32 = 6;
 /// Positions of the book, and what may be lacking to an even value there, in points.
 const MAX_OPENINGS: usize = 500;
 const EVEN: f32 = 25.0;
@@ -122,6 +120,9 @@ pub struct Progress {
     pub elo: f64,
     /// The tests decided, the oldest first.
     pub tests: Vec<Test>,
+    /// How far the training for alpha-beta is; `None` before any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub alpha_beta: Option<DepthProgress>,
 }
 
 impl Progress {
@@ -133,7 +134,11 @@ impl Progress {
             && progress.tests.len() <= MAX_TESTS
             && progress.samples <= MAX_GAMES as u64 * MAX_LENGTH
             && progress.seconds.is_finite()
-            && progress.elo.is_finite();
+            && progress.elo.is_finite()
+            && progress
+                .alpha_beta
+                .as_ref()
+                .is_none_or(DepthProgress::is_sound);
         is_sound.then_some(progress)
     }
 }
@@ -185,6 +190,7 @@ pub struct Training<'a> {
     best: Option<Player>,
     pending: Option<Pending>,
     openings: Vec<Vec<u64>>,
+    depth: DepthTraining,
 }
 
 impl<'a> Training<'a> {
@@ -216,10 +222,11 @@ impl<'a> Training<'a> {
         let tuples = network.and_then(|it| Tuples::find(it, &game.machine, steps));
         let mut training = Self {
             game,
-            config: small_search(config),
             structure,
             tuples: tuples.map(Arc::new),
             prospects: find_prospects(game).map(Arc::new),
+            depth: DepthTraining::new(game, &config, budget),
+            config: small_search(config),
             progress: Progress::default(),
             newest: None,
             best: None,
@@ -243,6 +250,12 @@ impl<'a> Training<'a> {
             return;
         };
         let newest = read_evaluation(info, &note["newest"], prospects);
+        self.depth.progress = progress.alpha_beta.clone().unwrap_or_default();
+        self.depth.newest = read_depth(info, &note["newest_of_alpha_beta"], prospects);
+        if self.depth.newest.is_none() {
+            self.depth.newest.clone_from(&prior.depth);
+        }
+        self.depth.best = prior.depth;
         self.progress = progress;
         self.newest = Some(newest.unwrap_or_else(|| prior.known.clone()));
         self.best = prior.trained.map(|trained| Player {
@@ -276,16 +289,91 @@ impl<'a> Training<'a> {
         (self.game.info(), self.prospects.as_deref())
     }
 
+    /// The training for alpha-beta.
+    #[cfg(test)]
+    pub(super) fn depth(&self) -> &DepthTraining {
+        &self.depth
+    }
+
     /// How far training is.
     pub fn progress(&self) -> &Progress {
         &self.progress
     }
 
-    /// Trains and tests for a round.
+    /// Trains and tests for a round. With several threads, and where other processes play, one
+    /// thread of this process trains for alpha-beta meanwhile, else it takes its part of the time.
     ///
     /// # Errors
     /// Why the game cannot be trained.
     pub fn round(&mut self, plan: &RoundPlan<'_>) -> Result<RoundReport, &'static str> {
+        let begin = Instant::now();
+        let mut depth = mem::take(&mut self.depth);
+        let generation = self.progress.generation;
+        let has_thread = plan.threads > 1 || plan.members.is_some();
+        let known = self.newest.clone().filter(|_| has_thread);
+        let report = match known {
+            _ if !depth.applies() => self.round_of_tree(plan),
+            Some(known) => {
+                let book = self.openings.clone();
+                let round = self.depth_round(plan, plan.time, &book);
+                thread::scope(|scope| {
+                    scope.spawn(|| depth.round(&known, &round));
+                    self.round_of_tree(&RoundPlan {
+                        threads: plan.threads.saturating_sub(1).max(1),
+                        ..*plan
+                    })
+                })
+            }
+            None => {
+                let report = self.round_of_tree(&RoundPlan {
+                    time: plan.time.mul_f64(TREE_SHARE),
+                    ..*plan
+                });
+                if let Some(known) = &self.newest {
+                    let time = plan.time.mul_f64(1.0 - TREE_SHARE);
+                    depth.round(known, &self.depth_round(plan, time, &self.openings));
+                }
+                report
+            }
+        };
+        if self.progress.generation > generation {
+            depth.progress.forget_games();
+        }
+        let has_begun = depth.newest.is_some();
+        self.progress.alpha_beta = has_begun.then(|| depth.progress.clone());
+        self.depth = depth;
+        self.progress.seconds += begin.elapsed().as_secs_f64();
+        report
+    }
+
+    /// A round for alpha-beta.
+    fn depth_round<'b>(
+        &self,
+        plan: &RoundPlan<'b>,
+        time: Duration,
+        book: &'b [Vec<u64>],
+    ) -> DepthRound<'b>
+    where
+        'a: 'b,
+    {
+        let config = self.structure.apply(self.config.clone());
+        let tree = self.best.as_ref().map(|best| {
+            let evaluation = Arc::new(best.known.evaluation.clone());
+            best.parameters.apply(&config, Some(&evaluation))
+        });
+        DepthRound {
+            game: self.game,
+            tree: tree.unwrap_or_else(|| config.clone()),
+            config,
+            book,
+            time,
+            seed: plan.seed,
+            cancelled: plan.cancelled,
+        }
+    }
+
+    /// A round for the tree.
+    fn round_of_tree(&mut self, plan: &RoundPlan<'_>) -> Result<RoundReport, &'static str> {
         let begin = Instant::now();
         let end = begin + plan.time;
         let budget = LearningBudget {
@@ -325,7 +413,6 @@ impl<'a> Training<'a> {
         }
         let verdict = self.play_test(end, plan);
         let test = verdict.and_then(|is_stronger| self.end_test(is_stronger));
-        self.progress.seconds += begin.elapsed().as_secs_f64();
         Ok(RoundReport {
             games: self.progress.games - before,
             play_seconds,
@@ -385,20 +472,16 @@ impl<'a> Training<'a> {
         let n_players = plan.members.map_or(plan.threads, Members::count);
         let begun = AtomicU64::new(pending.begun);
         let tally = Mutex::new(pending.tally);
-        let verdict_of = |tally: &PairTally| match tally.verdict(HYPOTHESES) {
-            Verdict::Stronger => Some(true),
-            Verdict::NotStronger => Some(false),
-            Verdict::Open => (tally.pairs() >= MAX_PAIRS).then_some(false),
-        };
         let lock = || lock(&tally);
         thread::scope(|scope| {
             for player in 0..n_players.max(1) {
                 let (contest, team) = (&contest, team.as_ref());
                 let (begun, lock, training) = (&begun, &lock, &*self);
                 scope.spawn(move || {
-                    while verdict_of(&lock()).is_none() {
+                    while decision(&lock()).is_none() {
                         let number = begun.fetch_add(1, Ordering::Relaxed);
-                        let opening = training.test_opening(plan.seed, number);
+                        let opening =
+                            test_opening(&game.machine, &training.openings, plan.seed, number);
                         let pair = match team {
                             Some(_) if contest.is_over() => None,
                             Some(team) => {
@@ -420,21 +503,9 @@ impl<'a> Training<'a> {
         });
         pending.tally = *lock();
         pending.begun = begun.load(Ordering::Relaxed);
-        let verdict = verdict_of(&pending.tally);
+        let verdict = decision(&pending.tally);
         self.pending = Some(pending);
         verdict
-    }
-
-    /// The position in which a pair of test games begins: one of the book, or one after some random
-    /// moves.
-    fn test_opening(&self, seed: u64, number: u64) -> Vec<u64> {
-        let mut random = Random::new(seed ^ number.wrapping_mul(0x9E37_79B9_7F4A_7C15));
-        let count = u32::try_from(self.openings.len()).unwrap_or(u32::MAX);
-        if count > 0 && number % 2 == 1 {
-            return self.openings[random.below(count) as usize].clone();
-        }
-        let moves = random.below(TEST_OPENING + 1) as usize;
-        random_opening(&self.game.machine, moves, &mut random)
     }
 
     /// Ends the test; a stronger evaluation is the next generation.
@@ -483,7 +554,11 @@ impl<'a> Training<'a> {
             evaluation: Some(Arc::new(known.evaluation.clone())),
             games: known.games,
             sums: known.sums.clone(),
-            parameters,
+            parameters: Parameters {
+                alpha_beta: self.depth.best.is_some() && self.depth.progress.plays(),
+                ..parameters
+            },
+            depth: self.depth.best.clone(),
             ..Study::default()
         };
         let facts = info.facts().unwrap_or_default();
@@ -498,12 +573,15 @@ impl<'a> Training<'a> {
         });
         let mut openings: Vec<Vec<usize>> = kept.collect();
         openings.reverse();
-        let training = json!({
+        let mut training = json!({
             "progress": self.progress,
             "newest": evaluation_note(info, &newest.evaluation, newest.games, newest.sums.as_ref()),
             "facts": facts.iter().map(|fact| term(fact)).collect::<Vec<_>>(),
             "openings": openings,
         });
+        if let Some(newest) = &self.depth.newest {
+            training["newest_of_alpha_beta"] = depth_note(info, newest);
+        }
         let mut found = study_notes(info, &study, MAX_FACTS);
         found.push((Kind::Training, training));
         Some(found)

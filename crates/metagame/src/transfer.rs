@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use thiserror::Error;
 
-use super::notes::read_evaluation;
+use super::notes::{read_depth, read_evaluation};
 use super::parameters::Parameters;
 use super::study::find_prospects;
 use super::training::Progress;
@@ -84,7 +84,10 @@ pub enum ImportError {
     #[error("its rules have {0} bytes; expected at most {MOST_TEXT_BYTES}")]
     LongRules(usize),
     /// A kind of note that is not known.
-    #[error("it has a note on `{0}`; expected parameters, evaluation, plan or training")]
+    #[error(
+        "it has a note on `{0}`; \
+         expected parameters, evaluation, depth_evaluation, plan or training"
+    )]
     UnknownNote(String),
     /// More bytes of a note than are read.
     #[error("its note on {} has {bytes} bytes; expected at most {MOST_NOTE_BYTES}", kind.name())]
@@ -171,7 +174,10 @@ fn check(claimed: &str, record: GameRecord) -> Result<Imported, ImportError> {
         let fits = note.is_some_and(|note| match kind {
             Kind::Parameters => Parameters::deserialize(&note["parameters"])
                 .is_ok_and(|parameters| parameters.are_sound()),
-            Kind::Evaluation | Kind::DepthEvaluation => is_evaluation(note),
+            Kind::Evaluation => is_evaluation(note),
+            Kind::DepthEvaluation => {
+                read_depth(game.info(), note, || find_prospects(&game)).is_some()
+            }
             Kind::Plan => PlanNote::from_json(note).is_some(),
             Kind::Training => Progress::from_note(note).is_some() && is_evaluation(&note["newest"]),
         });

@@ -46,7 +46,16 @@ class RolloutMeans(TypedDict):
     lengths: NDArray[np.float32]
     cut_off: NDArray[np.uint32]
 
+Method = Literal["tree", "alpha-beta", "auto"]
+
+class SearchLine(TypedDict):
+    move: str
+    value: float
+    is_bound: bool
+    line: list[list[str]]
+
 class SearchResult(TypedDict):
+    method: Literal["tree", "alpha-beta"]
     role: int
     action: int | None
     move: str | None
@@ -63,6 +72,8 @@ class SearchResult(TypedDict):
     playouts: int
     nodes: int
     depth: int
+    selective_depth: int | None
+    lines: list[SearchLine]
 
 class SelfPlay(TypedDict):
     observations: NDArray[np.bool_]
@@ -88,6 +99,8 @@ class Evaluation:
     def correlation_of_playouts(self) -> float: ...
     @property
     def positions(self) -> int: ...
+    @property
+    def method(self) -> Literal["tree", "alpha-beta"]: ...
     def values(self, states: States) -> NDArray[np.float32]: ...
 
 Rows = int | slice | Sequence[int] | NDArray[np.integer] | NDArray[np.bool_]
@@ -175,6 +188,7 @@ class Game:
         memory: int = 1 << 30,
         evaluation: Evaluation | None = None,
         evaluation_share: float | None = None,
+        method: Method = "tree",
     ) -> SearchResult: ...
     def solve(
         self,
@@ -186,7 +200,9 @@ class Game:
         memory: int = 1 << 30,
     ) -> dict[str, Any]: ...
     def analyse(self, *, seconds: float = 1.0, seed: int = 1) -> dict[str, Any]: ...
-    def study(self, seconds: float, *, threads: int = 1, seed: int = 0) -> Evaluation: ...
+    def study(
+        self, seconds: float, *, threads: int = 1, seed: int = 0, method: Method = "tree"
+    ) -> Evaluation: ...
     def self_play(
         self,
         games: int,

@@ -48,7 +48,7 @@ pub struct Found {
 }
 
 /// The most joint moves of a line that is told.
-const MAX_LINE: usize = 64;
+pub(super) const MAX_LINE: usize = 64;
 
 impl SearchOptions {
     /// A search at the initial state.

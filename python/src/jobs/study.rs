@@ -8,6 +8,8 @@ use panza_analysis::{Prospects, Symmetries, Tuples};
 use panza_game::BuiltGame;
 use panza_learning::statistics::{SampleBudget, Sampled, sample};
 use panza_learning::{Deadline, Learned, LearningBudget};
+use panza_metagame::{Study, StudyBudget, WithoutInputs};
+use panza_search::{Method, SearchConfig};
 use panza_sync::{Budget, Meter};
 
 /// Limit of each analysis, in steps.
@@ -106,4 +108,29 @@ pub fn study(
         },
         None,
     )
+}
+
+/// Trains evaluations for the tree and for alpha-beta for this time, as a match does in its start
+/// clock. Where the method is `Auto`, games choose between the searches.
+pub fn study_both(
+    game: &BuiltGame,
+    time: Duration,
+    method: Method,
+    (threads, seed): (usize, u64),
+    stop: &Arc<AtomicBool>,
+) -> Study {
+    let config = SearchConfig {
+        method,
+        ..SearchConfig::deterministic(seed)
+    };
+    let budget = StudyBudget {
+        until: Some(Instant::now() + time),
+        cancelled: Arc::clone(stop),
+        learning: true,
+        threads,
+        sampling: None,
+        without: WithoutInputs::default(),
+        processor_time: false,
+    };
+    panza_metagame::study(game, None, &config, &budget)
 }

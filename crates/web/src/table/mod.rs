@@ -8,7 +8,8 @@
 //! At a *study table* a person goes to any position of any line. The thread searches the position
 //! that is shown, and publishes what it thinks as a [`Report`].
 //!
-//! Modules: `host` builds the game and publishes; `game` plays it, `study` studies it with `plans`;
+//! Modules: `host` builds the game and publishes; `game` plays it, `study` studies it with `plans`
+//! and `by_depth`;
 //! `history` has the states of all turns, `effects` and `decision` what is shown of a state.
 //!
 //! Invariants: every joint move is legal on the table's machine; where several roles choose, nobody
@@ -27,6 +28,7 @@ mod report;
 mod host;
 mod game;
 mod plans;
+mod by_depth;
 mod study;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -40,7 +42,9 @@ use tokio::sync::watch;
 
 pub use board_file::read as read_board;
 pub use effects::Effect;
-pub use report::{BlunderView, Candidate, PlanView, Report, ReviewView, Thinking, WorthView};
+pub use report::{
+    BlunderView, Candidate, LineView, PlanView, Report, ReviewView, Thinking, WorthView,
+};
 pub use view::{Found, Phase, Study, View};
 
 use panza_config::Settings;

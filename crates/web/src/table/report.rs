@@ -4,6 +4,10 @@
 
 use serde::Serialize;
 
+/// Moves and joint moves of a line that are reported.
+pub(super) const MAX_CANDIDATES: usize = 40;
+pub(super) const MAX_LINE_SHOWN: usize = 12;
+
 /// What Panza thinks about a position.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Report {
@@ -17,8 +21,14 @@ pub struct Report {
     pub seconds: f64,
     /// Iterations of the search there.
     pub iterations: u64,
-    /// Nodes in its graph.
+    /// Nodes in its graph. For alpha-beta, nodes that were searched.
     pub nodes: u32,
+    /// The search: `tree` or `alpha-beta`.
+    pub method: &'static str,
+    /// For alpha-beta, the last depth that was searched in full.
+    pub depth: Option<u32>,
+    /// For alpha-beta, the longest line that was searched, in joint moves.
+    pub selective_depth: Option<u32>,
     /// The role whose moves are listed; none where nobody with an aim has a choice.
     pub role: Option<String>,
     /// What the position is worth to each role.
@@ -27,6 +37,8 @@ pub struct Report {
     pub moves: Vec<Candidate>,
     /// The joint moves that are expected from here on.
     pub line: Vec<Vec<String>>,
+    /// For alpha-beta, the lines that begin with the best moves.
+    pub lines: Vec<LineView>,
     /// In games of one role, what the planner has found.
     pub plan: Option<PlanView>,
     /// Plans that begin with other moves and reach the same goal.
@@ -75,6 +87,21 @@ pub struct Candidate {
     pub proven: Option<u8>,
     /// Its probability, where several roles choose at once.
     pub share: Option<f64>,
+    /// Whether its value is only known not to be greater.
+    pub is_bound: bool,
+}
+
+/// A line of alpha-beta.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct LineView {
+    /// Its first move.
+    pub text: String,
+    /// The value of that for the role that chooses.
+    pub value: f64,
+    /// Whether the value is only known not to be greater.
+    pub is_bound: bool,
+    /// Its joint moves.
+    pub line: Vec<Vec<String>>,
 }
 
 /// A plan of the only role.

@@ -12,10 +12,13 @@ use std::time::{Duration, Instant};
 
 use crossbeam::channel::{Receiver, RecvTimeoutError, TryRecvError};
 
+use super::by_depth::{DepthSearch, remembered};
 use super::history::GameHistory;
 use super::host::{Built, Host, PAUSE, SLICE, Spent};
 use super::plans::Plans;
-use super::report::{BlunderView, Candidate, Report, ReviewView, Thinking, WorthView};
+use super::report::{
+    BlunderView, Candidate, MAX_CANDIDATES, MAX_LINE_SHOWN, Report, ReviewView, Thinking, WorthView,
+};
 use super::view::Phase;
 use super::{Command, Effort, MAX_LINE};
 use panza_game::BuiltGame;
@@ -23,15 +26,13 @@ use panza_gdl::{Id, MoveId, RoleId, Sexpr, sexpr};
 use panza_machine::GameInfo;
 use panza_player::review::Worth;
 use panza_player::{Review, ReviewSettings, whole_search};
-use panza_search::{Search, SearchConfig, StopReason};
+use panza_search::alpha_beta::DepthValues;
+use panza_search::{Method, Search, SearchConfig, StopReason};
 use panza_sync::Budget;
 
 /// Searches that a study holds at the same time: of the position, for blunders, and two with
 /// planners.
 const N_SEARCHES: usize = 4;
-/// Moves and joint moves of a line that are reported.
-const MAX_CANDIDATES: usize = 40;
-const MAX_LINE_SHOWN: usize = 12;
 /// Time between two reports: at first, and after a position was searched for long.
 const FIRST_REPORTS: Duration = Duration::from_millis(100);
 const LATER_REPORTS: Duration = Duration::from_millis(600);
@@ -49,6 +50,9 @@ struct StudySession {
     history: GameHistory,
     config: SearchConfig,
     search: Option<Search>,
+    /// What alpha-beta searches with, where it takes the place of the tree, and its search.
+    values: Option<DepthValues>,
+    by_depth: Option<DepthSearch>,
     plans: Option<Plans>,
     /// Whether there is nothing more to plan.
     is_planned: bool,
@@ -81,7 +85,7 @@ impl Host {
         };
         while !self.resources.is_closed() && !self.published.is_idle() {
             let wants = self.wants_work(&session);
-            let waits = (wants || session.search.is_some()) && is_busy();
+            let waits = (wants || session.has_search()) && is_busy();
             if waits != self.view.waits {
                 self.view.waits = waits;
                 session.due = Instant::now();
@@ -127,9 +131,13 @@ impl Host {
             let state = state.map_err(|why| format!("the position cannot be set up: {why}"))?;
             history = GameHistory::from(&built.machine, state);
         }
+        let config = self.search_config(N_SEARCHES);
+        let rules = &self.opened.rules.rules;
         let mut session = StudySession {
             history,
-            config: self.search_config(N_SEARCHES),
+            values: remembered(&self.settings.memory, rules, &built, config.method),
+            by_depth: None,
+            config,
             built,
             search: None,
             plans: None,
@@ -215,10 +223,14 @@ impl Host {
         let role = RoleId::from_index(session.role().unwrap_or(0));
         let state = session.history.position.state();
         let (machine, config) = (&session.built.machine, &session.config);
-        let search = session
-            .search
-            .get_or_insert_with(|| whole_search(machine, role, state, config.clone()));
-        search.set_role(role);
+        if let Some(values) = &session.values
+            && session.by_depth.is_none()
+        {
+            session.by_depth = DepthSearch::new(machine, values.clone(), state, config);
+            if session.by_depth.is_none() {
+                session.values = None;
+            }
+        }
         let mut limit = Budget {
             stop: Some(stop),
             ..Budget::generous()
@@ -236,6 +248,14 @@ impl Host {
                 session.spent.iterations += now;
             }
         }
+        if let Some(search) = &mut session.by_depth {
+            session.is_proven = search.run(limit);
+            return;
+        }
+        let search = session
+            .search
+            .get_or_insert_with(|| whole_search(machine, role, state, config.clone()));
+        search.set_role(role);
         session.is_proven = search.run(limit) == StopReason::Proven;
     }
 
@@ -265,10 +285,14 @@ impl Host {
             seconds: session.spent.time.as_secs_f64(),
             iterations: 0,
             nodes: 0,
+            method: Method::Tree.name(),
+            depth: None,
+            selective_depth: None,
             role: role.map(name),
             worth: WorthView::default(),
             moves: Vec::new(),
             line: Vec::new(),
+            lines: Vec::new(),
             plan: None,
             alternatives: Vec::new(),
             review: session
@@ -279,6 +303,8 @@ impl Host {
         if let Some(goals) = &self.view.goals {
             report.worth.values = goals.iter().map(|goal| goal.map(f64::from)).collect();
             report.worth.proven.clone_from(goals);
+        } else if let Some(search) = &mut session.by_depth {
+            search.write(&mut report, role, &*session.built.machine);
         } else if let Some(search) = &mut session.search {
             search.set_role(RoleId::from_index(role.unwrap_or(0)));
             let root = search.root();
@@ -300,6 +326,7 @@ impl Host {
                     value: found.value.map(round),
                     proven: found.proven(),
                     share: found.probability.map(f64::from),
+                    is_bound: false,
                 });
                 report.moves = shown.collect();
             }
@@ -409,6 +436,9 @@ impl Host {
         if let Some(search) = &mut session.search {
             search.set_state(state);
         }
+        if let Some(search) = &mut session.by_depth {
+            search.go_to(state);
+        }
         if let Some(plans) = &mut session.plans {
             plans.go_to(state);
         }
@@ -463,9 +493,14 @@ impl StudySession {
         roles.find(|&role| self.history.legal(role).len() > 1)
     }
 
+    fn has_search(&self) -> bool {
+        self.search.is_some() || self.by_depth.is_some()
+    }
+
     /// Frees the memory for a match that begins. The position is searched anew after it.
     fn release_searches(&mut self) {
         self.search = None;
+        self.by_depth = None;
         self.plans = None;
         self.spent = Spent::default();
         (self.is_planned, self.is_proven) = (false, false);

@@ -1,9 +1,11 @@
 use super::host::Spent;
 use super::*;
 use crate::build_memory::{PROVER_BYTES, TABLE_BYTES};
-use panza_game::BuildError;
+use panza_game::{BuildError, BuiltGame};
 use panza_gdl::Rules;
 use panza_gdl_games::EMBEDDED;
+use panza_memory::GameMemory;
+use panza_metagame as metagame;
 use panza_player::{Manager, Message, StartRequest};
 use panza_sync::Budget;
 
@@ -19,7 +21,13 @@ fn tables() -> Tables {
 
 /// With games that are built like this.
 fn tables_with(of_tables: GameBuilders) -> Tables {
-    let items = ["logs.match_logs=false", "memory.enabled=false"].map(String::from);
+    tables_set(of_tables, &["memory.enabled=false".to_string()])
+}
+
+/// The same with settings.
+fn tables_set(of_tables: GameBuilders, settings: &[String]) -> Tables {
+    let mut items = settings.to_vec();
+    items.push("logs.match_logs=false".to_string());
     let settings = Settings::load(None, &items).unwrap();
     let player = Player::new(&settings, GameBuilders::standard()).unwrap();
     Tables::new(&settings, of_tables, player)
@@ -660,4 +668,77 @@ fn there_are_at_most_so_many_studies_and_a_table_can_be_studied() {
     assert!(tables.view(&played).is_some());
     assert!(tables.to_study("x").is_none() && tables.report("x").is_none());
     assert!(tables.report_versions("x").is_none());
+}
+
+/// Tic-tac-toe, and a study of it as a match leaves it.
+fn studied_for_alpha_beta() -> (Rules, BuiltGame, metagame::Study) {
+    let rules = panza_gdl::load(panza_gdl_games::rulesheet("ticTacToe").unwrap()).0;
+    let game = panza_game::build(&rules, Budget::generous()).unwrap();
+    let settings = Settings::load(None, &[]).unwrap();
+    let config = panza_player::search_config(&settings.search, 1);
+    let time = Duration::from_secs(3);
+    let budget = metagame::StudyBudget::from_now(&settings.metagame, time, &Arc::default());
+    let study = metagame::study(&game, None, &config, &budget);
+    assert!(study.depth.is_some(), "{study:?}");
+    (rules, game, study)
+}
+
+#[test]
+fn alpha_beta_thinks_at_a_study_table_where_it_is_the_stronger_search() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("memory.db");
+    let line = marks(&["1 1", "2 2", "1 2", "3 3"]);
+    let (rules, game, mut of_match) = studied_for_alpha_beta();
+    for (alpha_beta, method, expected) in [
+        (true, "auto", "alpha-beta"),
+        (true, "tree", "tree"),
+        (false, "auto", "tree"),
+        (false, "alpha-beta", "alpha-beta"),
+    ] {
+        of_match.parameters.alpha_beta = alpha_beta;
+        let (mut memory, _) = GameMemory::open(&path, 10, &rules).unwrap();
+        let notes = metagame::notes(game.info(), &of_match);
+        memory.write(&notes).unwrap();
+        let settings = [
+            format!("memory.path={}", path.display()),
+            format!("search.method={method}"),
+        ];
+        let tables = tables_set(GameBuilders::standard(), &settings);
+        let study = Study {
+            line: line.clone(),
+            turn: 3,
+            ..Study::default()
+        };
+        let table = tables.open(studied("ticTacToe", study)).unwrap();
+        let view = wait(&tables, &table, |view| position(view) > 0);
+        let report = wait_report(&tables, &table, |report| {
+            !report.moves.is_empty() && report.position == position(&view)
+        });
+        assert_eq!(report.method, expected, "{alpha_beta} {method}");
+        assert_eq!(report.role.as_deref(), Some("oplayer"));
+        assert_eq!(report.depth.is_some(), expected == "alpha-beta");
+        if expected == "tree" {
+            assert!(report.lines.is_empty() && report.selective_depth.is_none());
+            continue;
+        }
+        // The move that does not lose, with its line and others.
+        let deep = wait_report(&tables, &table, |report| report.depth >= Some(6));
+        assert_eq!(deep.moves[0].text, "(mark 1 3)");
+        assert_eq!(deep.lines.len(), 3);
+        assert_eq!(
+            (&deep.lines[0].text, &deep.lines[0].line),
+            (&deep.moves[0].text, &deep.line)
+        );
+        assert!(deep.nodes > 0 && deep.selective_depth > Some(0));
+        // The last position is a win that is proven.
+        tables
+            .tell(&table, Command::Go { line: line.clone() })
+            .unwrap();
+        let won = wait_report(&tables, &table, |report| report.state == Thinking::Proven);
+        assert_eq!(won.worth.proven, [Some(100), Some(0)]);
+        assert_eq!(
+            (&won.moves[0].text[..], won.moves[0].proven),
+            ("(mark 1 3)", Some(100))
+        );
+    }
 }

@@ -1,0 +1,451 @@
+//! Training for alpha-beta that lasts, beside that of the tree.
+//!
+//! In each round TD-leaf goes on with the newest evaluation, from its weights and the sums that
+//! its steps depend on. Then an evaluation plays the best one so far, until a sequential test is
+//! decided, over several rounds if need be. If it is stronger, it is the next generation. The rest
+//! of a round is for games of the best one against the best of the tree, which say which search
+//! plays matches. The first evaluation is a generation without a test: those games judge it.
+//!
+//! Invariants: matches use the best generation only; what is kept between rounds fits into notes.
+//!
+//! Never uses: other processes, files, match clocks.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+
+use super::contest::{Contest, MoveBudget, decision, test_opening};
+use super::depth::{DepthStudy, is_stronger, turns, without_slow_prospects};
+use super::sprt::{PairTally, elo};
+use panza_game::BuiltGame;
+use panza_learning::{Deadline, Known, LearningBudget, fixed_sum};
+use panza_search::SearchConfig;
+use panza_search::alpha_beta::{Turns, train_leaves};
+use panza_sync::{Budget, Random};
+
+/// The share of a round for training, and the share at whose end games against the tree begin.
+const LEARNING_SHARE: f64 = 0.6;
+const TESTING_SHARE: f64 = 0.8;
+/// Nodes for a move in tests between generations.
+const TEST_NODES: u64 = 1000;
+/// Time for a move in games against the tree.
+const TREE_TIME: Duration = Duration::from_millis(20);
+/// Games against the tree, at most, and those from which on a clear score suffices.
+const MAX_GAMES: u32 = 200;
+const MIN_GAMES: u32 = 32;
+/// A score is clear that is so many standard deviations of lone wins and losses from even.
+const CLEAR: f32 = 3.0;
+/// What games against the tree count as once one of the two has another generation.
+const EARLIER_GAMES: u32 = 10;
+/// Games and generations above which a note is no note of a training.
+const MOST_GAMES: usize = 1 << 40;
+const MOST_GENERATIONS: u32 = 1_000_000;
+
+/// How far the training for alpha-beta is.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct DepthProgress {
+    /// Games of training by searches.
+    pub games: usize,
+    /// The best generation. The first one has the number 1; 0 is what a study left.
+    pub generation: u32,
+    /// The Elo difference of the best generation to the first one tested against: the sum of those
+    /// of all successful tests.
+    pub elo: f64,
+    /// Tests decided.
+    pub tests: u32,
+    /// Games of the best generation against the best one of the tree, and its points in them.
+    /// Games of earlier generations count as some.
+    pub games_against_tree: u32,
+    /// See `games_against_tree`.
+    pub points_against_tree: f32,
+}
+
+impl DepthProgress {
+    /// Whether alpha-beta plays matches.
+    pub fn plays(&self) -> bool {
+        let (games, points) = (self.games_against_tree, self.points_against_tree);
+        games > 0 && is_stronger(games, points)
+    }
+
+    /// Whether the numbers are those of a training.
+    pub(super) fn is_sound(&self) -> bool {
+        self.games <= MOST_GAMES
+            && self.generation <= MOST_GENERATIONS
+            && self.elo.is_finite()
+            && (0.0..=self.games_against_tree as f32).contains(&self.points_against_tree)
+    }
+
+    /// Whether more games against the tree would hardly change which search plays.
+    fn is_clear(&self) -> bool {
+        let games = self.games_against_tree as f32;
+        let from_even = (self.points_against_tree - 0.5 * games).abs();
+        self.games_against_tree >= MAX_GAMES
+            || self.games_against_tree >= MIN_GAMES && from_even > 0.5 * CLEAR * games.sqrt()
+    }
+
+    /// Another generation plays from now on: of the games against the tree the share of points
+    /// remains.
+    pub(super) fn forget_games(&mut self) {
+        let games = self.games_against_tree.min(EARLIER_GAMES);
+        if self.games_against_tree > 0 {
+            self.points_against_tree *= games as f32 / self.games_against_tree as f32;
+        }
+        self.games_against_tree = games;
+    }
+}
+
+/// A test in progress.
+struct Pending {
+    tested: DepthStudy,
+    tally: PairTally,
+    /// Pairs begun.
+    begun: u64,
+}
+
+/// A round of it.
+pub(super) struct DepthRound<'a> {
+    pub game: &'a BuiltGame,
+    /// The search without an evaluation.
+    pub config: SearchConfig,
+    /// The best of the tree.
+    pub tree: SearchConfig,
+    /// Positions in which games begin.
+    pub book: &'a [Vec<u64>],
+    pub time: Duration,
+    pub seed: u64,
+    pub cancelled: &'a AtomicBool,
+}
+
+/// The training of a game for alpha-beta.
+#[derive(Default)]
+pub(super) struct DepthTraining {
+    /// `None` where nothing is trained, as alpha-beta does not apply or is not wanted.
+    turns: Option<Turns>,
+    pub progress: DepthProgress,
+    /// The newest evaluation, which is trained.
+    pub newest: Option<DepthStudy>,
+    /// The best generation.
+    pub best: Option<DepthStudy>,
+    pending: Option<Pending>,
+}
+
+impl DepthTraining {
+    /// A training that has not begun.
+    pub fn new(game: &BuiltGame, config: &SearchConfig, budget: Budget<'_>) -> Self {
+        let turns = turns(game, config, budget).filter(|_| {
+            let random = &mut Random::new(config.seed);
+            fixed_sum(&game.machine, random, || budget.is_over()).is_some()
+        });
+        Self {
+            turns,
+            ..Self::default()
+        }
+    }
+
+    /// Whether there is something to train.
+    pub fn applies(&self) -> bool {
+        self.turns.is_some()
+    }
+
+    /// Trains, tests and plays against the tree for a round. The first one begins with what is
+    /// known of the tree's evaluation.
+    pub fn round(&mut self, of_tree: &Known, round: &DepthRound<'_>) {
+        let begin = Instant::now();
+        let at = |share: f64| begin + round.time.mul_f64(share);
+        let is_cancelled = || round.cancelled.load(Ordering::Relaxed);
+        if !is_cancelled() {
+            self.learn(of_tree, round, at(LEARNING_SHARE));
+        }
+        if !is_cancelled() {
+            self.test(round, at(TESTING_SHARE));
+        }
+        if !is_cancelled() {
+            self.play_tree(round, at(1.0));
+        }
+    }
+
+    fn learn(&mut self, of_tree: &Known, round: &DepthRound<'_>, until: Instant) {
+        let Some(turns) = self.turns else { return };
+        let known = match &self.newest {
+            Some(newest) => newest.known(),
+            None => {
+                let of_tree = Known {
+                    games: 0,
+                    ..of_tree.clone()
+                };
+                without_slow_prospects(&round.game.machine, turns, &of_tree).unwrap_or(of_tree)
+            }
+        };
+        let budget = LearningBudget {
+            games: usize::MAX,
+            until: Some(Deadline::wall(until)),
+            cancelled: Some(round.cancelled),
+            threads: 1,
+            seed: round.seed.wrapping_add(known.games as u64),
+            families: 1,
+            openings: &[],
+        };
+        let Some(trained) = train_leaves(&round.game.machine, turns, &known, budget) else {
+            // An earlier version may have left an evaluation of another form.
+            self.turns = None;
+            return;
+        };
+        if trained.samples > 0 {
+            let newest = DepthStudy::of(trained, turns, known.games);
+            self.progress.games = newest.games;
+            self.newest = Some(newest);
+        }
+    }
+
+    /// Plays on with the test, or begins one, until then.
+    fn test(&mut self, round: &DepthRound<'_>, until: Instant) {
+        let Some(newest) = &self.newest else { return };
+        let Some(best) = &self.best else {
+            self.best = Some(newest.clone());
+            self.progress.generation += 1;
+            return;
+        };
+        let pending = self.pending.get_or_insert_with(|| Pending {
+            tested: newest.clone(),
+            tally: PairTally::default(),
+            begun: 0,
+        });
+        let contest = Contest {
+            machine: &round.game.machine,
+            configs: [&pending.tested, best].map(|it| with(&round.config, it)),
+            move_budget: MoveBudget::Iterations(TEST_NODES),
+            until,
+            cancelled: round.cancelled,
+        };
+        while decision(&pending.tally).is_none() {
+            let machine = &round.game.machine;
+            let opening = test_opening(machine, round.book, round.seed, pending.begun);
+            pending.begun += 1;
+            let Some(played) = contest.round(&opening, pending.begun) else {
+                break;
+            };
+            let points = 2.0 * f64::from(played.points) / f64::from(played.games);
+            pending.tally.add(points);
+        }
+        let decided = decision(&pending.tally).zip(pending.tally.score());
+        if let Some((is_stronger, score)) = decided {
+            self.end_test(is_stronger, score);
+        }
+    }
+
+    /// Ends the test; a stronger evaluation is the next generation.
+    fn end_test(&mut self, is_stronger: bool, score: f64) {
+        let Some(Pending { tested, .. }) = self.pending.take() else {
+            return;
+        };
+        self.progress.tests = self.progress.tests.saturating_add(1);
+        if is_stronger {
+            self.best = Some(tested);
+            self.progress.generation += 1;
+            self.progress.elo += elo(score.clamp(0.01, 0.99));
+            self.progress.forget_games();
+        }
+    }
+
+    /// Plays the best one against the tree until then, or until it is clear which is stronger.
+    fn play_tree(&mut self, round: &DepthRound<'_>, until: Instant) {
+        let Some(best) = &self.best else { return };
+        let contest = Contest {
+            machine: &round.game.machine,
+            configs: [with(&round.config, best), round.tree.clone()],
+            move_budget: MoveBudget::Time(TREE_TIME),
+            until,
+            cancelled: round.cancelled,
+        };
+        let progress = &mut self.progress;
+        while !progress.is_clear() {
+            let number = u64::from(progress.games_against_tree);
+            // Each run and each game against the tree has other random numbers.
+            let seed = round.seed.wrapping_add(progress.games as u64);
+            let opening = test_opening(contest.machine, round.book, seed, number);
+            let Some(played) = contest.round(&opening, number) else {
+                break;
+            };
+            progress.games_against_tree += played.games;
+            progress.points_against_tree += played.points;
+        }
+    }
+}
+
+/// The settings of alpha-beta with these values.
+fn with(config: &SearchConfig, study: &DepthStudy) -> SearchConfig {
+    SearchConfig {
+        depth_values: Some(study.values()),
+        ..config.clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    use std::sync::Arc;
+
+    use serde_json::json;
+
+    use crate::training::{RoundPlan, Training};
+    use crate::{StudyBudget, find_prospects, prior_study, study};
+    use panza_config::Settings;
+    use panza_memory::{GameHistory, Kind};
+    use panza_search::Method;
+
+    #[test]
+    fn games_of_earlier_generations_count_as_some() {
+        let mut progress = DepthProgress {
+            games_against_tree: 100,
+            points_against_tree: 80.0,
+            ..DepthProgress::default()
+        };
+        assert!(progress.plays() && progress.is_clear() && progress.is_sound());
+        progress.forget_games();
+        let kept = (progress.games_against_tree, progress.points_against_tree);
+        assert_eq!(kept, (10, 8.0));
+        assert!(progress.plays() && !progress.is_clear());
+    }
+
+    #[test]
+    fn nothing_plays_before_games_against_the_tree() {
+        let mut progress = DepthProgress::default();
+        assert!(!progress.plays());
+        progress.forget_games();
+        assert_eq!(progress, DepthProgress::default());
+        progress.points_against_tree = 1.0;
+        assert!(!progress.is_sound());
+        progress.points_against_tree = f32::NAN;
+        assert!(!progress.is_sound());
+    }
+
+    /// Rounds of training, until alpha-beta has games against the tree.
+    fn train(training: &mut Training<'_>, threads: usize) {
+        let cancelled = AtomicBool::new(false);
+        let plan = RoundPlan {
+            time: Duration::from_secs(1),
+            threads,
+            families: 1,
+            seed: 1,
+            cancelled: &cancelled,
+            members: None,
+        };
+        let before = training.progress().alpha_beta.clone().unwrap_or_default();
+        for _ in 0..100 {
+            training.round(&plan).unwrap();
+            let progress = training.progress().alpha_beta.as_ref();
+            if progress.is_some_and(|it| it.games_against_tree > 0 && it.games > before.games) {
+                return;
+            }
+        }
+        panic!("{:?}", training.progress());
+    }
+
+    fn history(training: &Training<'_>) -> GameHistory {
+        GameHistory {
+            is_exact: true,
+            notes: training.notes().unwrap(),
+            matches: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn training_for_alpha_beta_goes_on_and_matches_use_it() {
+        let game = panza_testing::game_of(panza_testing::rulesheet("ticTacToe"));
+        let config = SearchConfig {
+            method: Method::Auto,
+            ..SearchConfig::deterministic(1)
+        };
+        let mut training = Training::new(&game, config.clone(), None).unwrap();
+        train(&mut training, 1);
+        let first = training.progress().alpha_beta.clone().unwrap();
+        assert!(first.generation > 0 && first.is_sound(), "{first:?}");
+        let mut history = history(&training);
+
+        // With two threads it has one of its own.
+        let mut training = Training::new(&game, config.clone(), Some(&history)).unwrap();
+        assert_eq!(training.progress().alpha_beta.as_ref(), Some(&first));
+        let newest = training.depth().newest.as_ref().unwrap();
+        assert!(newest.games == first.games && newest.sums.is_some());
+        train(&mut training, 2);
+        assert!(training.progress().alpha_beta.as_ref().unwrap().games > first.games);
+
+        // A match uses the best generation, whether the tree has one or not.
+        for of_tree in [0, 3] {
+            for (kind, note) in &mut history.notes {
+                match kind {
+                    Kind::Training => note["progress"]["generation"] = json!(of_tree),
+                    Kind::Parameters => note["parameters"]["alpha_beta"] = json!(true),
+                    _ => {}
+                }
+            }
+            let prior = prior_study(game.info(), &history, || find_prospects(&game)).unwrap();
+            assert!(prior.depth_values(Method::Auto).is_some());
+            let settings = Settings::load(None, &[]).unwrap().metagame;
+            let budget = StudyBudget::from_now(&settings, Duration::from_secs(60), &Arc::default());
+            let study = study(&game, Some(prior), &config, &budget);
+            let expected = if of_tree == 0 {
+                first.generation
+            } else {
+                of_tree
+            };
+            assert_eq!(study.generation, Some(expected));
+            assert!(study.apply(&config).depth_values.is_some());
+        }
+        // Where the tree is stronger and has no generation, matches go on with the study.
+        for (kind, note) in &mut history.notes {
+            match kind {
+                Kind::Training => note["progress"]["generation"] = json!(0),
+                Kind::Parameters => note["parameters"]["alpha_beta"] = json!(false),
+                _ => {}
+            }
+        }
+        let prior = prior_study(game.info(), &history, || find_prospects(&game)).unwrap();
+        assert!(prior.trained.is_none() && prior.depth.is_some());
+        let chosen = Method::ALL.map(|method| prior.depth_values(method).is_some());
+        assert_eq!(chosen, [false, false, true], "{:?}", Method::ALL);
+    }
+
+    #[test]
+    fn training_of_the_tree_alone_keeps_that_for_alpha_beta() {
+        let game = panza_testing::game_of(panza_testing::rulesheet("ticTacToe"));
+        let of = |method| SearchConfig {
+            method,
+            ..SearchConfig::deterministic(1)
+        };
+        let mut training = Training::new(&game, of(Method::Auto), None).unwrap();
+        train(&mut training, 1);
+        let history = history(&training);
+        let kept = training.progress().alpha_beta.clone();
+        let mut training = Training::new(&game, of(Method::Tree), Some(&history)).unwrap();
+        let cancelled = AtomicBool::new(true);
+        let plan = RoundPlan {
+            time: Duration::from_millis(10),
+            threads: 1,
+            families: 1,
+            seed: 1,
+            cancelled: &cancelled,
+            members: None,
+        };
+        assert!(!training.depth().applies());
+        training.round(&plan).unwrap();
+        assert_eq!(training.progress().alpha_beta, kept);
+        let notes = training.notes().unwrap();
+        assert!(notes.iter().any(|(kind, _)| *kind == Kind::DepthEvaluation));
+    }
+
+    #[test]
+    fn nothing_is_trained_where_alpha_beta_does_not_apply() {
+        let config = SearchConfig {
+            method: Method::Auto,
+            ..SearchConfig::deterministic(1)
+        };
+        for name in ["connectFourSimultaneous", "eightPuzzle"] {
+            let game = panza_testing::game_of(panza_testing::rulesheet(name));
+            let training = Training::new(&game, config.clone(), None).unwrap();
+            assert!(!training.depth().applies(), "{name}");
+        }
+    }
+}
