@@ -536,7 +536,9 @@ pub fn study(
         })?;
         let is_refused = study.evaluation.is_some() && study.depth.is_none();
         if method == Method::AlphaBeta && is_refused {
-            return Err(PyValueError::new_err(NOT_APPLICABLE));
+            return Err(PyValueError::new_err(format!(
+                "nothing was trained for alpha-beta in {seconds} seconds: {NOT_APPLICABLE}"
+            )));
         }
         Evaluation::of_study(core, study, method)
     };

@@ -401,20 +401,24 @@ impl Evaluation {
         logits: &mut [f32],
     ) {
         let mut changed = [0; MAX_CHANGED];
-        let (outputs, rows) = (self.weights.outputs.iter(), &self.weights.rows);
-        let Some(n_changed) = self.changed(from, state, &mut changed) else {
-            let sums = self.sums(state);
-            let tuples = logits_of(self.tuple_sums(state).as_ref());
-            for (logit, (output, of_tuples)) in logits.iter_mut().zip(outputs.zip(tuples)) {
-                *logit = weigh::<LINEAR_UNITS>(&sums, rows, state, &[], output) + of_tuples;
+        let (mut sums, tuples, mut left) = match self.changed(from, state, &mut changed) {
+            Some(count) => {
+                let changed = &changed[..count];
+                let tuples = self.tuple_logits(accumulator, state, changed);
+                (accumulator.row, tuples, changed)
             }
-            return;
+            None => {
+                let tuples = logits_of(self.tuple_sums(state).as_ref());
+                (self.sums(state), tuples, [].as_slice())
+            }
         };
-        let changed = &changed[..n_changed];
-        let tuples = self.tuple_logits(accumulator, state, changed);
-        for (logit, (output, of_tuples)) in logits.iter_mut().zip(outputs.zip(tuples)) {
-            *logit =
-                weigh::<LINEAR_UNITS>(&accumulator.row, rows, state, changed, output) + of_tuples;
+        let (outputs, rows) = (&self.weights.outputs, &self.weights.rows);
+        if outputs.len() > 1 {
+            sums.change(rows, state, left);
+            left = &[];
+        }
+        for (logit, (output, of_tuples)) in logits.iter_mut().zip(outputs.iter().zip(tuples)) {
+            *logit = weigh::<LINEAR_UNITS>(&sums, rows, state, left, output) + of_tuples;
         }
     }
 

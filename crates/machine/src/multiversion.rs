@@ -1,13 +1,13 @@
 //! Multiversioned code: work is compiled three times, for the baseline processor, AVX2 and AVX-512,
 //! and the best version runs.
 //!
-//! The compiler then vectorises loops over rows of numbers wider than four. All
-//! versions do the same operations in the same order on each number, so the results are the same.
+//! The compiler then vectorises loops over rows of numbers eight or sixteen wide instead of four.
+//! All versions do the same operations in the same order on each number, so the results are the same.
 //!
 //! Never uses: what the work is.
 
-/// Does the work with the widest vectors available. Functions that the work calls are compiled for
-/// AVX2 only where they are inlined, and so is the work itself: a long closure needs
+/// Does the work with the widest vectors available. Functions that the work calls are compiled so
+/// only where they are inlined, and so is the work itself: a long closure needs
 /// `#[inline(always)]`.
 #[inline]
 pub fn with_wide_vectors<R>(work: impl FnOnce() -> R) -> R {
@@ -44,7 +44,7 @@ mod tests {
     use super::with_wide_vectors;
 
     #[test]
-    fn both_versions_give_the_same_result() {
+    fn all_versions_give_the_same_result() {
         let numbers: Vec<f32> = (0..1000).map(|number| (number as f32).sin()).collect();
         let work = || {
             let mut sums = [0.0f32; 8];

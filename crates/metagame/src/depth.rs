@@ -29,15 +29,14 @@ pub(super) const CONTEST_TIME: Duration = Duration::from_millis(4);
 const MAX_ROUNDS: u64 = 50;
 const MAX_OPENING: u32 = 6;
 /// The share of alpha-beta before any game, and the games that it counts as.
+const USUAL_SHARE: f32 = 0.6;
+const USUAL_GAMES: f32 = 6.0;
 /// Prospects are left out where the search is faster by this factor without them. Connect Four,
 /// 7.3 times as fast, is better without; gomoku_11x11, 2.5 times as fast, is much better with them.
 const MAX_SLOWDOWN: f64 = 4.0;
-/// Nodes by which speeds are compared.
+/// Nodes by which speeds are compared, at most, and the time that they may take.
 const MEASURED_NODES: u64 = 2_000;
-/// Shorter times say nothing.
-const MIN_MEASURED: Duration = Duration::from_millis(1);
-const USUAL_SHARE: f32 = 0.6;
-const USUAL_GAMES: f32 = 6.0;
+const MEASURED_TIME: Duration = Duration::from_millis(50);
 
 /// What alpha-beta searches with.
 #[derive(Clone, Debug)]
@@ -95,9 +94,9 @@ pub(super) fn without_slow_prospects(
 ) -> Option<Known> {
     known.evaluation.prospects()?;
     let facts = known.evaluation.clone().without_prospects();
-    let with = time_of_search(machine, turns, known.evaluation.clone())?;
     let without = time_of_search(machine, turns, facts.clone())?;
-    let is_slow = with > without.mul_f64(MAX_SLOWDOWN) && with > MIN_MEASURED;
+    let with = time_of_search(machine, turns, known.evaluation.clone())?;
+    let is_slow = with > without.mul_f64(MAX_SLOWDOWN);
     is_slow.then_some(Known {
         evaluation: facts,
         games: known.games,
@@ -105,7 +104,7 @@ pub(super) fn without_slow_prospects(
     })
 }
 
-/// The processor time of a short search with an evaluation.
+/// The processor time of a node in a short search with an evaluation.
 fn time_of_search(
     machine: &Arc<dyn Machine>,
     turns: Turns,
@@ -124,8 +123,13 @@ fn time_of_search(
     };
     let mut search = AlphaBeta::new(machine, &config)?;
     let begun = thread_cpu_time()?;
-    search.run(Budget::of_steps(MEASURED_NODES), u32::MAX);
-    Some(thread_cpu_time()?.saturating_sub(begun))
+    let budget = Budget {
+        max_steps: MEASURED_NODES,
+        ..Budget::lasting(MEASURED_TIME)
+    };
+    search.run(budget, u32::MAX);
+    let spent = thread_cpu_time()?.saturating_sub(begun);
+    Some(spent / u32::try_from(search.counts().nodes.max(1)).ok()?)
 }
 
 /// The joint moves of a line of moves in turns from a state, with the forced ones between them:

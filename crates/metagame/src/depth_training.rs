@@ -260,7 +260,8 @@ impl DepthTraining {
         };
         let progress = &mut self.progress;
         while !progress.is_clear() {
-            let number = u64::from(progress.games_against_tree);
+            // A round is two games.
+            let number = u64::from(progress.games_against_tree / 2);
             // Each run and each game against the tree has other random numbers.
             let seed = round.seed.wrapping_add(progress.games as u64);
             let opening = test_opening(contest.machine, round.book, seed, number);

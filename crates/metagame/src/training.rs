@@ -209,10 +209,11 @@ impl<'a> Training<'a> {
             Some(facts) if facts.len() > MAX_FACTS => return Err(TOO_MANY_FACTS),
             Some(_) => {}
         }
-        let budget = Budget {
+        let limited = || Budget {
             until: Some(Instant::now() + STRUCTURE_TIME),
             ..Budget::generous()
         };
+        let budget = limited();
         let structure = Structure::find(game, budget);
         let network = game.network.as_ref();
         let steps = &mut Meter::new(Budget {
@@ -225,7 +226,7 @@ impl<'a> Training<'a> {
             structure,
             tuples: tuples.map(Arc::new),
             prospects: find_prospects(game).map(Arc::new),
-            depth: DepthTraining::new(game, &config, budget),
+            depth: DepthTraining::new(game, &config, limited()),
             config: small_search(config),
             progress: Progress::default(),
             newest: None,
@@ -258,7 +259,9 @@ impl<'a> Training<'a> {
         self.depth.best = prior.depth;
         self.progress = progress;
         self.newest = Some(newest.unwrap_or_else(|| prior.known.clone()));
-        self.best = prior.trained.map(|trained| Player {
+        // Alpha-beta may have a generation where the tree has none.
+        let of_tree = prior.trained.filter(|_| self.progress.generation > 0);
+        self.best = of_tree.map(|trained| Player {
             known: prior.known,
             parameters: trained.parameters,
         });

@@ -126,10 +126,16 @@ fn found(
     let of_role = report.moves.iter().filter(|_| chooses);
     let moves: Vec<Ranked> = of_role.map(ranked_of).collect();
     let best = report.best.filter(|best| chooses && legal.contains(best));
-    let lines = report.moves.iter().take(MAX_LINES).map(|it| {
-        let moves = search.line(it.mv);
-        (ranked_of(it), joint_line(reasoner, state, &moves, MAX_LINE))
-    });
+    // Lines of the other role would have bounds on the other side.
+    let lines = report
+        .moves
+        .iter()
+        .take(MAX_LINES)
+        .filter(|_| is_ours)
+        .map(|it| {
+            let moves = search.line(it.mv);
+            (ranked_of(it), joint_line(reasoner, state, &moves, MAX_LINE))
+        });
     FoundByDepth {
         role,
         best: best.or(legal.first().copied()),

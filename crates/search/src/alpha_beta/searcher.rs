@@ -44,6 +44,8 @@ const MIN_UNKNOWN_DEPTH: i32 = 4;
 /// [`Units::change`].
 const TABLE_MOVE: Score = 1 << 24;
 const KILLER_UNITS: [Score; 2] = [2, 1];
+/// The ordering score of a move that was not searched.
+const LEFT_OUT: Score = Score::MIN;
 
 /// When a search is to end.
 #[derive(Clone)]
@@ -401,10 +403,6 @@ impl Searcher {
         self.generate(ply);
         let sign = self.frames[ply].sign;
         let score = sign * self.frame_score(ply);
-        let depth = match self.is_razored(score, depth, window.seen_by(sign), is_pv || ply == 0) {
-            true => 0,
-            false => depth,
-        };
         let mut node = Node {
             ply,
             depth: depth.max(0),
@@ -417,8 +415,12 @@ impl Searcher {
             best: -INFINITE,
             best_move: None,
         };
-        if node.known_move.is_none() && ply > 0 && node.depth >= MIN_UNKNOWN_DEPTH {
-            node.depth -= self.switches.unknown_move.min(1);
+        if self.switches.unknown_move
+            && node.known_move.is_none()
+            && ply > 0
+            && node.depth >= MIN_UNKNOWN_DEPTH
+        {
+            node.depth -= 1;
         }
         let alpha = node.window.alpha;
         match depth {
@@ -430,7 +432,11 @@ impl Searcher {
                     self.store(key, ply, depth, score, bound, node.known_move);
                     return score;
                 }
-                self.search_all_moves(&mut node);
+                match self.singular_plies(&node) {
+                    Ok(plies) => self.search_all_moves(&mut node, plies),
+                    // By shallow searches alone, so that the table keeps what it knows.
+                    Err(score) => return sign * score,
+                }
             }
         }
         if self.is_over {
@@ -559,35 +565,27 @@ impl Searcher {
             .and_then(|before| self.frames[before].made)
     }
 
-    fn search_all_moves(&mut self, node: &mut Node) {
+    /// Searches all moves, the first one this number of plies deeper.
+    fn search_all_moves(&mut self, node: &mut Node, first_plies: i32) {
         let count = self.frames[node.ply].order.len();
         for n_tried in 0..count {
             let frame = &mut self.frames[node.ply];
             let index = frame.pick(n_tried);
             let (mv, after) = (frame.moves[index], frame.score_after(index));
             let is_end = frame.is_end(index);
-            let mut plies = 0;
-            if n_tried == 0 {
-                match self.singular_plies(node) {
-                    Ok(found) => plies = found,
-                    Err(score) => {
-                        node.best = score;
-                        return;
-                    }
-                }
-                if self.is_over {
-                    return;
-                }
-            }
             // The other role would stay with the static score.
             let stays =
                 node.depth == 1 && (self.switches.quiescence == 0 || after <= node.window.alpha);
             let score = if is_end || stays {
                 after
-            } else if self.is_late(node, n_tried, after) || self.is_futile(node, n_tried, after) {
+            } else if self.is_late(node, n_tried, after) || self.is_futile(node, after) {
+                self.frames[node.ply].order[n_tried].0 = LEFT_OUT;
+                // It may be as good as its static score, so the node is at most as bad as that.
+                node.best = node.best.max(after.min(node.window.alpha));
                 continue;
             } else {
                 self.descend(node.ply, index);
+                let plies = if n_tried == 0 { first_plies } else { 0 };
                 self.move_score(node, n_tried, mv, after, plies)
             };
             if self.is_over {
@@ -648,7 +646,8 @@ impl Searcher {
         frame.add_killer(mv);
         self.history.add(frame.mover, mv, bonus);
         self.history.add_after(before, mv, bonus);
-        for &(_, index) in &frame.order[..n_tried] {
+        let tried = frame.order[..n_tried].iter();
+        for &(_, index) in tried.filter(|(promise, _)| *promise != LEFT_OUT) {
             let mv = frame.moves[index as usize];
             self.history.add(frame.mover, mv, -bonus);
             self.history.add_after(before, mv, -bonus);
@@ -660,7 +659,8 @@ impl Searcher {
         self.frames[0].mover
     }
 
-    /// Whether a proven result of a search is as near as it can be.
+    /// Whether a proven result of a search is as near as it is known to be: deeper searches change
+    /// nothing.
     pub fn is_settled(score: Score, depth: i32) -> bool {
         score.abs() > PROVEN && WIN - score.abs() <= depth
     }

@@ -17,10 +17,6 @@ pub struct Switches {
     /// Futility: near the leaves a move is left out whose static score is below alpha by this
     /// factor times [`Units::change`](super::Units::change) times the depth.
     pub futility: f32,
-    /// Razoring: near the leaves a node is left to quiescence search where its static score is
-    /// below alpha by this factor times [`Units::change`](super::Units::change) times twice the
-    /// depth.
-    pub razoring: f32,
     /// Probcut: a node is cut where a shallow search of a promising move exceeds beta by this
     /// factor times [`Units::change`](super::Units::change).
     pub probcut: f32,
@@ -29,8 +25,8 @@ pub struct Switches {
     pub singular: f32,
     /// The weight of what a move earned after the move before it, beside what it earned anywhere.
     pub continuation: f32,
-    /// Plies by which a deep node is searched less that the table knows no move of.
-    pub unknown_move: i32,
+    /// Whether a deep node that the table knows no move of is searched a ply less.
+    pub unknown_move: bool,
     /// Plies by which moves are reduced more where the mover's static score has not risen since
     /// its last turn, and less where a move has a good history.
     pub trend: f32,
@@ -47,11 +43,10 @@ impl Default for Switches {
             late_pruning: 1.0,
             reverse_futility: 1.0,
             futility: 2.0,
-            razoring: 0.0,
             probcut: 2.0,
             singular: 1.0,
             continuation: 1.0,
-            unknown_move: 1,
+            unknown_move: true,
             trend: 1.0,
             sharing: true,
         }
@@ -66,11 +61,10 @@ impl Switches {
         late_pruning: 0.0,
         reverse_futility: 0.0,
         futility: 0.0,
-        razoring: 0.0,
         probcut: 0.0,
         singular: 0.0,
         continuation: 0.0,
-        unknown_move: 0,
+        unknown_move: false,
         trend: 0.0,
         sharing: false,
     };
@@ -83,13 +77,12 @@ impl Switches {
     };
 
     /// The names of the numbers.
-    pub const NAMES: [&str; 11] = [
+    pub const NAMES: [&str; 10] = [
         "quiescence",
         "reductions",
         "late_pruning",
         "reverse_futility",
         "futility",
-        "razoring",
         "probcut",
         "singular",
         "continuation",
@@ -108,11 +101,10 @@ impl Switches {
             "late_pruning" => self.late_pruning = value,
             "reverse_futility" => self.reverse_futility = value,
             "futility" => self.futility = value,
-            "razoring" => self.razoring = value,
             "probcut" => self.probcut = value,
             "singular" => self.singular = value,
             "continuation" => self.continuation = value,
-            "unknown_move" => self.unknown_move = value as i32,
+            "unknown_move" => self.unknown_move = value > 0.0,
             "trend" => self.trend = value,
             _ => return false,
         }

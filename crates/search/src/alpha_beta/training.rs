@@ -136,9 +136,10 @@ pub fn train_leaves(
                 tracing::warn!(%error, "a thread of the training did not start");
             }
         }
+        // Also after a panic here: the scope waits for the other threads.
+        let _end = EndOnDrop(&others);
         let mut player = Player::new(machine, turns, weights);
         training.run(&mut player, &others, &games, &budget);
-        others.end();
     });
     Some(training.finish(machine, turns))
 }
@@ -224,6 +225,15 @@ struct Others {
     weights: Mutex<Arc<Evaluation>>,
     /// Set at the end of the training, and by a thread that panics.
     is_over: AtomicBool,
+}
+
+/// Ends the training when it goes out of scope.
+struct EndOnDrop<'a>(&'a Others);
+
+impl Drop for EndOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.end();
+    }
 }
 
 impl Others {

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use crossbeam::channel::{Receiver, RecvTimeoutError, TryRecvError};
 
-use super::by_depth::{DepthSearch, remembered};
+use super::by_depth::{DepthSearch, SLICE_NODES, remembered};
 use super::history::GameHistory;
 use super::host::{Built, Host, PAUSE, SLICE, Spent};
 use super::plans::Plans;
@@ -243,7 +243,10 @@ impl Host {
             }
             Effort::Iterations(count) => {
                 let left = count.saturating_sub(session.spent.iterations);
-                let now = session.spent.next_iterations(left);
+                let now = match &session.by_depth {
+                    Some(_) => left.min(SLICE_NODES),
+                    None => session.spent.next_iterations(left),
+                };
                 limit.max_steps = now;
                 session.spent.iterations += now;
             }

@@ -1,6 +1,6 @@
 //! What is searched less, more, or not at all, by what static scores and shallow searches promise.
 //!
-//! Sources: reverse futility and razoring (Heinz 1998), late move reductions and pruning, singular
+//! Sources: futility and reverse futility (Heinz 1998), late move reductions and pruning, singular
 //! extension (Anantharaman, Campbell and Hsu 1988, by the table as in Stockfish), probcut (Buro
 //! 1995, by the table as in Stockfish).
 //!
@@ -14,10 +14,9 @@ use crate::alpha_beta::frame::MAX_HISTORY;
 use crate::alpha_beta::score::{PROVEN, Score, Window, from_root};
 use panza_gdl::MoveId;
 
-/// Reverse futility and futility up to this depth, late pruning and razoring up to those.
+/// Reverse futility and futility up to this depth, late pruning up to that.
 const MAX_FUTILE_DEPTH: i32 = 3;
 const MAX_PRUNED_DEPTH: i32 = 4;
-const MAX_RAZORED_DEPTH: i32 = 2;
 /// Probcut from this depth on, how much shallower its searches are, and how many moves it tries.
 const MIN_PROBCUT_DEPTH: i32 = 5;
 const PROBCUT_PLIES: i32 = 4;
@@ -48,10 +47,6 @@ impl Searcher {
             let is_last = depth <= -self.switches.quiescence;
             return (is_last || own >= beta).then_some(score);
         }
-        if self.is_razored(own, depth, window.seen_by(sign), is_pv) {
-            // Quiescence search decides, from here on.
-            return None;
-        }
         let margin = self.switches.reverse_futility * (self.units.change * depth) as f32;
         let is_futile = margin > 0.0
             && !is_pv
@@ -60,16 +55,6 @@ impl Searcher {
             && own - margin as Score >= beta;
         self.counts.static_cuts += u64::from(is_futile);
         is_futile.then_some(score)
-    }
-
-    /// Whether razoring leaves a node to quiescence search.
-    pub(super) fn is_razored(&self, own: Score, depth: i32, window: Window, is_pv: bool) -> bool {
-        let margin = self.switches.razoring * (2 * self.units.change * depth) as f32;
-        margin > 0.0
-            && !is_pv
-            && (1..=MAX_RAZORED_DEPTH).contains(&depth)
-            && window.alpha.abs() < PROVEN
-            && own + (margin as Score) < window.alpha
     }
 
     /// Whether the static score of a frame has risen since the mover's last turn.
@@ -135,8 +120,9 @@ impl Searcher {
         let Some(entry) = node.known.filter(|entry| entry.mv.is_some()) else {
             return Ok(0);
         };
-        let frame = &self.frames[node.ply];
+        let frame = &mut self.frames[node.ply];
         let known = frame.sign * from_root(entry.score, node.ply);
+        let first = frame.pick(0);
         if margin <= 0.0
             || node.ply == 0
             || node.depth < MIN_SINGULAR_DEPTH
@@ -144,7 +130,7 @@ impl Searcher {
             || entry.bound.seen_by(frame.sign) == Bound::Upper
             || known.abs() > MAX_PROBABLE
             || node.ply as i32 >= 2 * self.root_depth
-            || Some(frame.moves[frame.order[0].1 as usize]) != entry.mv
+            || Some(frame.moves[first]) != entry.mv
         {
             return Ok(0);
         }
@@ -193,10 +179,9 @@ impl Searcher {
     }
 
     /// Whether futility leaves a move out: near the leaves, with a static score far below alpha.
-    pub(super) fn is_futile(&self, node: &Node, n_tried: usize, after: Score) -> bool {
+    pub(super) fn is_futile(&self, node: &Node, after: Score) -> bool {
         let margin = self.switches.futility * (self.units.change * node.depth) as f32;
         margin > 0.0
-            && n_tried > 0
             && !node.is_pv
             && node.depth <= MAX_FUTILE_DEPTH
             && node.best > -PROVEN
