@@ -384,6 +384,10 @@ mod tests {
             }
             let prior = prior_study(game.info(), &history, || find_prospects(&game)).unwrap();
             assert!(prior.depth_values(Method::Auto).is_some());
+            if of_tree == 0 {
+                let resumed = Training::new(&game, config.clone(), Some(&history)).unwrap();
+                assert!(!resumed.has_generation());
+            }
             let settings = Settings::load(None, &[]).unwrap().metagame;
             let budget = StudyBudget::from_now(&settings, Duration::from_secs(60), &Arc::default());
             let study = study(&game, Some(prior), &config, &budget);

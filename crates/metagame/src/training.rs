@@ -292,6 +292,12 @@ impl<'a> Training<'a> {
         (self.game.info(), self.prospects.as_deref())
     }
 
+    /// Whether the tree has a generation.
+    #[cfg(test)]
+    pub(super) fn has_generation(&self) -> bool {
+        self.best.is_some()
+    }
+
     /// The training for alpha-beta.
     #[cfg(test)]
     pub(super) fn depth(&self) -> &DepthTraining {
