@@ -2,7 +2,8 @@
 //! and the best version runs.
 //!
 //! The compiler then vectorises loops over rows of numbers eight or sixteen wide instead of four.
-//! All versions do the same operations in the same order on each number, so the results are the same.
+//! All versions do the same operations in the same order on each number, so the results are the
+//! same.
 //!
 //! Never uses: what the work is.
 

@@ -5,8 +5,8 @@
 //! in two registers where the processor has AVX-512. The compiler does not find these instructions:
 //! it takes rows apart.
 //!
-//! Invariant: both versions do the same operations in the same order, so the results are the same on
-//! all processors.
+//! Invariant: both versions do the same operations in the same order, so the results are the same
+//! on all processors.
 //!
 //! Never uses: machines, what the numbers mean.
 
