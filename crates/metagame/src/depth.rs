@@ -183,7 +183,7 @@ impl DepthStudy {
         Some(Self::of(trained, turns, known.games))
     }
 
-    /// What training gave that went on from so many games.
+    /// The result of a training. `games` is the number of games before it.
     pub(super) fn of(trained: LeafTraining, turns: Turns, games: usize) -> Self {
         Self {
             evaluation: Arc::new(trained.evaluation),

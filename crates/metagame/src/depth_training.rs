@@ -24,7 +24,7 @@ use panza_search::SearchConfig;
 use panza_search::alpha_beta::{Turns, train_leaves};
 use panza_sync::{Budget, Random};
 
-/// The share of a round for training, and the share at whose end games against the tree begin.
+/// A round trains up to this share of its time, tests up to that one, and then plays the tree.
 const LEARNING_SHARE: f64 = 0.6;
 const TESTING_SHARE: f64 = 0.8;
 /// Nodes for a move in tests between generations.
@@ -34,9 +34,9 @@ const TREE_TIME: Duration = Duration::from_millis(20);
 /// Games against the tree, at most, and those from which on a clear score suffices.
 const MAX_GAMES: u32 = 200;
 const MIN_GAMES: u32 = 32;
-/// A score is clear that is so many standard deviations of lone wins and losses from even.
+/// Standard deviations from 50 % beyond which a score is clear, as if there were no draws.
 const CLEAR: f32 = 3.0;
-/// What games against the tree count as once one of the two has another generation.
+/// The most games against the tree that count once one of the two has another generation.
 const EARLIER_GAMES: u32 = 10;
 /// Games and generations above which a note is no note of a training.
 const MOST_GAMES: usize = 1 << 40;

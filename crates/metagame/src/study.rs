@@ -241,7 +241,7 @@ impl StudyBudget {
         }
     }
 
-    /// The budget of the next of so many pieces of work, which share the time left equally.
+    /// The budget of the next of `n_left` studies, which share the time left equally.
     #[must_use]
     pub fn one_of(&self, n_left: usize) -> Self {
         Self {
@@ -262,9 +262,9 @@ impl StudyBudget {
         }
     }
 
-    /// The budget after work that began at this time, when this thread had used so much processor
-    /// time. Where processor time limits training, the deadline moves by the time in which other
-    /// threads had the processor.
+    /// The budget after work that began at `begun`. This thread had used the processor for
+    /// `begun_cpu` by then. Where processor time limits training, the deadline moves by the time in
+    /// which other threads had the processor.
     fn left_after(&self, begun: Instant, begun_cpu: Option<Duration>) -> Self {
         let used = thread_cpu_time().zip(begun_cpu);
         let used = used.filter(|_| self.processor_time);

@@ -105,12 +105,14 @@ impl Studies {
         let unstudied = self.of.config(config);
         let applied = self.studies.iter().map(|study| study.apply(&unstudied));
         let mut applied: Vec<SearchConfig> = applied.collect();
-        match (self.of, applied.pop()) {
-            (StudyOf::Game, Some(whole)) => whole.into(),
-            (_, last) => MatchConfig {
-                whole: config.clone(),
-                parts: applied.into_iter().chain(last).collect(),
-            },
+        if self.of == StudyOf::Game
+            && let Some(whole) = applied.pop()
+        {
+            return whole.into();
+        }
+        MatchConfig {
+            whole: config.clone(),
+            parts: applied,
         }
     }
 

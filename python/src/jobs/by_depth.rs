@@ -17,7 +17,7 @@ use super::search::{MAX_LINE, SearchOptions};
 
 /// Bytes of the table, at most.
 const MAX_TABLE_BYTES: usize = 256 << 20;
-/// Lines that are told, at most.
+/// Lines in the result, at most.
 const MAX_LINES: usize = 3;
 
 /// A move of the position.
@@ -47,7 +47,7 @@ pub struct FoundByDepth {
     /// Its moves, the best first and the others by their nodes. None where another role chooses.
     pub moves: Vec<Ranked>,
     /// The best moves of the role that chooses, as the searched role values them, with the joint
-    /// moves that begin with them.
+    /// moves that begin with them. Only the best one where another role chooses.
     pub lines: Vec<(Ranked, Vec<Vec<MoveId>>)>,
     /// Nodes of all threads.
     pub nodes: u64,
@@ -126,16 +126,12 @@ fn found(
     let of_role = report.moves.iter().filter(|_| chooses);
     let moves: Vec<Ranked> = of_role.map(ranked_of).collect();
     let best = report.best.filter(|best| chooses && legal.contains(best));
-    // Lines of the other role would have bounds on the other side.
-    let lines = report
-        .moves
-        .iter()
-        .take(MAX_LINES)
-        .filter(|_| is_ours)
-        .map(|it| {
-            let moves = search.line(it.mv);
-            (ranked_of(it), joint_line(reasoner, state, &moves, MAX_LINE))
-        });
+    // The best line has an exact value. Bounds of the other role would be lower ones.
+    let n_lines = if is_ours { MAX_LINES } else { 1 };
+    let lines = report.moves.iter().take(n_lines).map(|it| {
+        let moves = search.line(it.mv);
+        (ranked_of(it), joint_line(reasoner, state, &moves, MAX_LINE))
+    });
     FoundByDepth {
         role,
         best: best.or(legal.first().copied()),

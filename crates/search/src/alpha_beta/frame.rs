@@ -31,7 +31,7 @@ pub(super) struct Frame {
     pub children: PositionBatch,
     pub scores: Vec<Score>,
     /// For each move to be searched its ordering score and its index in `moves`. Sorted by falling
-    /// score as far as [`pick`](Self::pick) has gone.
+    /// score as far as [`pick`](Self::pick) has gone; moves that were left out are marked there.
     pub order: Vec<(Score, u32)>,
 }
 

@@ -9,7 +9,7 @@
 //! * `score`: what positions are worth; `entry`: what the table knows of them;
 //! * `turns`: whose turn it is; `frame`: a node on the path, and the order of its moves;
 //! * `switches`: what can be switched off; `root`: the moves of the root;
-//! * `searcher`: the nodes, on one thread;
+//! * `searcher`: the nodes, on one thread, and in `selective` what it searches less or more;
 //! * `training`: TD-leaf, which trains an evaluation by games of this search.
 //!
 //! It applies to games in which two roles take turns ([`Turns`]) and the sum of goals is fixed, as

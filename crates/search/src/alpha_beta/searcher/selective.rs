@@ -122,7 +122,6 @@ impl Searcher {
         };
         let frame = &mut self.frames[node.ply];
         let known = frame.sign * from_root(entry.score, node.ply);
-        let first = frame.pick(0);
         if margin <= 0.0
             || node.ply == 0
             || node.depth < MIN_SINGULAR_DEPTH
@@ -130,8 +129,12 @@ impl Searcher {
             || entry.bound.seen_by(frame.sign) == Bound::Upper
             || known.abs() > MAX_PROBABLE
             || node.ply as i32 >= 2 * self.root_depth
-            || Some(frame.moves[first]) != entry.mv
         {
+            return Ok(0);
+        }
+        // The table may hold a move of another position.
+        let first = frame.pick(0);
+        if Some(frame.moves[first]) != entry.mv {
             return Ok(0);
         }
         let bound = known - margin as Score;
