@@ -3,7 +3,7 @@
 //! | request | answer |
 //! |---|---|
 //! | `GET /api/games` | the games inside the program |
-//! | `POST /api/tables` with `{"game" or "name" and "rules", "people", "seconds" or "iterations"}` | `{"table"}` |
+//! | `POST /api/tables` with `{"game" or "name" and "rules", "people", "level" or "seconds" or "iterations"}` | `{"table"}` |
 //! | beside `"rules"`: `"file"`, `"dialect"` | as of `/api/check` in `rulesheets` |
 //! | the same with `"study": {"facts", "line", "turn"}`, or with `{"match"}` or `{"table"}` in place of a game | `{"table"}`, at which the game is studied |
 //! | `GET /api/matches/FOLDER/board` | the boards by the file of the game of a match, as `{"shapes"}`; none where it has no such file |
@@ -24,7 +24,8 @@ use serde_json::json;
 
 use super::{DialectName, PageReply, PageStatus, RoutedRequest, dialect, matches};
 use crate::table::{
-    Command, Effort, People, Setting, Study, TableError, Tables, read_board, title_and_text,
+    Command, Effort, LEVELS, Level, People, Setting, Study, TableError, Tables, read_board,
+    title_and_text,
 };
 use panza_gdl::sexpr;
 use panza_gdl_games::{BOARDS, EMBEDDED};
@@ -64,6 +65,8 @@ pub(super) struct Opening {
     people: Option<Seats>,
     /// Seconds of training before the first move.
     training: Option<f64>,
+    /// A level of [`LEVELS`], from 1 on, in place of an effort and training.
+    level: Option<usize>,
     /// What is studied, if the game is not played.
     study: Option<StudyRequest>,
     #[serde(flatten)]
@@ -344,13 +347,30 @@ fn played(mut opening: Opening) -> Result<Setting, Refusal> {
             _ => People::Named(vec![word]),
         },
     };
+    let training = opening.training.map_or(Duration::ZERO, |seconds| {
+        Duration::try_from_secs_f64(seconds).unwrap_or_default()
+    });
+    let level = match opening.level {
+        None => None,
+        Some(number) => Some(level(number)?),
+    };
     Ok(Setting {
         people,
-        effort: opening.effort,
-        training: opening.training.map_or(Duration::ZERO, |seconds| {
-            Duration::try_from_secs_f64(seconds).unwrap_or_default()
-        }),
+        effort: level.map_or(opening.effort, |level| level.effort),
+        training: level.map_or(training, |level| level.training),
         ..found
+    })
+}
+
+/// The level of this number, counted from 1.
+fn level(number: usize) -> Result<Level, Refusal> {
+    let found = number.checked_sub(1).and_then(|index| LEVELS.get(index));
+    found.copied().ok_or_else(|| {
+        let text = format!(
+            "there is no level {number}: levels are 1 to {}\n",
+            LEVELS.len()
+        );
+        Box::new(PageReply::text(PageStatus::Unprocessable, text))
     })
 }
 

@@ -37,7 +37,7 @@ struct Game {
     config: SearchConfig,
     /// For each role its search.
     searches: Vec<Option<Box<dyn Searcher>>>,
-    /// Draws the moves of the chance role.
+    /// Draws the moves of the chance role, and Panza's where it plays at random.
     random: Random,
     /// For each role its choice of this turn.
     choices: Vec<Option<MoveId>>,
@@ -336,8 +336,8 @@ impl Host {
         self.enter(game);
     }
 
-    /// Enters the present state: chooses for roles without a choice and for that of chance, and
-    /// ends a game that is over.
+    /// Enters the present state: chooses for roles without a choice, for that of chance, and where
+    /// Panza plays at random, and ends a game that is over.
     fn enter(&mut self, game: &mut Game) {
         self.published
             .note_turns(&game.built.machine, game.history.states());
@@ -359,8 +359,10 @@ impl Host {
             let named = self.opened.roles.iter().cloned().zip(goals.iter().copied());
             record.ended("stopped", &named.collect::<Vec<_>>());
         }
+        let is_random = self.effort == Effort::Iterations(0);
         for role in 0..game.choices.len() {
-            let draws = self.opened.roles[role] == CHANCE_ROLE && !self.opened.is_person[role];
+            let is_chance = self.opened.roles[role] == CHANCE_ROLE;
+            let draws = (is_chance || is_random) && !self.opened.is_person[role];
             game.choices[role] = match game.history.legal(role) {
                 &[only] => Some(only),
                 moves if draws && !moves.is_empty() => {

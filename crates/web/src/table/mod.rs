@@ -26,6 +26,7 @@ mod effects;
 mod view;
 mod report;
 mod host;
+mod level;
 mod game;
 mod plans;
 mod by_depth;
@@ -42,6 +43,7 @@ use tokio::sync::watch;
 
 pub use board_file::read as read_board;
 pub use effects::Effect;
+pub use level::{LEVELS, Level};
 pub use report::{
     BlunderView, Candidate, LineView, PlanView, Report, ReviewView, Thinking, WorthView,
 };
@@ -81,7 +83,7 @@ const MAX_TRAINING: Duration = Duration::from_secs(120);
 pub enum Effort {
     /// For a time.
     Time(Duration),
-    /// For a number of iterations.
+    /// For a number of iterations; 0 is a random move.
     Iterations(u64),
 }
 
@@ -90,7 +92,7 @@ impl Effort {
     fn bounded(self) -> Self {
         match self {
             Self::Time(time) => Self::Time(time.clamp(Duration::from_millis(10), MAX_TIME)),
-            Self::Iterations(count) => Self::Iterations(count.clamp(1, MAX_ITERATIONS)),
+            Self::Iterations(count) => Self::Iterations(count.min(MAX_ITERATIONS)),
         }
     }
 }
