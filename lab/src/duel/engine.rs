@@ -410,6 +410,7 @@ impl PlayedGame {
             visits: best.visits as u64,
             iterations: after.iterations.saturating_sub(before.iterations),
             playouts: after.playouts.saturating_sub(before.playouts),
+            depth: after.depth,
             value: best.value.map(f64::from).filter(|value| value.is_finite()),
             proven: best.is_proven_best,
             seconds,

@@ -2,8 +2,9 @@
 //!
 //! Principal variation search with iterative deepening, over families: one pass of the lanes gives
 //! a node all its children with their ends, and the evaluation their static scores. Threads share
-//! one table and search the same root (lazy SMP). The values come from an evaluation that was
-//! trained for this search, or from that of the tree.
+//! one table and search the same root; moves that another thread searches come last in a node (Tom
+//! Kerrigan, Simplified ABDADA). The values come from an evaluation that was trained for this
+//! search, or from that of the tree.
 //!
 //! Modules, in reading order:
 //! * `score`: what positions are worth; `entry`: what the table knows of them;
@@ -33,6 +34,7 @@ mod turns;
 #[cfg(test)]
 mod tests;
 
+use std::panic::resume_unwind;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -42,7 +44,7 @@ use panza_gdl::MoveId;
 use panza_learning::evaluation::{Row, Weights};
 use panza_learning::{Evaluation, fixed_sum};
 use panza_machine::Machine;
-use panza_sync::{Budget, Random, Table, spawn_scoped};
+use panza_sync::{Budget, Claims, Random, Table, spawn_scoped};
 
 pub use self::switches::Switches;
 pub use self::training::{LeafTraining, train_leaves};
@@ -207,6 +209,8 @@ pub struct AlphaBeta {
     /// The score of the last depth that was searched in full.
     score: Score,
     depth: i32,
+    /// The place of the searcher that has searched that depth, whose moves of the root count.
+    leader: usize,
     counts: Counts,
 }
 
@@ -220,9 +224,11 @@ impl AlphaBeta {
         }
         let turns = config.values.turns;
         let table = Arc::new(Table::new(config.table_bytes));
+        let claims = (config.threads > 1).then(|| Arc::new(Claims::new()));
         let searcher = || {
             let mut searcher = Searcher::new(machine, evaluation, &table, turns, config.switches);
             searcher.units = config.values.units;
+            searcher.claims.clone_from(&claims);
             searcher
         };
         let searchers = (0..config.threads.max(1)).map(|_| searcher()).collect();
@@ -232,6 +238,7 @@ impl AlphaBeta {
             state: machine.initial_state(),
             score: 0,
             depth: 0,
+            leader: 0,
             counts: Counts::default(),
         })
     }
@@ -240,7 +247,7 @@ impl AlphaBeta {
     pub fn set_state(&mut self, state: &[u64]) {
         self.state.clear();
         self.state.extend_from_slice(state);
-        (self.score, self.depth) = (0, 0);
+        (self.score, self.depth, self.leader) = (0, 0, 0);
         for searcher in &mut self.searchers {
             searcher.begin();
             searcher.root.clear();
@@ -268,20 +275,31 @@ impl AlphaBeta {
             };
         }
         let (state, score, depth) = (&self.state, self.score, self.depth);
-        let (score, depth) = std::thread::scope(|scope| {
-            for (index, searcher) in others.iter_mut().enumerate() {
-                // Threads at different depths search different parts of the tree.
-                let ahead = depth + 1 - index as i32 % 2;
-                let work = move || deepen(searcher, state, score, ahead, max_depth);
-                if let Err(error) = spawn_scoped(scope, "alpha-beta", work) {
-                    tracing::warn!(%error, "a thread of the search did not start");
-                }
-            }
-            let found = deepen(first, state, score, depth, max_depth);
+        let found = std::thread::scope(|scope| {
+            let begin = |searcher| {
+                let work = move || deepen(searcher, state, score, depth, max_depth);
+                spawn_scoped(scope, "alpha-beta", work)
+            };
+            let threads: Vec<_> = others.iter_mut().map(begin).collect();
+            let mut found = vec![deepen(first, state, score, depth, max_depth)];
             is_done.store(true, Ordering::Relaxed);
+            for thread in threads {
+                found.push(match thread {
+                    Ok(thread) => thread.join().unwrap_or_else(|panic| resume_unwind(panic)),
+                    Err(error) => {
+                        tracing::warn!(%error, "a thread of the search did not start");
+                        (score, depth)
+                    }
+                });
+            }
             found
         });
-        (self.score, self.depth) = (score, depth);
+        // The first of those that have got deepest.
+        for (index, &(score, depth)) in found.iter().enumerate() {
+            if depth > self.depth {
+                (self.leader, self.score, self.depth) = (index, score, depth);
+            }
+        }
         self.counts = Counts::default();
         for searcher in &self.searchers {
             self.counts.add(&searcher.counts);
@@ -306,7 +324,7 @@ impl AlphaBeta {
 
     /// What is known of the state.
     pub fn report(&mut self) -> DepthReport {
-        let searcher = &mut self.searchers[0];
+        let searcher = &mut self.searchers[self.leader];
         let Some(best) = searcher.root.best else {
             return DepthReport {
                 share: score::share(self.score),
