@@ -2,13 +2,16 @@
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::studies::StudyOf;
 use panza_gdl::MoveId;
 use panza_planner::Plan;
 use panza_search::{MoveStats, RootEstimates};
 use panza_telemetry::SearchSample;
+
+/// How long a search goes on before it is asked for advice, at least.
+pub const SHORTEST_SLICE: Duration = Duration::from_millis(5);
 
 /// What a planner has found.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -39,6 +42,11 @@ impl PlanStatus {
 pub trait Searcher: Send {
     /// What it is, for logs.
     fn name(&self) -> &'static str;
+
+    /// How long a call of [`search`](Self::search) may take: longer where its end costs work.
+    fn slice(&self) -> Duration {
+        SHORTEST_SLICE
+    }
 
     /// Searches until then, or until `interrupt` is set.
     fn search(&mut self, until: Instant, interrupt: &Arc<AtomicBool>);
