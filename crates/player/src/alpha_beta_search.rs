@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::searcher::{SHORTEST_SLICE, Searcher};
+use super::searcher::Searcher;
 use super::studies::StudyOf;
 use super::tree_search::MAX_SAMPLED_MOVES;
 use panza_gdl::{Id, MoveId, RoleId};
@@ -25,10 +25,6 @@ const MAX_TABLE_BYTES: usize = 128 << 20;
 const TABLE_PART: usize = 4;
 /// Nodes of the first search of a state.
 const FIRST_NODES: u64 = 100;
-/// A slice is this part of the time for which the state was searched, within limits. The next one
-/// begins the depth in progress again, which costs some milliseconds.
-const SLICE_PART: u32 = 6;
-const LONGEST_SLICE: Duration = Duration::from_millis(100);
 /// How long a search that has nothing left to do waits at a time.
 const REST: Duration = Duration::from_millis(10);
 
@@ -44,8 +40,6 @@ pub(super) struct AlphaBetaSearch {
     last_value: Option<f32>,
     /// Whether every depth was searched.
     is_exhausted: bool,
-    /// How long the state was searched.
-    spent: Duration,
 }
 
 impl AlphaBetaSearch {
@@ -77,7 +71,6 @@ impl AlphaBetaSearch {
             search,
             last_value: None,
             is_exhausted: false,
-            spent: Duration::ZERO,
         };
         found.look();
         Some(found)
@@ -132,10 +125,6 @@ impl Searcher for AlphaBetaSearch {
         StudyOf::Game
     }
 
-    fn slice(&self) -> Duration {
-        (self.spent / SLICE_PART).clamp(SHORTEST_SLICE, LONGEST_SLICE)
-    }
-
     fn search(&mut self, until: Instant, interrupt: &Arc<AtomicBool>) {
         while self.is_exhausted && !self.search.is_settled() {
             let left = until.saturating_duration_since(Instant::now());
@@ -144,13 +133,15 @@ impl Searcher for AlphaBetaSearch {
             }
             thread::sleep(left.min(REST));
         }
-        let begin = Instant::now();
         self.run(Budget {
             until: Some(until),
             stop: Some(interrupt),
             ..Budget::generous()
         });
-        self.spent += begin.elapsed();
+    }
+
+    fn processor_time(&self) -> Duration {
+        self.search.processor_time()
     }
 
     /// An iteration is a node.
@@ -166,7 +157,7 @@ impl Searcher for AlphaBetaSearch {
     }
 
     fn set_state(&mut self, state: &[u64]) {
-        (self.is_exhausted, self.spent) = (false, Duration::ZERO);
+        self.is_exhausted = false;
         self.search.set_state(state);
         self.reasoner.set_state(state);
         self.look();

@@ -22,7 +22,6 @@ use super::match_setup::{MatchSetup, StartMatch};
 use super::plan_memory::PlanMemory;
 use super::sampling::Sampling;
 use super::searcher::PlanStatus;
-use super::searcher::SHORTEST_SLICE;
 use super::sent_moves::SentMoves;
 use super::studies::{Studies, StudyOf};
 use super::tasks::{TaskResult, Tasks};
@@ -34,6 +33,8 @@ use panza_sync::allocator;
 use panza_sync::{catch_panic, spawn_deep};
 use panza_telemetry::Archive;
 
+/// Longest slice of search.
+const SLICE: Duration = Duration::from_millis(5);
 /// Pause between slices while the game is studied.
 const PAUSE_WHILE_STUDYING: Duration = Duration::from_millis(45);
 
@@ -318,14 +319,8 @@ impl MatchThread {
 
     fn search(&mut self) {
         let interrupt = Arc::clone(&self.link.interrupt);
-        let is_studying = self.is_studying();
-        self.engines.attempt(|engine| {
-            let slice = match is_studying {
-                true => SHORTEST_SLICE,
-                false => engine.searcher.slice(),
-            };
-            engine.searcher.search(Instant::now() + slice, &interrupt);
-        });
+        self.engines
+            .attempt(|engine| engine.searcher.search(Instant::now() + SLICE, &interrupt));
         self.log_plan(false);
         self.plans.consider(&mut self.engines);
         self.check_position();

@@ -82,8 +82,8 @@ impl Searcher for ReducedSearch {
         }
     }
 
-    fn slice(&self) -> Duration {
-        self.inner.slice()
+    fn processor_time(&self) -> Duration {
+        self.inner.processor_time()
     }
 
     fn search(&mut self, until: Instant, interrupt: &Arc<AtomicBool>) {

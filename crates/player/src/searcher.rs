@@ -10,9 +10,6 @@ use panza_planner::Plan;
 use panza_search::{MoveStats, RootEstimates};
 use panza_telemetry::SearchSample;
 
-/// How long a search goes on before it is asked for advice, at least.
-pub const SHORTEST_SLICE: Duration = Duration::from_millis(5);
-
 /// What a planner has found.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PlanStatus {
@@ -43,9 +40,9 @@ pub trait Searcher: Send {
     /// What it is, for logs.
     fn name(&self) -> &'static str;
 
-    /// How long a call of [`search`](Self::search) may take: longer where its end costs work.
-    fn slice(&self) -> Duration {
-        SHORTEST_SLICE
+    /// The processor time of threads that search in place of the caller's.
+    fn processor_time(&self) -> Duration {
+        Duration::ZERO
     }
 
     /// Searches until then, or until `interrupt` is set.

@@ -23,8 +23,9 @@ use super::frame::{Frame, History, MAX_HISTORY};
 use super::root::RootMoves;
 use super::score::{INFINITE, PROVEN, Score, WIN, Window, from_here, from_root, of_goal, of_logit};
 use super::switches::Switches;
+use super::threads::{Found, Rest};
 use super::turns::Turns;
-use super::{Counts, Units};
+use super::{Counts, MAX_DEPTH, Units};
 use panza_gdl::{Id, MoveId, RoleId};
 use panza_learning::{Evaluation, ValueReader};
 use panza_machine::{Expander, ExpansionStep, Machine, Reasoner, with_wide_vectors};
@@ -34,6 +35,11 @@ use panza_sync::{Budget, Claims, Table};
 pub(super) const MAX_PLY: usize = 120;
 /// Forced joint moves in a row, at most.
 const MAX_FORCED: usize = 400;
+/// Depths from which on the window is narrow at first.
+const NARROW_DEPTH: i32 = 4;
+/// The first width of a narrow window, at least, and the width from which on it is full.
+const MIN_WIDTH: Score = 20;
+const MAX_WIDTH: Score = 3_000;
 /// Nodes between two looks at the budget.
 const CHECK_EVERY: u64 = 32;
 /// The depth of entries that are exact at any depth.
@@ -57,6 +63,8 @@ pub(super) struct Limits {
     pub max_nodes: u64,
     /// Set from outside.
     pub stop: Option<Arc<AtomicBool>>,
+    /// The greatest depth.
+    pub max_depth: i32,
     /// Set when another thread of the search is done.
     pub is_done: Arc<AtomicBool>,
 }
@@ -118,7 +126,11 @@ pub(super) struct Searcher {
     pub units: Units,
     pub age: u8,
     pub limits: Limits,
+    /// Where the thread rests when the limits are reached; without one the search is over then.
+    pub rest: Option<Rest>,
     pub is_over: bool,
+    /// The score of the last depth that was searched in full, and that depth.
+    completed: (Score, i32),
     pub counts: Counts,
     pub root: RootMoves,
     /// The depth of the search of the root.
@@ -187,9 +199,12 @@ impl Searcher {
                 until: None,
                 max_nodes: u64::MAX,
                 stop: None,
+                max_depth: MAX_DEPTH,
                 is_done: Arc::default(),
             },
+            rest: None,
             is_over: false,
+            completed: (0, 0),
             counts: Counts::default(),
             root: RootMoves::default(),
             root_depth: 0,
@@ -228,9 +243,99 @@ impl Searcher {
         if nodes >= self.limits.max_nodes
             || nodes.is_multiple_of(CHECK_EVERY) && self.limits.are_reached()
         {
-            self.is_over = true;
+            self.is_over = !self.rests();
         }
         self.is_over
+    }
+
+    /// Rests until the next run, where the thread has a place to rest. Returns whether the search
+    /// of the position goes on.
+    fn rests(&mut self) -> bool {
+        let Some(mut rest) = self.rest.take() else {
+            return false;
+        };
+        let limits = rest.until_next_run(self.found());
+        self.rest = Some(rest);
+        match limits {
+            Some(limits) => self.limits = limits,
+            None => return false,
+        }
+        true
+    }
+
+    /// What was found about the position.
+    pub fn found(&self) -> Found {
+        let (score, depth) = self.completed;
+        Found {
+            score,
+            depth,
+            root: self.root.clone(),
+            mover: self.root_mover(),
+            counts: self.counts,
+            ..Found::default()
+        }
+    }
+
+    /// Searches a state to greater and greater depths, until nothing is left to search or the
+    /// search is over.
+    pub fn deepen(&mut self, state: &[u64]) {
+        self.begin();
+        self.root.clear();
+        self.counts.deepest = 0;
+        (self.is_over, self.completed) = (false, (0, 0));
+        loop {
+            let (score, depth) = self.completed;
+            if Self::is_settled(score, depth) || depth >= MAX_DEPTH {
+                return;
+            }
+            if depth >= self.limits.max_depth {
+                if let Some(rest) = &self.rest {
+                    rest.end_run();
+                }
+                if !self.rests() {
+                    return;
+                }
+                continue;
+            }
+            let score = self.narrowing(state, score, depth + 1);
+            if self.is_over {
+                return;
+            }
+            self.completed = (score, depth + 1);
+            // A forced end, or no choice: nothing depends on the depth.
+            if self.root.best.is_none() {
+                return;
+            }
+        }
+    }
+
+    /// The score of a search to a depth, with a window around the expected one that grows where the
+    /// score lies outside.
+    fn narrowing(&mut self, state: &[u64], expected: Score, depth: i32) -> Score {
+        let mut width = self.units.change.max(MIN_WIDTH);
+        let mut window = match depth < NARROW_DEPTH || expected.abs() > PROVEN {
+            true => Window::FULL,
+            false => Window {
+                alpha: expected - width,
+                beta: expected + width,
+            },
+        };
+        loop {
+            let score = self.score(state, depth, window);
+            if self.is_over {
+                return score;
+            }
+            width *= 3;
+            let is_wide = width > MAX_WIDTH;
+            if score <= window.alpha && window.alpha > -INFINITE {
+                window.alpha = if is_wide { -INFINITE } else { score - width };
+            } else if score >= window.beta && window.beta < INFINITE {
+                window.beta = if is_wide { INFINITE } else { score + width };
+            } else {
+                debug_assert!(score.abs() <= WIN);
+                return score;
+            }
+        }
     }
 
     /// The score of the state of a frame, as seen by the first role.
