@@ -43,7 +43,8 @@ use tokio::sync::watch;
 pub use board_file::read as read_board;
 pub use effects::Effect;
 pub use report::{
-    BlunderView, Candidate, LineView, PlanView, Report, ReviewView, Thinking, WorthView,
+    Candidate, GradedView, LineView, OutcomeView, PlanView, Report, ReviewView, SummaryView,
+    Thinking, WorthView,
 };
 pub use view::{Found, Phase, Study, View};
 
@@ -196,8 +197,8 @@ pub enum Command {
     Review {
         /// The joint moves from the start of the study.
         line: Vec<Vec<String>>,
-        /// The time for each position.
-        seconds: f64,
+        /// The effort for each position, in milliseconds as `panza study --ms` counts them.
+        ms: u32,
     },
     /// Stops that, and forgets what was found.
     EndReview,
