@@ -740,7 +740,8 @@ function summaryTable(summary) {
     ),
   );
   const names = ["Role", "Accuracy", "Inaccuracies ?!", "Mistakes ?", "Blunders ??", "Points lost a move", "Moves"];
-  return element("div", { class: "root-frame" }, table({ class: "root" }, names, element("tbody", null, rows)));
+  const frame = { class: "root-frame", tabindex: "0", role: "region", "aria-label": "How the roles played" };
+  return element("div", frame, table({ class: "root" }, names, element("tbody", null, rows)));
 }
 
 /**

@@ -319,7 +319,9 @@ impl Host {
             report.worth.values = outlook.iter().map(|it| it.value.map(round)).collect();
             report.worth.proven = outlook.iter().map(|it| it.proven).collect();
             let line = search.principal_line(MAX_LINE_SHOWN);
-            let outcomes = search.outcomes().into_iter();
+            let mut outcomes = search.outcomes();
+            outcomes.sort_by_key(|it| it.mv.0);
+            let outcomes = outcomes.into_iter();
             report.outcomes = outcomes.map(|it| outcome_view(it, info)).collect();
             if let Some(role) = role {
                 // The line that is expected begins with the best one.
