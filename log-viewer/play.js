@@ -250,7 +250,7 @@ class TablePage {
               "ol",
               { class: "candidates" },
               found.candidates.map(([text, visits, value]) =>
-                element("li", null, `${spoken(text)}: ${goal(Math.round(value))}, ${counted(visits, "visit")}`),
+                element("li", null, `${spoken(text)}: ${value === null ? "" : `${goal(Math.round(value))}, `}${counted(visits, "visit")}`),
               ),
             ),
           ),

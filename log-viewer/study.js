@@ -10,13 +10,13 @@ import { offerGames, ownRules } from "./choose_game.js";
 import { drawCurve, turnAt } from "./curve.js";
 import { isIdle, spoken } from "./expressions.js";
 import { count, counted, goal, list, messageOf } from "./format.js";
-import { around, byId, element, fill, keepFocus, refill, setText, skipInPlace, wordmark } from "./page.js";
+import { around, byId, element, fill, keepFocus, refill, setText, skipInPlace, table, wordmark } from "./page.js";
 import { Refused, askReport, askTable, openTable, tellTable } from "./server.js";
 import { showPlans, showThoughts, showWorth, thinkingText } from "./thoughts.js";
 import { Variations, endOf, lineText, lineTo, nextOf, pathTo, readLine, worthOf } from "./variations.js";
 
-/** @import { Blunder, Joint, Laid, LineNode, Order, Report, Review } from "./types.d.ts" */
-/** @import { Setting, Shape, Study, TableView } from "./types.d.ts" */
+/** @import { Grade, GradedMove, Joint, Laid, LineNode, Order, Report, Review } from "./types.d.ts" */
+/** @import { RoleSummary, Setting, Shape, Study, TableView } from "./types.d.ts" */
 
 const RETRY = 1000;
 /** The buttons that step along the line, in their order. */
@@ -24,6 +24,11 @@ const steps = () => ["first", "previous", "next", "last"].map((id) => byId(id, "
 /** Moves that are marked on the board, and lines that are compared, at most. */
 const MOST_MARKED = 3;
 const MOST_COMPARED = 12;
+/**
+ * Grades of moves as chess players write them.
+ * @type {Record<Grade, string>}
+ */
+const SIGNS = { inaccuracy: "?!", mistake: "?", blunder: "??" };
 
 class StudyPage {
   /** @param {string} table */
@@ -233,6 +238,16 @@ class StudyPage {
   }
 
   /**
+   * What chance draws.
+   * @param {string} text
+   */
+  playOutcome(text) {
+    this.isHeld = false;
+    leaveFocus();
+    this.choose(text);
+  }
+
+  /**
    * The server shows a position: that of the node it was asked for, or of what was legal of a line.
    * @param {TableView} view
    */
@@ -427,6 +442,9 @@ class StudyPage {
       showThoughts(byId("thoughts"), report, {
         playMove: (text) => this.playMove(text),
         playLine: (line) => this.playLine(line),
+        playOutcome: (text) => this.playOutcome(text),
+        viewer: this.viewer,
+        roles: view.roles,
       });
       showPlans(byId("plan"), report, (line) => this.playLine(line));
     }
@@ -491,13 +509,13 @@ class StudyPage {
     const isProven = node.worth?.proven[this.viewer] != null;
     return element(
       "li",
-      { "aria-current": node === this.node ? "step" : null, class: node.blunder === null ? null : "blunder" },
+      { "aria-current": node === this.node ? "step" : null },
       element("small", null, `${node.turn}.`),
       element(
         "button",
-        { type: "button", class: "plain", title: node.blunder, on: { click: () => this.goFrom(node) } },
+        { type: "button", class: "plain", title: node.fault?.says, on: { click: () => this.goFrom(node) } },
         spokenJoint(node.joint),
-        node.blunder !== null && element("span", { class: "tag bad", "aria-label": "a blunder" }, "??"),
+        node.fault !== null && gradeTag(node.fault.grade),
       ),
       worth !== null && element("small", { class: isProven ? "proven-value" : null }, goal(Math.round(worth))),
     );
@@ -557,7 +575,7 @@ class StudyPage {
       ],
       last,
       at: this.node.turn,
-      marks: main.filter(({ blunder }) => blunder !== null).map(({ turn }) => turn),
+      marks: main.flatMap(({ turn, fault }) => (fault === null ? [] : [{ turn, kind: fault.grade }])),
       label: `The value for ${this.view.roles[role]} over ${counted(last, "turn")}${own === null ? "" : `; ${Math.round(own)} at turn ${this.node.turn}`}`,
     });
   }
@@ -573,7 +591,7 @@ class StudyPage {
     const end = endOf(this.node);
     this.reviewed = pathTo(end);
     this.reviewShown = "";
-    this.tell({ do: "review", line: lineTo(end), seconds: Number(byId("review-time", "select").value) });
+    this.tell({ do: "review", line: lineTo(end), ms: Number(byId("review-effort", "select").value) });
   }
 
   /** @param {Review | null} review */
@@ -585,15 +603,20 @@ class StudyPage {
     progress.hidden = !isRunning;
     if (review === null || this.reviewed.length !== review.of) {
       setText(byId("review-says"), "");
-      if (review === null) fill(byId("blunders"));
+      if (review === null) {
+        fill(byId("blunders"));
+        fill(byId("review-summary"));
+      }
       return;
     }
-    progress.max = review.of;
-    progress.value = review.done;
-    const found = counted(review.blunders.length, "blunder");
-    const says = review.is_finished ? `${review.blunders.length === 0 ? "No blunders" : found} in ${counted(review.of - 1, "turn")}.` : `${review.done} of ${review.of} positions`;
-    setText(byId("review-says"), says);
-    const key = JSON.stringify([review.blunders, review.done, review.is_finished]);
+    const [settled, doubts] = review.doubts;
+    progress.max = review.of + doubts;
+    progress.value = review.done + settled;
+    const blunders = review.graded.filter(({ grade }) => grade === "blunder").length;
+    const found = `${blunders === 0 ? "No blunders" : counted(blunders, "blunder")} in ${counted(review.of - 1, "turn")}.`;
+    const left = doubts === 0 ? `${review.done} of ${review.of} positions` : `${settled} of ${counted(doubts, "move")} in doubt`;
+    setText(byId("review-says"), review.is_finished ? found : left);
+    const key = JSON.stringify([review.graded, review.done, settled, review.is_finished]);
     if (key === this.reviewShown) return;
     this.reviewShown = key;
     for (const [turn, worth] of review.worths.entries()) {
@@ -601,31 +624,34 @@ class StudyPage {
       // What the search of the position itself has proven is not forgotten.
       if (worth !== null && !(node.worth?.proven.some((proven) => proven !== null) ?? false)) node.worth = worth;
     }
-    for (const node of this.reviewed) node.blunder = null;
-    for (const blunder of review.blunders) {
-      this.reviewed[blunder.turn + 1].blunder = `${spoken(blunder.better)} was better: ${goal(Math.round(blunder.value))}, not ${goal(Math.round(blunder.after))}`;
+    for (const node of this.reviewed) node.fault = null;
+    for (const { turn, grade, better, value, after } of review.graded) {
+      const says = `${spoken(better)} was better: ${goal(Math.round(value))}, not ${goal(Math.round(after))}`;
+      this.reviewed[turn + 1].fault = { grade, says };
     }
-    refill(byId("blunders"), review.blunders.map((blunder) => this.blunderItem(blunder)));
+    refill(byId("review-summary"), review.summary.length > 0 && summaryTable(review.summary));
+    refill(byId("blunders"), review.graded.map((found) => this.gradedItem(found)));
     this.showLines();
     this.showCurve();
   }
 
-  /** @param {Blunder} blunder */
-  blunderItem(blunder) {
-    const before = this.reviewed[blunder.turn];
-    const values = `${goal(Math.round(blunder.value))} → ${goal(Math.round(blunder.after))}`;
+  /** @param {GradedMove} found */
+  gradedItem(found) {
+    const before = this.reviewed[found.turn];
+    const values = `${goal(Math.round(found.value))} → ${goal(Math.round(found.after))}`;
     return element(
       "li",
       null,
       element(
         "button",
         { type: "button", class: "plain", on: { click: () => this.goTo(before) } },
-        `${blunder.turn + 1}. ${blunder.role}: ${spoken(blunder.played)}`,
+        `${found.turn + 1}. ${found.role}: ${spoken(found.played)}`,
       ),
+      gradeTag(found.grade),
       ` ${values}`,
-      blunder.is_proven && element("span", { class: "tag proven" }, "proven"),
-      `; better: ${spoken(blunder.better)} `,
-      blunder.line.length > 0 &&
+      found.is_proven && element("span", { class: "tag proven" }, "proven"),
+      `; better: ${spoken(found.better)} `,
+      found.line.length > 0 &&
         element(
           "button",
           {
@@ -634,7 +660,7 @@ class StudyPage {
             on: {
               click: () => {
                 this.goTo(before);
-                this.playLine(blunder.line);
+                this.playLine(found.line);
               },
             },
           },
@@ -691,6 +717,31 @@ class StudyPage {
     this.panel.isLocked = true;
     this.panel.mark();
   }
+}
+
+/** @param {Grade} grade */
+function gradeTag(grade) {
+  return element("span", { class: `tag ${grade}`, title: grade, "aria-label": grade, role: "img" }, SIGNS[grade]);
+}
+
+/**
+ * How each role played.
+ * @param {RoleSummary[]} summary
+ */
+function summaryTable(summary) {
+  const rows = summary.map(({ role, moves, grades, mean_loss, accuracy }) =>
+    element(
+      "tr",
+      null,
+      element("th", { scope: "row" }, role),
+      [accuracy === null ? "" : `${Math.round(accuracy)} %`, ...grades, mean_loss === null ? "" : mean_loss.toFixed(1), moves].map((figure) =>
+        element("td", { class: "figure" }, String(figure)),
+      ),
+    ),
+  );
+  const names = ["Role", "Accuracy", "Inaccuracies ?!", "Mistakes ?", "Blunders ??", "Points lost a move", "Moves"];
+  const frame = { class: "root-frame", tabindex: "0", role: "region", "aria-label": "How the roles played" };
+  return element("div", frame, table({ class: "root" }, names, element("tbody", null, rows)));
 }
 
 /**

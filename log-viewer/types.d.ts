@@ -381,7 +381,7 @@ export type Order =
   | { do: "think"; seconds: number }
   | { do: "pause"; on: boolean }
   | { do: "go"; line: Joint[] }
-  | { do: "review"; line: Joint[]; seconds: number };
+  | { do: "review"; line: Joint[]; ms: number };
 
 /** What a table shows. Lists by role are in the order of the roles. */
 export interface TableView {
@@ -427,7 +427,7 @@ export interface Found {
   visits: number;
   is_proven: boolean;
   plan: string[];
-  candidates: [text: string, visits: number, value: number][];
+  candidates: [text: string, visits: number, value: number | null][];
 }
 
 /** What a study begins with, and the number of the position that is shown. */
@@ -455,6 +455,7 @@ export interface Report {
   role: string | null;
   worth: Worth;
   moves: Candidate[];
+  outcomes: Outcome[];
   line: Joint[];
   lines: ShownLine[];
   plan: ShownPlan | null;
@@ -485,6 +486,13 @@ export interface Candidate {
   is_bound: boolean;
 }
 
+/** What chance may draw: how likely it is, 0 to 1, and what the position after it is worth. */
+export interface Outcome {
+  text: string;
+  probability: number;
+  worth: Worth;
+}
+
 export interface ShownPlan {
   goal: number | null;
   bound: number;
@@ -498,20 +506,36 @@ export interface ShownPlan {
 export interface Review {
   done: number;
   of: number;
+  /** The moves in doubt that were searched again, and all so far. */
+  doubts: [done: number, of: number];
   is_finished: boolean;
   worths: (Worth | null)[];
-  blunders: Blunder[];
+  graded: GradedMove[];
+  summary: RoleSummary[];
 }
 
-export interface Blunder {
+export type Grade = "inaccuracy" | "mistake" | "blunder";
+
+/** A move that lost value. */
+export interface GradedMove {
   turn: number;
   role: string;
+  grade: Grade;
   played: string;
   better: string;
   value: number;
   after: number;
   is_proven: boolean;
   line: Joint[];
+}
+
+/** How a role played; the grades are the numbers of inaccuracies, mistakes and blunders. */
+export interface RoleSummary {
+  role: string;
+  moves: number;
+  grades: [number, number, number];
+  mean_loss: number | null;
+  accuracy: number | null;
 }
 
 /** A node of the tree of lines: the position behind a joint move, which only the root lacks. */
@@ -526,8 +550,8 @@ export interface LineNode {
   worth: Worth | null;
   /** What is shown of the position; null before it was asked for. */
   view: TableView | null;
-  /** What is wrong with the move that leads here, or null. */
-  blunder: string | null;
+  /** How bad the move was that leads here, and what is wrong with it; null where nothing is. */
+  fault: { grade: Grade; says: string } | null;
 }
 
 // The page that plays in Gamemaster (`/gamemaster/message`).

@@ -96,7 +96,7 @@ function newNode(parent, joint) {
     last: null,
     worth: null,
     view: null,
-    blunder: null,
+    fault: null,
   };
 }
 

@@ -264,15 +264,10 @@ impl Host {
             return;
         }
         let plan = searcher.plan().filter(|plan| plan.goal.is_some());
+        let goal = plan.as_ref().and_then(|plan| plan.goal);
         let plan = plan.map_or(Vec::new(), |plan| plan.moves);
         let took = std::mem::take(spent).time;
         let sample = searcher.sample();
-        let moves = sample.root_moves.iter().take(MAX_CANDIDATES);
-        let candidates = moves.map(|found| {
-            let value = found.value.map_or(f64::NAN, f64::from);
-            (found.mv.clone(), found.visits as u64, value)
-        });
-        let candidates = candidates.collect();
         let legal = game.history.legal(role);
         // A search that has found nothing, or something illegal, does not end the game.
         let mv = best.map(|best| best.mv).filter(|mv| legal.contains(mv));
@@ -280,15 +275,20 @@ impl Host {
             return;
         };
         let info = game.history.info();
+        let first = plan.first().map(|&mv| info.move_text(mv));
+        let known = first.as_ref().zip(goal);
         let found = Found {
             turn: game.history.turn(),
             role: self.opened.roles[role].clone(),
             text: info.move_text(mv),
-            value: best.and_then(|best| best.value).map(f64::from),
+            value: match goal.filter(|_| plan.first() == Some(&mv)) {
+                Some(goal) => Some(goal.into()),
+                None => best.and_then(|best| best.value).map(f64::from),
+            },
+            candidates: candidates(&sample.root_moves, known),
             visits: best.map_or(0, |best| best.visits as u64),
             is_proven,
             plan: plan.iter().map(|&mv| info.move_text(mv)).collect(),
-            candidates,
         };
         if is_hint {
             game.hint_for = None;
@@ -475,6 +475,24 @@ impl Host {
             None => Ok(role),
         }
     }
+}
+
+/// The moves that Panza weighed, each with visits and value. `known` is the move that begins a plan,
+/// and the goal of the plan: values of random games say nothing beside it.
+fn candidates(
+    moves: &[MoveStats<String>],
+    known: Option<(&String, u8)>,
+) -> Vec<(String, u64, f64)> {
+    let shown = moves.iter().take(MAX_CANDIDATES).map(|found| {
+        let value = match known {
+            Some((first, goal)) if found.mv == *first => Some(f32::from(goal)),
+            Some(_) => found.proven().map(f32::from),
+            None => found.value,
+        };
+        let value = value.map_or(f64::NAN, f64::from);
+        (found.mv.clone(), found.visits as u64, value)
+    });
+    shown.collect()
 }
 
 /// Characters of names of games that have a meaning in names of matches become others.

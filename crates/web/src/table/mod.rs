@@ -45,7 +45,8 @@ pub use board_file::read as read_board;
 pub use effects::Effect;
 pub use level::{LEVELS, Level};
 pub use report::{
-    BlunderView, Candidate, LineView, PlanView, Report, ReviewView, Thinking, WorthView,
+    Candidate, GradedView, LineView, OutcomeView, PlanView, Report, ReviewView, SummaryView,
+    Thinking, WorthView,
 };
 pub use view::{Found, Phase, Study, View};
 
@@ -198,8 +199,8 @@ pub enum Command {
     Review {
         /// The joint moves from the start of the study.
         line: Vec<Vec<String>>,
-        /// The time for each position.
-        seconds: f64,
+        /// The effort for each position, in milliseconds as `panza study --ms` counts them.
+        ms: u32,
     },
     /// Stops that, and forgets what was found.
     EndReview,

@@ -17,7 +17,8 @@ use super::history::GameHistory;
 use super::host::{Built, Host, PAUSE, SLICE, Spent};
 use super::plans::Plans;
 use super::report::{
-    BlunderView, Candidate, MAX_CANDIDATES, MAX_LINE_SHOWN, Report, ReviewView, Thinking, WorthView,
+    Candidate, GradedView, MAX_CANDIDATES, MAX_LINE_SHOWN, OutcomeView, Report, ReviewView,
+    SummaryView, Thinking, WorthView, round,
 };
 use super::view::Phase;
 use super::{Command, Effort, MAX_LINE};
@@ -25,9 +26,9 @@ use panza_game::BuiltGame;
 use panza_gdl::{Id, MoveId, RoleId, Sexpr, sexpr};
 use panza_machine::GameInfo;
 use panza_player::review::Worth;
-use panza_player::{Review, ReviewSettings, whole_search};
+use panza_player::{Review, ReviewSettings, search_config, whole_search};
 use panza_search::alpha_beta::DepthValues;
-use panza_search::{Method, Search, SearchConfig, StopReason};
+use panza_search::{Method, Outcome, Search, SearchConfig, StopReason};
 use panza_sync::Budget;
 
 /// Searches that a study holds at the same time: of the position, for blunders, and two with
@@ -39,8 +40,8 @@ const LATER_REPORTS: Duration = Duration::from_millis(600);
 /// Time that a position is searched before planners begin, and in which the first value is reported
 /// at once.
 const GLANCE: Duration = Duration::from_millis(200);
-/// The longest search of a position in a look for blunders.
-const MAX_REVIEW_TIME: Duration = Duration::from_secs(10);
+/// The greatest effort for a position in a look for blunders.
+const MAX_REVIEW_MS: u32 = 10_000;
 /// Facts of a position that is pasted, at most.
 const MAX_FACTS: usize = 50_000;
 
@@ -294,6 +295,7 @@ impl Host {
             role: role.map(name),
             worth: WorthView::default(),
             moves: Vec::new(),
+            outcomes: Vec::new(),
             line: Vec::new(),
             lines: Vec::new(),
             plan: None,
@@ -316,11 +318,18 @@ impl Host {
             report.nodes = root.nodes;
             report.worth.values = outlook.iter().map(|it| it.value.map(round)).collect();
             report.worth.proven = outlook.iter().map(|it| it.proven).collect();
-            report.line = texts(search.principal_line(MAX_LINE_SHOWN));
-            if role.is_some() {
-                let best = search.best_move();
+            let line = search.principal_line(MAX_LINE_SHOWN);
+            let mut outcomes = search.outcomes();
+            outcomes.sort_by_key(|it| it.mv.0);
+            let outcomes = outcomes.into_iter();
+            report.outcomes = outcomes.map(|it| outcome_view(it, info)).collect();
+            if let Some(role) = role {
+                // The line that is expected begins with the best one.
+                let of_line = line.first().map(|joint_move| joint_move[role]);
+                let is_alone = root.moves.iter().all(|it| it.probability.is_none());
+                let best = of_line.filter(|_| is_alone);
+                let best = best.or_else(|| search.best_move());
                 let mut moves = root.moves;
-                // The best one is not always the one with the most visits.
                 moves.sort_by_key(|it| Some(it.mv) != best);
                 let moves = moves.into_iter().take(MAX_CANDIDATES);
                 let shown = moves.map(|found| Candidate {
@@ -333,9 +342,12 @@ impl Host {
                 });
                 report.moves = shown.collect();
             }
+            report.line = texts(line);
         }
+        report.agree(role);
         if let Some(plans) = &session.plans {
             (report.plan, report.alternatives) = plans.shown(info);
+            report.follow_plan();
         }
         if self.view.waits
             && let Some(last) = self.published.last_report()
@@ -384,7 +396,7 @@ impl Host {
                 session.is_proven = false;
                 Ok(())
             }
-            Command::Review { line, seconds } => self.begin_review(session, &line, seconds),
+            Command::Review { line, ms } => self.begin_review(session, &line, ms),
             Command::EndReview => {
                 session.review = None;
                 Ok(())
@@ -443,7 +455,7 @@ impl Host {
             search.go_to(state);
         }
         if let Some(plans) = &mut session.plans {
-            plans.go_to(state);
+            plans.go_to(&session.built.machine, state);
         }
         session.is_planned = false;
         session.is_proven = false;
@@ -457,11 +469,10 @@ impl Host {
         &mut self,
         session: &mut StudySession,
         line: &[Vec<String>],
-        seconds: f64,
+        ms: u32,
     ) -> Result<(), String> {
-        let time = Duration::try_from_secs_f64(seconds).unwrap_or_default();
         let settings = ReviewSettings {
-            time: time.clamp(Duration::from_millis(10), MAX_REVIEW_TIME),
+            iterations: ReviewSettings::ITERATIONS_PER_MS * u64::from(ms.clamp(1, MAX_REVIEW_MS)),
             ..ReviewSettings::default()
         };
         let start = session.history.states()[0].to_vec();
@@ -477,7 +488,8 @@ impl Host {
         if moves.is_empty() {
             return Err("there are no moves to look at".to_string());
         }
-        let config = session.config.clone();
+        // As the command does it: the memory of this table makes no difference.
+        let config = search_config(&self.settings.search, self.settings.search.seed);
         let machine = &session.built.machine;
         session.review = Some(Review::new(machine, &start, &moves, config, settings));
         session.is_reviewed = false;
@@ -513,15 +525,22 @@ impl StudySession {
     }
 }
 
-/// A value to two places.
-fn round(value: impl Into<f64>) -> f64 {
-    (value.into() * 100.0).round() / 100.0
+fn outcome_view(outcome: Outcome, info: &dyn GameInfo) -> OutcomeView {
+    let outlook = outcome.outlook;
+    OutcomeView {
+        text: info.move_text(outcome.mv),
+        probability: outcome.probability,
+        worth: WorthView {
+            values: outlook.iter().map(|it| it.value.map(round)).collect(),
+            proven: outlook.iter().map(|it| it.proven).collect(),
+        },
+    }
 }
 
-fn worth_view(worth: &Worth) -> WorthView {
+fn worth_view(worth: &Worth, n_roles: usize) -> WorthView {
     WorthView {
-        values: worth.values.iter().map(|value| value.map(round)).collect(),
-        proven: worth.proven.clone(),
+        values: (0..n_roles).map(|role| worth.of(role).map(round)).collect(),
+        proven: (0..n_roles).map(|role| worth.proven(role)).collect(),
     }
 }
 
@@ -534,22 +553,35 @@ fn review_view(
 ) -> ReviewView {
     let (done, of) = review.progress();
     let worths = review.worths().into_iter();
-    let blunders = review.blunders().into_iter();
+    let graded = review.graded().into_iter().map(|found| GradedView {
+        turn: found.turn,
+        role: name(found.role),
+        grade: found.grade.name(),
+        played: info.move_text(found.played),
+        better: info.move_text(found.better),
+        value: round(found.value),
+        after: round(found.after),
+        is_proven: found.is_proven,
+        line: texts(found.line),
+    });
+    let summary = review.summary().into_iter().enumerate();
+    let summary = summary.filter(|(_, of)| of.moves > 0);
     ReviewView {
         done,
         of,
+        doubts: review.doubts(),
         is_finished,
-        worths: worths.map(|worth| worth.map(worth_view)).collect(),
-        blunders: blunders
-            .map(|found| BlunderView {
-                turn: found.turn,
-                role: name(found.role),
-                played: info.move_text(found.played),
-                better: info.move_text(found.better),
-                value: found.value,
-                after: found.after,
-                is_proven: found.is_proven,
-                line: texts(found.line),
+        worths: worths
+            .map(|worth| worth.map(|worth| worth_view(worth, info.n_roles())))
+            .collect(),
+        graded: graded.collect(),
+        summary: summary
+            .map(|(role, of)| SummaryView {
+                role: name(role),
+                moves: of.moves,
+                grades: of.grades,
+                mean_loss: of.mean_loss.map(round),
+                accuracy: of.accuracy.map(round),
             })
             .collect(),
     }

@@ -570,7 +570,7 @@ fn blunders_are_named_at_a_study_table() {
     wait_report(&tables, &table, |report| report.state == Thinking::Paused);
     let review = Command::Review {
         line: line.clone(),
-        seconds: 0.2,
+        ms: 30,
     };
     tables.tell(&table, review).unwrap();
     let report = wait_report(&tables, &table, |report| {
@@ -581,10 +581,17 @@ fn blunders_are_named_at_a_study_table() {
     });
     let review = report.review.as_ref().unwrap();
     assert_eq!((review.done, review.of, review.worths.len()), (6, 6, 6));
-    let [blunder] = &review.blunders[..] else {
+    let [blunder] = &review.graded[..] else {
         panic!("{review:?}");
     };
     assert_eq!((blunder.turn, blunder.role.as_str()), (3, "oplayer"));
+    assert_eq!(blunder.grade, "blunder");
+    let summary = review.summary.iter();
+    let summary = summary.map(|it| (it.role.as_str(), it.moves, it.grades));
+    assert_eq!(
+        summary.collect::<Vec<_>>(),
+        [("xplayer", 3, [0, 0, 0]), ("oplayer", 2, [0, 0, 1])]
+    );
     assert_eq!(
         (blunder.played.as_str(), blunder.better.as_str()),
         ("(mark 3 3)", "(mark 1 3)")
@@ -595,7 +602,7 @@ fn blunders_are_named_at_a_study_table() {
     // There is nothing to look at in an empty line.
     let nothing = Command::Review {
         line: Vec::new(),
-        seconds: f64::NAN,
+        ms: 0,
     };
     tables.tell(&table, nothing).unwrap();
     wait(&tables, &table, |view| view.problem.is_some());
@@ -641,13 +648,63 @@ fn a_puzzle_is_planned_at_a_study_table() {
     let plan = report.plan.as_ref().unwrap();
     assert_eq!(plan.goal, Some(100));
     assert_eq!(plan.n_moves, plan.moves.len());
+    follows_its_plan(&report);
     let first = vec![vec![plan.moves[0].clone()]];
     tables.tell(&table, Command::Go { line: first }).unwrap();
     let view = wait(&tables, &table, |view| view.moves.len() == 1);
+    // The rest of the plan is known at once.
+    let next = wait_report(&tables, &table, |report| report.position == position(&view));
+    assert_eq!(next.plan.as_ref().unwrap().moves, plan.moves[1..]);
+    follows_its_plan(&next);
+}
+
+/// A plan that is known is what is shown, and nothing contradicts it.
+fn follows_its_plan(report: &Report) {
+    let plan = report.plan.as_ref().unwrap();
+    assert_eq!(report.worth.values, [Some(100.0)]);
+    assert_eq!(report.worth.proven, [Some(100)]);
+    let line = plan.moves.iter().take(report.line.len());
+    assert!(report.line.iter().map(|joint_move| &joint_move[0]).eq(line));
+    let first = &report.moves[0];
+    assert_eq!((&first.text, first.value), (&plan.moves[0], Some(100.0)));
+    let begins = |text: &str| report.alternatives.iter().any(|it| it.moves[0] == text);
+    for other in &report.moves[1..] {
+        let is_shown = other.value.is_some();
+        assert!(!is_shown || begins(&other.text), "{other:?}");
+    }
+}
+
+#[test]
+fn outcomes_of_chance_are_listed_at_a_study_table() {
+    let tables = tables();
+    let table = tables.open(studied("diceRace", Study::default())).unwrap();
+    let is_valued = |report: &Report| {
+        let values = report.outcomes.iter().map(|it| it.worth.values.first());
+        report.outcomes.len() == 3 && values.flatten().count() == 3
+    };
+    let report = wait_report(&tables, &table, is_valued);
+    assert!(report.moves.is_empty() && report.role.is_none());
+    let values = report.outcomes.iter().map(|it| it.worth.values[0].unwrap());
+    let mean = values.sum::<f64>() / 3.0;
+    let worth = report.worth.values[0].unwrap();
+    assert!((mean - worth).abs() < 0.02, "{mean} and {worth}");
+    let text = report.outcomes[1].text.clone();
+    let joint = vec!["wait".to_string(), "wait".to_string(), text];
+    tables
+        .tell(&table, Command::Go { line: vec![joint] })
+        .unwrap();
+    let view = wait(&tables, &table, |view| view.moves.len() == 1);
     let next = wait_report(&tables, &table, |report| {
-        report.position == position(&view) && report.plan.as_ref().is_some_and(|it| it.is_best)
+        report.position == position(&view) && !report.moves.is_empty()
     });
-    assert_eq!(next.plan.as_ref().unwrap().goal, Some(100));
+    assert!(next.outcomes.is_empty());
+    // One number: what the position is worth is the value of the best move.
+    let best = &next.moves[0];
+    let role = usize::from(next.role.as_deref() == Some("blue"));
+    assert_eq!(
+        best.proven.map(f64::from).or(best.value),
+        next.worth.values[role]
+    );
 }
 
 #[test]
