@@ -28,7 +28,10 @@ export async function offerGames(choose, lacks = () => null) {
   find.addEventListener("input", show);
   file.addEventListener("change", () => readFile(file.files?.[0]));
   rules.addEventListener("input", () => delete rules.dataset.file);
-  byId("options").addEventListener("change", show);
+  byId("options").addEventListener("change", ({ target }) => {
+    // The field has shown what is typed already, and a list that is made anew loses the focus.
+    if (target !== find) show();
+  });
   games = await askGames();
   show();
 }

@@ -16,7 +16,7 @@ import { Refused, askTable, askTurn, openTable, tellTable } from "./server.js";
 /** Milliseconds after which a server that did not answer, or has no room, is asked again. */
 const RETRY = 500;
 /** The buttons beside what the page says, and those of the controls, in their order. */
-const controls = () => ["stop", "pause", "undo", "hint", "switch", "resign", "again"].map((id) => byId(id, "button"));
+const controls = () => ["pause", "stop", "undo", "hint", "switch", "resign", "again"].map((id) => byId(id, "button"));
 const UNAVAILABLE = 503;
 
 class TablePage {
@@ -411,6 +411,7 @@ class TablePage {
     const { view, role } = this;
     const focused = document.activeElement;
     const isPlaying = view.phase === "playing" && this.silence === null;
+    for (const id of ["pause", "stop"]) byId(id).hidden = ["over", "failed"].includes(view.phase);
     byId("stop", "button").disabled = !isPlaying || view.thinks_for === null || view.waits;
     setText(byId("stop"), role === null ? "Move now" : "Stop");
     byId("pause", "button").disabled = !isPlaying || role !== null;

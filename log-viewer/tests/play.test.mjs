@@ -315,6 +315,7 @@ test("what a person cannot do is said beside where they tried, until the next at
     await page.locator("#board .target").first().click();
     await page.waitForSelector(".complaint");
     assert.match(await page.innerText(".complaint"), /earlier position/);
+    await screenshot(page, "play-complaint", true);
     const [said, board] = [".complaint", "#board"].map((it) => page.locator(it).boundingBox());
     const gap = (await said).y - ((await board).y + (await board).height);
     assert.ok(gap >= 0 && gap < 30, `${gap} pixels below the board`);

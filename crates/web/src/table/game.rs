@@ -559,22 +559,7 @@ impl Host {
                 Some(_) => game.is_hurried = true,
                 None => return Err("Panza is not thinking".to_string()),
             },
-            Command::Switch => {
-                if self.view.phase != Phase::Playing || !self.view.people.contains(&true) {
-                    return Err("there are no sides to switch".to_string());
-                }
-                let roles = self.opened.roles.iter();
-                for (is_person, role) in self.opened.is_person.iter_mut().zip(roles) {
-                    *is_person = !*is_person && role != CHANCE_ROLE;
-                }
-                self.view.people.clone_from(&self.opened.is_person);
-                if let Some(record) = &game.record {
-                    record.seated(&self.logged_role(), &self.players());
-                }
-                game.searches.iter_mut().for_each(|search| *search = None);
-                (self.view.answer, game.found) = (None, None);
-                self.enter(game);
-            }
+            Command::Switch => return self.switch_sides(game),
             // The table is gone before its thread could be told.
             Command::Close => {}
             Command::Go { .. }
@@ -582,20 +567,7 @@ impl Host {
             | Command::Watch { .. }
             | Command::Review { .. }
             | Command::EndReview => return Err("that is for games that are studied".to_string()),
-            Command::Undo => {
-                let turn = game.history.last_choice(&self.opened.is_person);
-                let turn = turn.ok_or("there is no move to take back")?;
-                if let Some(record) = &game.record {
-                    record.note(&format!("the moves from step {turn} on are taken back"));
-                }
-                game.history.go_back(turn);
-                self.view.moves.truncate(turn);
-                // The searches have nothing of earlier states any more.
-                game.searches.iter_mut().for_each(|search| *search = None);
-                self.view.resigned = None;
-                (self.view.answer, game.found) = (None, None);
-                self.enter(game);
-            }
+            Command::Undo => return self.take_back(game),
             Command::Move { turn, role, text } => {
                 let role = self.person(game, &role)?;
                 if turn != game.history.turn() {
@@ -614,17 +586,57 @@ impl Host {
                 game.hint_for = Some(role);
                 self.view.hint = None;
             }
-            Command::Resign { role } => {
-                self.person(game, &role)?;
-                if let Some(record) = game.record.take() {
-                    record.note(&format!("{role} resigns"));
-                    record.ended("resigned", &[]);
-                }
-                self.view.resigned = Some(role);
-                self.view.phase = Phase::Over;
-                self.show(game);
-            }
+            Command::Resign { role } => return self.resign(game, role),
         }
+        Ok(())
+    }
+
+    /// Panza plays the roles that people played, and people those of Panza.
+    fn switch_sides(&mut self, game: &mut Game) -> Result<(), String> {
+        if self.view.phase != Phase::Playing || !self.view.people.contains(&true) {
+            return Err("there are no sides to switch".to_string());
+        }
+        let roles = self.opened.roles.iter();
+        for (is_person, role) in self.opened.is_person.iter_mut().zip(roles) {
+            *is_person = !*is_person && role != CHANCE_ROLE;
+        }
+        self.view.people.clone_from(&self.opened.is_person);
+        if let Some(record) = &game.record {
+            record.seated(&self.logged_role(), &self.players());
+        }
+        game.searches.iter_mut().for_each(|search| *search = None);
+        (self.view.answer, game.found) = (None, None);
+        self.enter(game);
+        Ok(())
+    }
+
+    /// Goes back to the last turn on which a person had a choice.
+    fn take_back(&mut self, game: &mut Game) -> Result<(), String> {
+        let turn = game.history.last_choice(&self.opened.is_person);
+        let turn = turn.ok_or("there is no move to take back")?;
+        if let Some(record) = &game.record {
+            record.note(&format!("the moves from step {turn} on are taken back"));
+        }
+        game.history.go_back(turn);
+        self.view.moves.truncate(turn);
+        // The searches have nothing of earlier states any more.
+        game.searches.iter_mut().for_each(|search| *search = None);
+        self.view.resigned = None;
+        (self.view.answer, game.found) = (None, None);
+        self.enter(game);
+        Ok(())
+    }
+
+    /// A person gives the game up for a role.
+    fn resign(&mut self, game: &mut Game, role: String) -> Result<(), String> {
+        self.person(game, &role)?;
+        if let Some(record) = game.record.take() {
+            record.note(&format!("{role} resigns"));
+            record.ended("resigned", &[]);
+        }
+        self.view.resigned = Some(role);
+        self.view.phase = Phase::Over;
+        self.show(game);
         Ok(())
     }
 
