@@ -188,7 +188,7 @@ impl Store {
             })
             .collect();
         // The newest first.
-        found.sort_by(|one, other| other.0.cmp(&one.0));
+        found.sort_by_key(|&(used, ..)| std::cmp::Reverse(used));
         let now = SystemTime::now();
         let mut sum = 0u64;
         for (place, (used, bytes, folder)) in found.iter().enumerate() {

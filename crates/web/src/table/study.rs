@@ -117,8 +117,13 @@ impl Host {
                 },
             };
             if let Some(command) = command {
-                self.view.problem = self.apply_study_command(&mut session, command).err();
-                self.view.told += 1;
+                // A page keeps lines beside what a person does, which the problem is about.
+                let is_of_person = !matches!(command, Command::Lines { .. });
+                let problem = self.apply_study_command(&mut session, command).err();
+                if is_of_person {
+                    self.view.problem = problem;
+                    self.view.told += 1;
+                }
                 session.due = Instant::now();
                 self.publish();
                 is_late = true;
