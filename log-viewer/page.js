@@ -196,6 +196,7 @@ export function complain(beside, text) {
   const place = beside.closest(".controls, .edit-tools, .edit-head, p, li");
   if (place === null) beside.after(said);
   else place.append(said);
+  said.scrollIntoView({ block: "nearest" });
 }
 
 /** Takes away what went wrong before. */

@@ -227,7 +227,7 @@ class StudyPage {
       this.acted = null;
       if (this.pasted > 0) {
         const all = counted(this.pasted, "turn");
-        setText(byId("text-says"), problem === null ? `${all} shown.` : `The first ${moves.length} of ${all} shown.`);
+        setText(byId("text-says"), problem === null ? `${all} shown.` : `${moves.length} of ${all} shown.`);
         this.pasted = 0;
       }
     }

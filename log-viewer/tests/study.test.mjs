@@ -240,7 +240,7 @@ test("a line is copied out as text and pasted in again, and what is not legal is
     await page.click("#paste");
     await page.waitForFunction(() => /turn 2: \(mark 2 2\) is not legal/.test(document.querySelector("#texts .complaint")?.textContent));
     await shown(page, 1);
-    assert.equal(await page.innerText("#text-says"), "The first 1 of 2 turns shown.");
+    assert.equal(await page.innerText("#text-says"), "1 of 2 turns shown.");
     await screenshot(page, "study-pasted", true);
     await page.fill("#text", "hello");
     await page.click("#paste");

@@ -13,8 +13,8 @@
 //!
 //! Modules: `host` builds the game and publishes; `game` plays it, `study` studies it with `plans`
 //! and `by_depth`;
-//! `history` has the states of all turns, `effects` and `decision` what is shown of a state; `store`
-//! has the files.
+//! `history` has the states of all turns, `effects` and `decision` what is shown of a state, and
+//! `store` the files.
 //!
 //! Invariants: every joint move is legal on the table's machine; where several roles choose, nobody
 //! sees a choice before all have chosen; while a match of a game manager runs, no table builds a
