@@ -361,6 +361,8 @@ export interface TrainedGame {
 
 /** What a table is opened with. */
 export interface Setting {
+  /** A table, whose game is played again. */
+  table?: string;
   game?: string | null;
   rules?: string;
   name?: string;
@@ -375,7 +377,8 @@ export interface Setting {
 
 /** What a person does at a table. */
 export type Order =
-  | { do: "undo" | "switch" | "close" | "endreview" }
+  | { do: "undo" | "switch" | "now" | "close" | "endreview" }
+  | { do: "lines"; lines: unknown }
   | { do: "move"; turn: number; role: string; text: string }
   | { do: "hint" | "resign" | "watch"; role: string }
   | { do: "think"; seconds: number }
@@ -392,6 +395,8 @@ export interface TableView {
   about: string[];
   phase: "building" | "training" | "playing" | "over" | "failed";
   problem: string | null;
+  /** The number of commands that were followed or refused; the problem is about the last one. */
+  told: number;
   roles: string[];
   people: boolean[];
   shapes: Layout[];
@@ -402,6 +407,9 @@ export interface TableView {
   n_legal: number[];
   chosen: boolean[];
   thinks_for: string | null;
+  /** The seconds since that began. */
+  thinks_since: number | null;
+  paused: boolean;
   waits: boolean;
   answer: Found | null;
   hint: Found | null;
@@ -439,6 +447,8 @@ export interface Study {
   values: (number | null)[];
   players: string[];
   position: number;
+  /** Greater with each change of the tree of lines; 0 where none is kept. */
+  lines: number;
 }
 
 /** What Panza thinks about a position that is studied. */

@@ -238,11 +238,13 @@ test("a line is copied out as text and pasted in again, and what is not legal is
     await shown(page, 3);
     await page.fill("#text", "((mark 2 2) noop)\n(noop (mark 2 2))");
     await page.click("#paste");
-    await page.waitForFunction(() => /turn 2: \(mark 2 2\) is not legal/.test(document.getElementById("problem").textContent));
+    await page.waitForFunction(() => /turn 2: \(mark 2 2\) is not legal/.test(document.querySelector("#texts .complaint")?.textContent));
     await shown(page, 1);
+    assert.equal(await page.innerText("#text-says"), "1 of 2 turns shown.");
+    await screenshot(page, "study-pasted", true);
     await page.fill("#text", "hello");
     await page.click("#paste");
-    assert.match(await page.innerText("#text-says"), /expected a list of 2 moves/);
+    assert.match(await page.innerText("#texts .complaint"), /expected a list of 2 moves/);
     // A position is copied, and pasted on the page of games.
     await page.click("#copy-facts");
     const facts = await page.inputValue("#text");
@@ -346,7 +348,7 @@ test("the table of a game that is played has no study, and the page says so", ()
     await page.click('[data-game="ticTacToe"]');
     await page.waitForSelector("#board .target");
     await page.goto(`${server.address}/study${new URL(page.url()).hash}`);
-    await page.waitForFunction(() => /for playing/.test(document.getElementById("problem").textContent));
+    await page.waitForFunction(() => /for playing/.test(document.getElementById("says").textContent));
   }));
 
 test("roles that choose at once choose one after the other", () =>

@@ -9,6 +9,8 @@
 //! | `GET /api/matches/FOLDER/board` | the boards by the file of the game of a match, as `{"shapes"}`; none where it has no such file |
 //! | `GET /api/tables/TABLE?after=VERSION` | what the table shows, once it is newer than the version, or after a while |
 //! | `GET /api/tables/TABLE/report?after=VERSION` | likewise what Panza thinks at a study table, a [`Report`](crate::table::Report), or null |
+//! | `GET /api/tables/TABLE/lines` | the tree of lines of a study table as `{"lines"}`, as its page wrote it |
+//! | `POST /api/tables` with `{"table"}` | `{"table"}`: the same game from its start, at a table of its own |
 //! | `POST /api/tables/TABLE` with `{"do", ...}`, a [`Command`] | nothing |
 //!
 //! Thinking costs processor time, so it is for clients of this machine, and for those who show the
@@ -52,6 +54,8 @@ struct Known {
 
 #[derive(Debug, Deserialize)]
 pub(super) struct Opening {
+    /// A table, whose game is opened again.
+    table: Option<String>,
     /// The name of a game inside the program.
     game: Option<String>,
     /// A rulesheet, and the name of its game.
@@ -295,7 +299,7 @@ fn studied(
         (Some(folder), _) => of_match(archive, folder)?,
         (None, Some(table)) => {
             let setting = tables.to_study(table);
-            setting.ok_or_else(|| Box::new(refused(&TableError::Gone)))?
+            setting.map_err(|why| Box::new(refused(&why)))?
         }
         (None, None) => {
             let study = Study {
@@ -323,7 +327,10 @@ pub(super) fn open(it: &RoutedRequest, mut opening: Opening) -> PageReply {
     let tables = &it.pages.tables;
     let setting = match opening.study.take() {
         Some(study) => studied(tables, &it.pages.archive, &mut opening, study),
-        None => played(opening),
+        None => match &opening.table {
+            Some(table) => tables.setting(table).map_err(|why| refused(&why).into()),
+            None => played(opening),
+        },
     };
     match setting.map(|setting| tables.open(setting)) {
         Ok(Ok(table)) => PageReply::json(&json!({ "table": table })),
@@ -385,17 +392,24 @@ pub(super) fn tell(it: &RoutedRequest, command: Command) -> PageReply {
 /// What a table shows.
 pub(super) fn show(it: &RoutedRequest) -> PageReply {
     match it.pages.tables.view(it.part(0)) {
-        Some(view) => PageReply::json(&*view),
-        None => refused(&TableError::Gone),
+        Ok(view) => PageReply::json(&*view),
+        Err(error) => refused(&error),
     }
 }
 
 /// What Panza thinks at a study table.
 pub(super) fn report(it: &RoutedRequest) -> PageReply {
-    let (tables, table) = (&it.pages.tables, it.part(0));
-    match tables.report_versions(table) {
-        Some(_) => PageReply::json(&tables.report(table).as_deref()),
-        None => refused(&TableError::Gone),
+    match it.pages.tables.report(it.part(0)) {
+        Ok(report) => PageReply::json(&report.as_deref()),
+        Err(error) => refused(&error),
+    }
+}
+
+/// The tree of lines of a study table.
+pub(super) fn lines(it: &RoutedRequest) -> PageReply {
+    match it.pages.tables.lines(it.part(0)) {
+        Ok(lines) => PageReply::json(&json!({ "lines": lines.as_deref() })),
+        Err(error) => refused(&error),
     }
 }
 
@@ -410,11 +424,13 @@ pub(super) fn turn(it: &RoutedRequest) -> PageReply {
 
 fn refused(error: &TableError) -> PageReply {
     let status = match error {
-        TableError::Rules(_) | TableError::Board(_) | TableError::Role(_) => {
-            PageStatus::Unprocessable
-        }
+        TableError::Rules(_)
+        | TableError::Board(_)
+        | TableError::Role(_)
+        | TableError::TooFewRoles(_)
+        | TableError::Later => PageStatus::Unprocessable,
         TableError::Gone => PageStatus::NotFound,
-        TableError::Busy | TableError::Thread => PageStatus::Unavailable,
+        TableError::Busy | TableError::Full | TableError::Thread => PageStatus::Unavailable,
     };
     PageReply::text(status, format!("{error}\n"))
 }

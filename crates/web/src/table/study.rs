@@ -20,6 +20,7 @@ use super::report::{
     Candidate, GradedView, MAX_CANDIDATES, MAX_LINE_SHOWN, OutcomeView, Report, ReviewView,
     SummaryView, Thinking, WorthView, round,
 };
+use super::store::State;
 use super::view::Phase;
 use super::{Command, Effort, MAX_LINE};
 use panza_game::BuiltGame;
@@ -29,7 +30,8 @@ use panza_player::review::Worth;
 use panza_player::{Review, ReviewSettings, search_config, whole_search};
 use panza_search::alpha_beta::DepthValues;
 use panza_search::{Method, Outcome, Search, SearchConfig, StopReason};
-use panza_sync::Budget;
+use panza_sync::{Budget, lock};
+use serde_json::Value;
 
 /// Searches that a study holds at the same time: of the position, for blunders, and two with
 /// planners.
@@ -84,6 +86,7 @@ impl Host {
             Ok(session) => session,
             Err(why) => return self.fail(&why),
         };
+        let mut is_late = self.keep_study(&session, true);
         while !self.resources.is_closed() && !self.published.is_idle() {
             let wants = self.wants_work(&session);
             let waits = (wants || session.has_search()) && is_busy();
@@ -106,20 +109,44 @@ impl Host {
                 true => match inbox.try_recv() {
                     Ok(command) => Some(command),
                     Err(TryRecvError::Empty) => None,
-                    Err(TryRecvError::Disconnected) => return,
+                    Err(TryRecvError::Disconnected) => break,
                 },
-                false => match inbox.recv_timeout(PAUSE) {
+                false => match inbox.recv_timeout(if is_late { SLICE } else { PAUSE }) {
                     Ok(command) => Some(command),
                     Err(RecvTimeoutError::Timeout) => None,
-                    Err(RecvTimeoutError::Disconnected) => return,
+                    Err(RecvTimeoutError::Disconnected) => break,
                 },
             };
             if let Some(command) = command {
-                self.view.problem = self.apply_study_command(&mut session, command).err();
+                // A page keeps lines beside what a person does, which the problem is about.
+                let is_of_person = !matches!(command, Command::Lines { .. });
+                let problem = self.apply_study_command(&mut session, command).err();
+                if is_of_person {
+                    self.view.problem = problem;
+                    self.view.told += 1;
+                }
                 session.due = Instant::now();
                 self.publish();
+                is_late = true;
+            }
+            if is_late {
+                is_late = self.keep_study(&session, false);
             }
         }
+        self.keep_study(&session, true);
+    }
+
+    /// Keeps the study on disk where it has changed; returns whether something is left to write.
+    fn keep_study(&mut self, session: &StudySession, asks: bool) -> bool {
+        let lines = lock(&self.published.lines).as_deref().cloned();
+        let state = State {
+            moves: self.view.moves.clone(),
+            is_paused: session.is_paused,
+            effort: (self.effort != self.opened.effort).then_some(self.effort),
+            lines,
+            ..State::default()
+        };
+        self.keep(state, asks)
     }
 
     /// The game at the position that the study begins with.
@@ -132,6 +159,8 @@ impl Host {
             let state = state.map_err(|why| format!("the position cannot be set up: {why}"))?;
             history = GameHistory::from(&built.machine, state);
         }
+        let kept = self.kept_state();
+        let lost = self.view.problem.take();
         let config = self.search_config(N_SEARCHES);
         let rules = &self.opened.rules.rules;
         let mut session = StudySession {
@@ -146,24 +175,41 @@ impl Host {
             review: None,
             is_reviewed: false,
             is_reviews_turn: false,
-            is_paused: false,
+            is_paused: kept.as_ref().is_some_and(|kept| kept.is_paused),
             is_proven: false,
             spent: Spent::default(),
             wanted: None,
             due: Instant::now(),
-            version: 0,
+            // Greater than what a page knows of a table that has come back.
+            version: self.view.version,
         };
         // What is not legal in the line of a log is not shown.
         let problem = self.go(&mut session, &study.line).err();
         if let Some(study) = &mut self.view.study {
             study.line.clone_from(&self.view.moves);
             study.turn = study.turn.min(study.line.len());
+            study.position = self.view.version;
         }
-        let shown = &study.line[..study.turn.min(self.view.moves.len())];
+        let mut shown = &study.line[..study.turn.min(self.view.moves.len())];
+        if let Some(kept) = &kept {
+            shown = &kept.moves;
+            self.keep_lines(kept.lines.clone());
+        }
         let went = self.go(&mut session, shown);
-        self.view.problem = problem.or(went.err());
+        self.view.problem = lost.or(problem).or(went.err());
         self.publish();
         Ok(session)
+    }
+
+    /// The tree of lines is another one.
+    fn keep_lines(&mut self, lines: Option<Value>) {
+        if let Some(study) = &mut self.view.study {
+            study.lines = match &lines {
+                Some(_) => self.view.version + 1,
+                None => 0,
+            };
+        }
+        *lock(&self.published.lines) = lines.map(Arc::new);
     }
 
     /// Whether there is something to search.
@@ -383,6 +429,10 @@ impl Host {
             Command::Go { line } => self.go(session, &line),
             Command::Think(effort) => {
                 self.effort = effort.bounded();
+                Ok(())
+            }
+            Command::Lines { lines } => {
+                self.keep_lines(Some(lines));
                 Ok(())
             }
             Command::Pause { on } => {
