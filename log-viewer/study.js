@@ -404,8 +404,8 @@ class StudyPage {
     if (tree === null || this.isKeeping || JSON.stringify(tree.kept()) === JSON.stringify(this.tree.kept())) return;
     const known = new Map(nodesOf(this.tree.root).map((node) => [String(lineTo(node)), node]));
     for (const node of nodesOf(tree.root)) {
-      const { worth = null, view = null, blunder = null } = known.get(String(lineTo(node))) ?? {};
-      Object.assign(node, { worth, view, blunder });
+      const { worth = null, view = null, fault = null } = known.get(String(lineTo(node))) ?? {};
+      Object.assign(node, { worth, view, fault });
     }
     const here = lineTo(this.node);
     this.tree = tree;

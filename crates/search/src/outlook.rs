@@ -76,7 +76,10 @@ impl Search {
             outcomes.push(Outcome {
                 mv: self.graph.move_of(edge),
                 probability,
-                outlook: is_known.then(|| self.outlook_of(child)).unwrap_or_default(),
+                outlook: match is_known {
+                    true => self.outlook_of(child),
+                    false => Vec::new(),
+                },
             });
         }
         outcomes.extend(self.graph.untried(&role_moves).map(|mv| Outcome {
