@@ -11,7 +11,7 @@
 //! * `turns`: whose turn it is; `frame`: a node on the path, and the order of its moves;
 //! * `switches`: what can be switched off; `root`: the moves of the root;
 //! * `searcher`: the nodes, on one thread, and in `selective` what it searches less or more;
-//!   `threads`: how threads work in runs and rest between them;
+//!   `threads` and `rest`: how threads work in runs and rest between them;
 //! * `training`: TD-leaf, which trains an evaluation by games of this search.
 //!
 //! It applies to games in which two roles take turns ([`Turns`]) and the sum of goals is fixed, as
@@ -25,6 +25,7 @@
 
 mod entry;
 mod frame;
+mod rest;
 mod root;
 mod score;
 mod searcher;
@@ -39,10 +40,11 @@ mod tests;
 use std::sync::Arc;
 use std::time::Duration;
 
+use self::rest::Found;
 use self::root::RootMove;
 use self::score::PROVEN;
 use self::searcher::Searcher;
-use self::threads::{Found, Threads};
+use self::threads::Threads;
 use panza_gdl::MoveId;
 use panza_learning::evaluation::{Row, Weights};
 use panza_learning::{Evaluation, fixed_sum};

@@ -15,21 +15,19 @@
 mod selective;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
 
 use super::entry::{AGES, Bound, Entry, worth};
 use super::frame::{Frame, History, MAX_HISTORY};
+use super::rest::{Found, Limits, Rest};
 use super::root::RootMoves;
 use super::score::{INFINITE, PROVEN, Score, WIN, Window, from_here, from_root, of_goal, of_logit};
 use super::switches::Switches;
-use super::threads::{Found, Rest};
 use super::turns::Turns;
 use super::{Counts, MAX_DEPTH, Units};
 use panza_gdl::{Id, MoveId, RoleId};
 use panza_learning::{Evaluation, ValueReader};
 use panza_machine::{Expander, ExpansionStep, Machine, Reasoner, with_wide_vectors};
-use panza_sync::{Budget, Claims, Table};
+use panza_sync::{Claims, Table};
 
 /// Joint moves of a path, at most.
 pub(super) const MAX_PLY: usize = 120;
@@ -55,29 +53,6 @@ const MIN_CLAIM_DEPTH: i32 = 3;
 /// The ordering score of a move that was not searched, and of one that was.
 const LEFT_OUT: Score = Score::MIN;
 const TRIED: Score = 0;
-
-/// When a search is to end.
-#[derive(Clone)]
-pub(super) struct Limits {
-    pub until: Option<Instant>,
-    pub max_nodes: u64,
-    /// Set from outside.
-    pub stop: Option<Arc<AtomicBool>>,
-    /// The greatest depth.
-    pub max_depth: i32,
-    /// Set when another thread of the search is done.
-    pub is_done: Arc<AtomicBool>,
-}
-
-impl Limits {
-    fn are_reached(&self) -> bool {
-        let budget = Budget {
-            stop: self.stop.as_ref(),
-            ..Budget::generous().until(self.until)
-        };
-        self.is_done.load(Ordering::Relaxed) || budget.is_over()
-    }
-}
 
 /// What a node's moves are searched for, as seen by its mover.
 struct Node {
