@@ -65,7 +65,7 @@ function append(node, children) {
 /**
  * A table with named columns and a body of rows.
  * @param {Attributes | null} attributes
- * @param {string[]} names
+ * @param {Child[]} names
  * @param {Child} body
  */
 export function table(attributes, names, body) {

@@ -847,12 +847,13 @@ function summaryTable(summary) {
       "tr",
       null,
       element("th", { scope: "row" }, role),
-      [accuracy === null ? "" : `${Math.round(accuracy)} %`, ...grades, mean_loss === null ? "" : mean_loss.toFixed(1), moves].map((figure) =>
+      [accuracy === null ? "" : `${Math.round(accuracy)} %`, ...grades.toReversed(), mean_loss === null ? "" : mean_loss.toFixed(1), moves].map((figure) =>
         element("td", { class: "figure" }, String(figure)),
       ),
     ),
   );
-  const names = ["Role", "Accuracy", "Inaccuracies ?!", "Mistakes ?", "Blunders ??", "Points lost a move", "Moves"];
+  const counts = Object.entries(SIGNS).map(([grade, sign]) => element("abbr", { title: grade }, sign));
+  const names = ["Role", "Accuracy", ...counts.reverse(), element("abbr", { title: "points lost a move" }, "Lost"), "Moves"];
   const frame = { class: "root-frame", tabindex: "0", role: "region", "aria-label": "How the roles played" };
   return element("div", frame, table({ class: "root" }, names, element("tbody", null, rows)));
 }

@@ -273,7 +273,7 @@ test("blunders are looked for and marked", () =>
     await page.click("#review");
     await page.waitForFunction(() => /1 blunder in 5 turns/.test(document.getElementById("review-says").textContent));
     assert.match(await page.innerText("#blunders li"), /4\. oplayer: mark 3 3\s*\?\?\s*50 → 0\s*proven\s*; better: mark 1 3/);
-    assert.match(await page.innerText("#review-summary"), /xplayer\s+100 %[^]*oplayer\s+\d+ %\s+0\s+0\s+1/);
+    assert.match(await page.innerText("#review-summary"), /xplayer\s+100 %[^]*oplayer\s+\d+ %\s+1\s+0\s+0/);
     assert.equal(await page.locator("#lines .blunder").count(), 1);
     assert.equal(await page.locator("#curve .mark.blunder").count(), 1);
     await page.locator("#blunders .plain").click();
@@ -282,6 +282,11 @@ test("blunders are looked for and marked", () =>
     await shown(page, 4);
     assert.match(await page.innerText("#lines [aria-current]"), /mark 1 3/);
     await screenshot(page, "study-blunders", true);
+    for (const width of [390, 320]) {
+      await page.setViewportSize({ width, height: 800 });
+      await screenshot(page, `study-blunders-${width}`, true);
+      assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= window.innerWidth), String(width));
+    }
   }));
 
 test("the plan of a puzzle is shown and followed", () =>

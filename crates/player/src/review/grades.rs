@@ -1,7 +1,7 @@
 //! How good the moves of a match were: the grade of a loss, and the accuracy of a role.
 //!
-//! A loss is in expected points, 0 to 100. Grades are those of lichess, which calls a loss of 15, 10
-//! and 5 points of winning chances a blunder, a mistake and an inaccuracy
+//! A loss is in expected points, 0 to 100. Grades are those of lichess, which calls a loss of 15,
+//! 10 and 5 points of winning chances a blunder, a mistake and an inaccuracy
 //! (<https://github.com/lichess-org/lila>, `Advice.scala`), and so is the accuracy
 //! (<https://lichess.org/page/accuracy>, `AccuracyPercent.scala`).
 //!

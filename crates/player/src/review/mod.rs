@@ -14,22 +14,24 @@
 
 mod grades;
 mod match_file;
+mod position;
 mod stored;
 mod work;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
-use std::thread::available_parallelism;
 use std::time::Instant;
 
 pub use grades::{Grade, RoleSummary};
 pub use match_file::MatchFile;
+pub use position::{ReviewSettings, Worth};
 pub use stored::StoredMatch;
 
 use self::grades::{AT_ONCE, LEAST_FALL, UNPROVEN};
+use self::position::{Found, Position};
 use self::work::{Left, Running, Subject, Work, is_doubtful};
-use panza_gdl::{Id, MoveId, RoleId};
-use panza_machine::{Machine, Reasoner};
+use panza_gdl::{Id, MoveId};
+use panza_machine::Machine;
 use panza_search::SearchConfig;
 use panza_sync::{lock, spawn_scoped};
 
@@ -41,117 +43,6 @@ const LEAST_ROUNDS: u64 = 6;
 const MOST_ROUNDS: u64 = 64;
 /// A round of searches in doubt can raise new doubts; they are looked at so often.
 const STAGES: usize = 3;
-/// Threads, at most: each holds the memory of a search.
-const MAX_THREADS: usize = 8;
-
-/// How a match is analysed.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct ReviewSettings {
-    /// Iterations for each position.
-    pub iterations: u64,
-    /// A move that loses at least this many points is a blunder, if the loss is proven; a loss that
-    /// is not proven has to be greater.
-    pub threshold: f64,
-    /// Threads; 0 stands for one on each processor. They change nothing but the time.
-    pub threads: usize,
-}
-
-impl ReviewSettings {
-    /// Iterations that stand for a millisecond: about as many as a small game makes in it.
-    pub const ITERATIONS_PER_MS: u64 = 100;
-    /// The points of a blunder on lichess.
-    pub const THRESHOLD: f64 = 15.0;
-
-    fn n_threads(&self) -> usize {
-        let all = match self.threads {
-            0 => available_parallelism().map_or(1, usize::from),
-            threads => threads,
-        };
-        all.min(MAX_THREADS)
-    }
-}
-
-impl Default for ReviewSettings {
-    fn default() -> Self {
-        Self {
-            iterations: 300 * Self::ITERATIONS_PER_MS,
-            threshold: Self::THRESHOLD,
-            threads: 0,
-        }
-    }
-}
-
-/// The value of a position for each role, with best play from there on.
-#[derive(Clone, PartialEq, Default, Debug)]
-pub struct Worth {
-    /// The values, 0 to 100; `None` where the search said nothing.
-    values: Vec<Option<f64>>,
-    /// The least and the greatest goal that are still possible, where the search said something.
-    bounds: Vec<(u8, u8)>,
-}
-
-impl Worth {
-    /// The proven goal of a role, or else its value.
-    pub fn of(&self, role: usize) -> Option<f64> {
-        let value = self.values.get(role).copied().flatten();
-        match self.proven(role) {
-            Some(goal) => Some(goal.into()),
-            None => value.map(|value| value.clamp(self.least(role), self.most(role))),
-        }
-    }
-
-    /// The goal of a role, once proven.
-    pub fn proven(&self, role: usize) -> Option<u8> {
-        let (least, most) = self.bounds.get(role).copied()?;
-        (least == most).then_some(least)
-    }
-
-    /// The least goal that is still possible for a role, and the greatest.
-    fn least(&self, role: usize) -> f64 {
-        self.bounds.get(role).map_or(0.0, |bounds| bounds.0.into())
-    }
-
-    fn most(&self, role: usize) -> f64 {
-        self.bounds
-            .get(role)
-            .map_or(100.0, |bounds| bounds.1.into())
-    }
-
-    /// Whether anything is proven about a role.
-    fn is_bounded(&self, role: usize) -> bool {
-        self.least(role) > 0.0 || self.most(role) < 100.0
-    }
-
-    fn is_proven(&self, role: usize) -> bool {
-        self.proven(role).is_some()
-    }
-
-    /// The first of these goals of which it is open whether the role can force it.
-    fn open_goal(&self, role: usize, goals: [f64; 2]) -> Option<u8> {
-        let is_open = |&goal: &f64| goal > self.least(role) && goal <= self.most(role);
-        let open = goals.into_iter().find(is_open);
-        open.filter(|goal| (1.0..=100.0).contains(goal))
-            .map(|goal| goal as u8)
-    }
-
-    /// Narrows the bounds of a role, unless they would contradict what is known.
-    fn narrow(&mut self, role: usize, least: u8, most: u8) {
-        if let Some(bounds) = self.bounds.get_mut(role) {
-            let both = (bounds.0.max(least), bounds.1.min(most));
-            if both.0 <= both.1 {
-                *bounds = both;
-            }
-        }
-    }
-}
-
-/// What a role lost by a move.
-fn loss_of(before: &Worth, after: &Worth, role: usize) -> f64 {
-    match (before.of(role), after.of(role)) {
-        (Some(before), Some(after)) => before - after,
-        _ => 0.0,
-    }
-}
 
 /// A move that lost value.
 #[derive(Clone, PartialEq, Debug)]
@@ -184,114 +75,6 @@ struct Loss {
     after: f64,
     grade: Option<Grade>,
     is_proven: bool,
-}
-
-/// A position of the match.
-struct Position {
-    state: Vec<u64>,
-    /// The joint move that was made here; `None` in the last position.
-    made: Option<Vec<MoveId>>,
-    /// The roles that have a choice and an aim.
-    choosers: Vec<usize>,
-    /// The most legal moves of a role.
-    n_moves: usize,
-    /// Whether chance draws here.
-    has_chance: bool,
-    is_terminal: bool,
-}
-
-impl Position {
-    fn new(
-        reasoner: &mut dyn Reasoner,
-        state: &[u64],
-        made: Option<&Vec<MoveId>>,
-        (n_roles, chance): (usize, Option<usize>),
-    ) -> Self {
-        reasoner.set_state(state);
-        let is_terminal = reasoner.is_terminal();
-        let mut choosers = Vec::new();
-        let mut n_moves = 0;
-        for role in (0..n_roles).filter(|_| !is_terminal) {
-            let n_legal = reasoner.legal_moves(RoleId::from_index(role)).len();
-            n_moves = n_moves.max(n_legal);
-            if n_legal > 1 {
-                choosers.push(role);
-            }
-        }
-        let n_choosers = choosers.len();
-        choosers.retain(|&role| Some(role) != chance);
-        Self {
-            state: state.to_vec(),
-            made: made.cloned(),
-            n_moves,
-            has_chance: choosers.len() < n_choosers,
-            choosers,
-            is_terminal,
-        }
-    }
-
-    /// Whether it is searched: somebody has a choice, or nothing is known of what follows.
-    fn is_open(&self) -> bool {
-        let has_choice = self.has_chance || !self.choosers.is_empty();
-        !self.is_terminal && (has_choice || self.made.is_none())
-    }
-
-    /// The role that alone decides what follows.
-    fn mover(&self) -> Option<usize> {
-        match self.choosers[..] {
-            [role] if !self.has_chance => Some(role),
-            _ => None,
-        }
-    }
-}
-
-/// What the search found in a position.
-#[derive(Clone, Default)]
-struct Found {
-    worth: Worth,
-    line: Vec<Vec<MoveId>>,
-    /// Where several roles choose at once: each one's best move, its value and that of the move
-    /// made.
-    choices: Vec<(usize, MoveId, f64, f64)>,
-    /// The sum of the goals of two roles, where it is fixed.
-    sum: Option<u16>,
-}
-
-impl Found {
-    /// The goals of a position in which the game is over.
-    fn of_goals(goals: &[Option<u8>]) -> Self {
-        let bounds = goals
-            .iter()
-            .map(|goal| goal.map_or((0, 100), |goal| (goal, goal)));
-        Self {
-            worth: Worth {
-                values: goals.iter().map(|goal| goal.map(f64::from)).collect(),
-                bounds: bounds.collect(),
-            },
-            ..Self::default()
-        }
-    }
-
-    /// Takes what a later search has found. Proofs of before stay.
-    fn renew(&mut self, newer: Self) {
-        let known = std::mem::replace(self, newer);
-        self.sum = self.sum.or(known.sum);
-        for (role, (least, most)) in known.worth.bounds.into_iter().enumerate() {
-            self.narrow(role, least, most);
-        }
-    }
-
-    /// Narrows the bounds of a role, and those of the other one where the sum is fixed.
-    fn narrow(&mut self, role: usize, least: u8, most: u8) {
-        self.worth.narrow(role, least, most);
-        if let Some(sum) = self.sum
-            && self.worth.bounds.len() == 2
-        {
-            let rest = |goal: f64| (f64::from(sum) - goal).clamp(0.0, 100.0) as u8;
-            let (least, most) = (self.worth.least(role), self.worth.most(role));
-            self.worth.narrow(1 - role, rest(most), rest(least));
-        }
-    }
 }
 
 /// Searches the positions of a match.

@@ -1,5 +1,6 @@
 use super::*;
 use crate::Position as Played;
+use panza_gdl::RoleId;
 use panza_sync::Random;
 use std::time::Duration;
 

@@ -13,7 +13,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
-use super::{Found, Position, ReviewSettings, Worth, loss_of};
+use super::grades::LEAST_FALL;
+use super::position::{Found, Position, ReviewSettings, Worth, loss_of};
 use crate::whole_search;
 use panza_gdl::{Id, RoleId};
 use panza_machine::Machine;
@@ -266,7 +267,7 @@ pub(super) fn is_doubtful(before: &Worth, after: &Worth, role: usize, threshold:
     let most = before.most(role) - after.least(role);
     let least = before.least(role) - after.most(role);
     let is_known = before.is_proven(role) && after.is_proven(role);
-    if is_known || most < super::grades::LEAST_FALL || least >= threshold {
+    if is_known || most < LEAST_FALL || least >= threshold {
         return false;
     }
     // Even a small fall from a proven value is named.

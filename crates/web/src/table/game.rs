@@ -657,8 +657,8 @@ impl Host {
     }
 }
 
-/// The moves that Panza weighed, each with visits and value. `known` is the move that begins a plan,
-/// and the goal of the plan: values of random games say nothing beside it.
+/// The moves that Panza weighed, each with visits and value. `known` is the move that begins a
+/// plan, and the goal of the plan: values of random games say nothing beside it.
 fn candidates(
     moves: &[MoveStats<String>],
     known: Option<(&String, u8)>,
