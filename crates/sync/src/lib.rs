@@ -4,8 +4,9 @@
 //! [`mod@ring`]s, one pair per rollout thread, so a playout never takes a lock. [`stop`]
 //! ends the threads together and lets an idle one sleep without missing a wake-up;
 //! [`pinning`] keeps each on a core of its own when there are cores to spare. [`mod@table`] is a
-//! hash table for all threads, and [`claims`] says what they work on. [`pages`] allocates memory in huge pages; [`budget`] says what work
-//! may cost; [`allocator`] gives freed memory back; [`clock`] reads the processor time of a thread.
+//! hash table for all threads, and [`claims`] says what they work on. [`pages`] allocates memory in
+//! huge pages; [`budget`] says what work may cost; [`allocator`] gives freed memory back; [`clock`]
+//! reads the processor time of a thread.
 //!
 //! Invariants: every end of a ring is held by exactly one thread at a time
 //! (the types enforce it), and every wait ends when the stop flag is set.

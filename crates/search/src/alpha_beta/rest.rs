@@ -1,6 +1,6 @@
 //! Where a thread of the search rests, and what threads and their caller tell each other.
 //!
-//! A thread that reaches the limits of a run leaves what it has found and waits where it is, so that
+//! A thread that reaches the limits of a run leaves what it has found and waits where it is, and
 //! the next run goes on from there. For another position it leaves the one that it is in.
 //!
 //! Invariants: a thread leaves findings only for the position in force, and once in each run.

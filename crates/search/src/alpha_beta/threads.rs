@@ -1,7 +1,7 @@
 //! The threads of the search, which rest between runs in the middle of their work.
 //!
-//! A run sets limits and wakes the threads, and ends when all rest again. So many short runs cost no
-//! more than one long run.
+//! A run sets limits and wakes the threads, and ends when all rest again. So many short runs cost
+//! no more than one long run.
 //!
 //! Invariants: between runs every thread rests; dropping it ends the threads.
 //!

@@ -544,7 +544,8 @@ impl StudySession {
     }
 }
 
-/// Writes what the tree has found to a report, with the moves of a role. Returns the principal line.
+/// Writes what the tree has found to a report, with the moves of a role. Returns the line that is
+/// expected.
 fn write_tree(
     search: &mut Search,
     report: &mut Report,
