@@ -63,6 +63,8 @@ class TablePage {
     this.acted = null;
     /** When Panza began to think, by the clock of this page. */
     this.thinksSince = NaN;
+    /** @type {number | undefined} */
+    this.ticking = undefined;
     this.listen();
     this.showSays();
   }
@@ -83,7 +85,6 @@ class TablePage {
       this.tellOfRole("resign", byId("resign"));
     });
     click("again", (button) => open({ table: this.table }, button));
-    setInterval(() => this.showClock(), 1000);
     byId("filter").addEventListener("input", () => {
       if (this.seen !== null) this.showMoves();
     });
@@ -261,10 +262,13 @@ class TablePage {
     setText(byId("says"), this.silence ?? this.says());
   }
 
-  /** The seconds that Panza has thought so far. */
+  /** The seconds that Panza has thought so far; they are counted only while it does. */
   showClock() {
+    clearTimeout(this.ticking);
     const seconds = (performance.now() - this.thinksSince) / 1000;
-    setText(byId("clock"), Number.isNaN(seconds) ? "" : `${Math.floor(seconds)} s`);
+    const isThinking = !Number.isNaN(seconds);
+    setText(byId("clock"), isThinking ? `${Math.floor(seconds)} s` : "");
+    if (isThinking) this.ticking = setTimeout(() => this.showClock(), 1000 * (1 - (seconds % 1)));
   }
 
   /** What goes on at the table, or what is asked of the person. */
