@@ -72,14 +72,14 @@ impl Search {
         let mut outcomes = Vec::with_capacity(role_moves.n_legal as usize);
         for edge in edges {
             let child = self.graph.child_of(edge);
-            let is_known = child.is_some();
+            let outlook = match child.is_some() {
+                true => self.outlook_of(child),
+                false => Vec::new(),
+            };
             outcomes.push(Outcome {
                 mv: self.graph.move_of(edge),
                 probability,
-                outlook: match is_known {
-                    true => self.outlook_of(child),
-                    false => Vec::new(),
-                },
+                outlook,
             });
         }
         outcomes.extend(self.graph.untried(&role_moves).map(|mv| Outcome {

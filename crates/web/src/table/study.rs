@@ -29,7 +29,7 @@ use panza_machine::GameInfo;
 use panza_player::review::Worth;
 use panza_player::{Review, ReviewSettings, search_config, whole_search};
 use panza_search::alpha_beta::DepthValues;
-use panza_search::{Method, Outcome, Search, SearchConfig, StopReason};
+use panza_search::{Method, MoveStats, Outcome, Search, SearchConfig, StopReason};
 use panza_sync::{Budget, lock};
 use serde_json::Value;
 
@@ -357,7 +357,23 @@ impl Host {
         } else if let Some(search) = &mut session.by_depth {
             search.write(&mut report, role, &*session.built.machine);
         } else if let Some(search) = &mut session.search {
-            report.line = texts(write_tree(search, &mut report, role, info));
+            search.set_role(RoleId::from_index(role.unwrap_or(0)));
+            let root = search.root();
+            let outlook = search.outlook();
+            report.iterations = root.iterations;
+            report.nodes = root.nodes;
+            report.worth.values = outlook.iter().map(|it| it.value.map(round)).collect();
+            report.worth.proven = outlook.iter().map(|it| it.proven).collect();
+            let line = search.principal_line(MAX_LINE_SHOWN);
+            let mut outcomes = search.outcomes();
+            outcomes.sort_by_key(|it| it.mv.0);
+            let outcomes = outcomes.into_iter();
+            report.outcomes = outcomes.map(|it| outcome_view(it, info)).collect();
+            if let Some(role) = role {
+                let first = line.first().map(|joint_move| joint_move[role]);
+                report.moves = candidates(search, root.moves, first, info);
+            }
+            report.line = texts(line);
         }
         report.agree(role);
         if let Some(plans) = &session.plans {
@@ -544,46 +560,27 @@ impl StudySession {
     }
 }
 
-/// Writes what the tree has found to a report, with the moves of a role. Returns the line that is
-/// expected.
-fn write_tree(
+/// The moves of the role that a search is about, the best first. That is the one with which the
+/// line begins that is expected, unless several roles choose at once.
+fn candidates(
     search: &mut Search,
-    report: &mut Report,
-    role: Option<usize>,
+    mut moves: Vec<MoveStats>,
+    first: Option<MoveId>,
     info: &dyn GameInfo,
-) -> Vec<Vec<MoveId>> {
-    search.set_role(RoleId::from_index(role.unwrap_or(0)));
-    let root = search.root();
-    let outlook = search.outlook();
-    report.iterations = root.iterations;
-    report.nodes = root.nodes;
-    report.worth.values = outlook.iter().map(|it| it.value.map(round)).collect();
-    report.worth.proven = outlook.iter().map(|it| it.proven).collect();
-    let line = search.principal_line(MAX_LINE_SHOWN);
-    let mut outcomes = search.outcomes();
-    outcomes.sort_by_key(|it| it.mv.0);
-    let outcomes = outcomes.into_iter();
-    report.outcomes = outcomes.map(|it| outcome_view(it, info)).collect();
-    if let Some(role) = role {
-        // The line that is expected begins with the best one.
-        let of_line = line.first().map(|joint_move| joint_move[role]);
-        let is_alone = root.moves.iter().all(|it| it.probability.is_none());
-        let best = of_line.filter(|_| is_alone);
-        let best = best.or_else(|| search.best_move());
-        let mut moves = root.moves;
-        moves.sort_by_key(|it| Some(it.mv) != best);
-        let moves = moves.into_iter().take(MAX_CANDIDATES);
-        let shown = moves.map(|found| Candidate {
-            text: info.move_text(found.mv),
-            visits: found.visits as u32,
-            value: found.value.map(round),
-            proven: found.proven(),
-            share: found.probability.map(f64::from),
-            is_bound: false,
-        });
-        report.moves = shown.collect();
-    }
-    line
+) -> Vec<Candidate> {
+    let is_alone = moves.iter().all(|it| it.probability.is_none());
+    let best = first.filter(|_| is_alone).or_else(|| search.best_move());
+    moves.sort_by_key(|it| Some(it.mv) != best);
+    let moves = moves.into_iter().take(MAX_CANDIDATES);
+    let shown = moves.map(|found| Candidate {
+        text: info.move_text(found.mv),
+        visits: found.visits as u32,
+        value: found.value.map(round),
+        proven: found.proven(),
+        share: found.probability.map(f64::from),
+        is_bound: false,
+    });
+    shown.collect()
 }
 
 fn outcome_view(outcome: Outcome, info: &dyn GameInfo) -> OutcomeView {
