@@ -5,11 +5,13 @@
 import { layOut, placeOf, readShapes } from "./board.js";
 import { BoardPanel, spokenJoint, turnedRound } from "./board_panel.js";
 import { cellName, readChoices } from "./choices.js";
-import { offerGames, ownRules } from "./choose_game.js";
+import { offerGames, ownRules, rulesInWords, settingOf } from "./choose_game.js";
 import { spoken } from "./expressions.js";
-import { count, counted, goal, list, messageOf } from "./format.js";
-import { byId, element, fill, keepFocus, setText, skipInPlace, wordmark } from "./page.js";
-import { Refused, askTable, askTurn, openTable, tellTable } from "./server.js";
+import { ago, count, counted, goal, list, messageOf } from "./format.js";
+import { forgetTable, keepView, keptTables, openAndKeep } from "./kept.js";
+import { byId, copyText, element, factsText, fill, keepFocus, offerKeys, setText, skipInPlace, wordmark } from "./page.js";
+import { Refused, askKnown, askTable, askTurn, tellTable } from "./server.js";
+import { makeSound, offerSound } from "./sound.js";
 
 /** @import { Child, Found, Laid, Order, Setting, Shape, TableView } from "./types.d.ts" */
 
@@ -43,6 +45,11 @@ class TablePage {
      */
     this.lookedAt = null;
     /**
+     * The facts of that turn.
+     * @type {string[]}
+     */
+    this.factsBefore = [];
+    /**
      * Whether the board is turned round, so that the person's side is at the bottom; null before
      * that is known.
      * @type {boolean | null}
@@ -58,6 +65,7 @@ class TablePage {
     byId("now").addEventListener("click", () => this.goTo(null));
     byId("resign").addEventListener("click", () => this.tellOfRole("resign"));
     byId("again").addEventListener("click", () => again());
+    byId("copy").addEventListener("click", () => copyText(factsText(this.lookedAt === null ? this.view.facts : this.factsBefore), byId("copied")));
     byId("filter").addEventListener("input", () => {
       if (this.seen !== null) this.showMoves();
     });
@@ -105,13 +113,15 @@ class TablePage {
   show(view) {
     const people = JSON.stringify(view.people);
     if (people !== JSON.stringify(this.seen?.people)) this.isTurned = null;
+    const wasOver = this.seen === null || this.seen.phase === "over";
     this.seen = view;
+    keepView(view);
     const turn = view.moves.length;
     const title = view.title === "" ? view.game : view.title;
     setText(byId("name"), title);
     document.title = `${title} · Panza`;
     byId("rules").hidden = view.about.length === 0;
-    if (byId("about").childElementCount === 0) fill(byId("about"), view.about.map((text) => element("p", null, text)));
+    if (byId("about").childElementCount === 0) fill(byId("about"), rulesInWords(view.about));
     if (view.problem !== null) setText(byId("problem"), view.problem);
     if (turn !== this.turnShown && this.turnShown >= 0) this.before = turn > this.turnShown ? this.shown : null;
     this.shapes = readShapes(view.shapes);
@@ -122,6 +132,7 @@ class TablePage {
     const laid = layOut(view.facts, this.shapes);
     if (turn !== this.turnShown) this.lookedAt = null;
     const isMoved = turn !== this.turnShown;
+    if (this.turnShown >= 0 && turn > this.turnShown) this.sound(laid, view.phase === "over" && !wasOver);
     this.turnShown = turn;
     this.shown = laid;
     const { place } = this;
@@ -133,6 +144,18 @@ class TablePage {
     this.showMoves();
     this.showCourse();
     this.showControls();
+  }
+
+  /**
+   * The sound of moves that lead to this position.
+   * @param {Laid} laid
+   * @param {boolean} isEnd
+   */
+  sound(laid, isEnd) {
+    /** @param {Laid} at */
+    const pieces = ({ boards }) =>
+      boards.flatMap(({ cells }) => [...cells.values()].flatMap(({ contents }) => contents.filter(({ isBlank }) => !isBlank))).length;
+    makeSound(isEnd ? "end" : pieces(laid) < pieces(this.shown) ? "capture" : "move");
   }
 
   /**
@@ -167,6 +190,7 @@ class TablePage {
         turn > 0 ? askTurn(this.table, turn - 1) : null,
       ]);
       if (this.lookedAt !== turn) return;
+      this.factsBefore = facts;
       setText(byId("earlier-says"), turn === 0 ? "The start" : `After turn ${turn}`);
       this.draw(layOut(facts, this.shapes), before === null ? null : layOut(before, this.shapes));
     } catch (problem) {
@@ -357,18 +381,17 @@ const own = { page: null };
  * @returns {Setting}
  */
 function options() {
-  const people = byId("people", "select").value;
   const effort = byId("effort", "select").value;
   const amount = Number(effort.slice(1));
   const training = Number(byId("training", "select").value);
-  return { people, training, ...(effort[0] === "s" ? { seconds: amount } : { iterations: amount }) };
+  return { people: "first", training, ...(effort[0] === "s" ? { seconds: amount } : { iterations: amount }) };
 }
 
 /** @param {Setting} setting */
 async function open(setting) {
   setText(byId("choose-problem"), "");
   try {
-    const table = await openTable(setting);
+    const table = await openAndKeep(setting);
     sessionStorage.setItem(`panza-table-${table}`, JSON.stringify(setting));
     location.hash = table;
   } catch (problem) {
@@ -405,8 +428,35 @@ async function follow(page) {
   }
 }
 
+/** Shows the games of this browser that go on, with a way back to each. */
+async function showRunning() {
+  const kept = keptTables();
+  const known = kept.length === 0 ? [] : await askKnown(kept.map(({ table }) => table)).catch(() => []);
+  const there = kept.filter(({ table }) => known.includes(table));
+  byId("running").hidden = there.length === 0;
+  fill(
+    byId("tables"),
+    there.map(({ table, title, turns, roles, at }) => {
+      const told = [turns === 0 ? "at its start" : counted(turns, "turn"), roles.length > 0 && `you play ${roles.join(", ")}`, ago(new Date(at).toISOString())];
+      const forget = () => {
+        forgetTable(table);
+        showRunning();
+      };
+      return element(
+        "li",
+        { class: "card" },
+        element("a", { href: `#${table}` }, title),
+        element("span", { class: "quiet" }, told.filter(Boolean).join(", ")),
+        element("button", { type: "button", class: "plain", "aria-label": `Forget this game of ${title}`, on: { click: forget } }, "Forget"),
+      );
+    }),
+  );
+}
+
 /** Shows the table that the address names, or the games. */
 async function route() {
+  const named = /^\/play\/([^/]+)$/.exec(location.pathname)?.[1];
+  if (named !== undefined) history.replaceState(null, "", `/play#${named}`);
   const table = location.hash.slice(1);
   const focused = document.activeElement;
   byId("choose").hidden = table !== "";
@@ -414,6 +464,7 @@ async function route() {
   if (table === "") {
     own.page = null;
     document.title = "Panza: play";
+    await showRunning();
     return;
   }
   if (own.page !== null) {
@@ -435,8 +486,14 @@ async function start() {
     if (own.page !== null) tellTable(own.page.table, { do: "close" }).catch(() => {});
   });
   byId("own-play").addEventListener("click", () => open({ ...ownRules(), ...options() }));
+  offerSound(byId("sound"));
+  offerKeys(
+    ["Arrow keys", "on the board: from cell to cell"],
+    ["Enter or Space", "on the board: clicks the cell; elsewhere: presses the button"],
+  );
   window.addEventListener("hashchange", route);
-  await Promise.all([route(), offerGames((game) => open({ game: game.name, ...options() }))]);
+  const choices = offerGames((game, button, people = "first") => open({ ...settingOf(game), ...options(), people }), true);
+  await Promise.all([route(), choices]);
 }
 
 start();

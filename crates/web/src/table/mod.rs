@@ -47,6 +47,7 @@ pub use report::{
 };
 pub use view::{Found, Phase, Study, View};
 
+use crate::about::About;
 use panza_config::Settings;
 use panza_game::GameBuilders;
 use panza_gdl::{CHANCE_ROLE, Diagnostic, sexpr};
@@ -360,7 +361,8 @@ impl Tables {
         let effort = setting.effort.bounded();
         let training = setting.training.min(MAX_TRAINING);
         let mut view = View::first(&name, &setting.game, &roles, &is_person);
-        (view.title, view.about) = title_and_text(setting.dialect, &setting.source);
+        let about = About::read(setting.dialect, &setting.source);
+        (view.title, view.about) = (about.title, about.rules);
         view.shapes = shapes.unwrap_or_default();
         view.study.clone_from(&setting.study);
         let is_study = setting.study.is_some();
@@ -501,6 +503,18 @@ impl Tables {
         Some(table.published.version.subscribe())
     }
 
+    /// Which of these tables there are. Asking that keeps none of them.
+    pub fn known(&self, names: &[&str]) -> Vec<String> {
+        let mut tables = lock(&self.shared.tables);
+        tables.retain(|table| !is_over(table));
+        let is_there = |name: &&&str| tables.iter().any(|table| table.name == **name);
+        names
+            .iter()
+            .filter(is_there)
+            .map(ToString::to_string)
+            .collect()
+    }
+
     /// Closes a table, which ends its work.
     fn close(&self, name: &str) {
         lock(&self.shared.tables).retain(|table| table.name != name);
@@ -570,24 +584,6 @@ fn rules_of(setting: &Setting) -> Result<StartRules, TableError> {
             refused(&diagnostics).map(|()| StartRules::translated(rules))
         }
     }
-}
-
-/// The title of a rulesheet and the paragraphs about it: the comment that it begins with. Both are
-/// empty without one.
-pub fn title_and_text(dialect: Dialect, source: &str) -> (String, Vec<String>) {
-    let mark = dialect.comment();
-    let comment = source
-        .lines()
-        .map_while(|line| line.trim_start().strip_prefix(mark));
-    let lines: Vec<&str> = comment
-        .map(|line| line.trim_start_matches(mark).trim())
-        .collect();
-    let paragraphs = lines
-        .split(|line| line.is_empty())
-        .map(|lines| lines.join(" "));
-    let mut paragraphs = paragraphs.filter(|text| !text.is_empty());
-    let title = paragraphs.next().unwrap_or_default();
-    (title, paragraphs.collect())
 }
 
 /// Whether the thread of a table has ended, or nobody has asked for it for long.
