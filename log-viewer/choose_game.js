@@ -4,7 +4,7 @@
 
 import { layOut, readShapes } from "./board.js";
 import { drawBoards } from "./drawing.js";
-import { counted } from "./format.js";
+import { counted, list } from "./format.js";
 import { forgetSheet, keptSheets } from "./kept.js";
 import { byId, element, fill, setText, showDialog } from "./page.js";
 import { askGames, askPicture, checkRules } from "./server.js";
@@ -134,7 +134,7 @@ function seats(roles, title, take) {
   /** @type {(says: string, people: Setting["people"], hint: string) => HTMLElement} */
   const seat = (says, people, hint) => {
     /** @type {HTMLButtonElement} */
-    const made = element("button", { type: "button", class: "seat", title: hint, on: { click: () => take(people, made) } }, says);
+    const made = element("button", { type: "button", class: "seat", "data-people": String(people), title: hint, on: { click: () => take(people, made) } }, says);
     return made;
   };
   return element(
@@ -159,7 +159,9 @@ function offerOwnSeats(field, choose) {
     if (rules.trim() === "") return fill(byId("own-seats"));
     const { roles, diagnostics } = await checkRules({ text: rules, file });
     if (rules !== ownRules().rules) return null;
-    const fault = diagnostics.find(({ severity }) => severity === "error");
+    const faults = diagnostics.filter(({ severity }) => severity === "error");
+    // What is missing has no place in the text, and follows from what is wrong there.
+    const fault = faults.find(({ from, to }) => from < to) ?? faults[0];
     if (fault !== undefined) return setText(byId("own-seats"), `line ${fault.line}, column ${fault.column}: ${fault.message}`);
     const game = { name, title: name, about: "", rules: [], roles, sheet: { name, rules, file } };
     return fill(byId("own-seats"), "or as ", seats(roles, name, (people, button) => choose(game, button, people)));
@@ -230,7 +232,7 @@ function drawPicture(tile, { shapes, facts }) {
   /** @type {HTMLElement | null} */
   const place = tile.querySelector(".picture");
   if (place === null) return;
-  const boards = drawBoards(layOut(facts, readShapes(shapes)));
+  const boards = drawBoards(layOut(list(facts).map(String), readShapes(shapes)));
   const rows = boards.map((of) => Math.ceil(of.childElementCount / Number(of.style.getPropertyValue("--boards-abreast"))));
   place.style.setProperty("--rows", String(rows.reduce((sum, count) => sum + count, 0)));
   fill(place, boards);

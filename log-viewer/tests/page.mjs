@@ -120,6 +120,17 @@ export async function walkTo(page, selector) {
   assert.fail(`the arrow keys do not reach ${selector}`);
 }
 
+/** The button of a game's tile with which people play some of its roles: one by its name, `all`, or `none`. */
+export const seat = (game, people) => `.tile:has([data-game="${game}"]) [data-people="${people}"]`;
+
+/** What the page's next copy brings to the clipboard, after `act`. */
+export async function copied(page, act) {
+  await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+  await act();
+  await page.waitForFunction(() => document.getElementById("copied").textContent === "copied");
+  return page.evaluate(() => navigator.clipboard.readText());
+}
+
 export async function screenshot(page, name, fullPage = false) {
   if (SCREENSHOTS) await page.screenshot({ path: join(SCREENSHOTS, `${name}.png`), fullPage });
 }

@@ -32,9 +32,8 @@ after(async () => {
   if (folder !== undefined) await rm(folder, { recursive: true, force: true });
 });
 
-async function choose(page, game, { people = "first", effort = "i1" } = {}) {
+async function choose(page, game, { effort = "i1" } = {}) {
   await page.goto(`${server.address}/play`);
-  await page.selectOption("#people", people);
   await page.selectOption("#effort", effort);
   await page.click(`[data-game="${game}"]`);
 }
@@ -121,11 +120,10 @@ describe("games in HRF are played to their end by clicks", () => {
     withPage({}, async (page) => {
       await page.goto(`${server.address}/play`);
       await page.selectOption("#effort", "i1");
-      await page.selectOption("#people", "second");
       await page.click("#own summary");
       await page.setInputFiles("#own-file", HEXAPAWN);
       await page.waitForFunction(() => document.getElementById("own-name").value === "hexapawn");
-      await page.click("#own-play");
+      await page.click('#own-seats [data-people="black"]');
       assert.match(await turn(page), /you play black/);
       assert.equal(await page.innerText("#name"), "Hexapawn");
       assert.match(await page.textContent("#about"), /^Each side has three pawns .* without a move\.$/);
@@ -183,7 +181,6 @@ async function chooseByKeyboard(page, game) {
   await press(page, "Tab");
   // The skip link.
   await page.keyboard.press("Enter");
-  await tabTo(page, "#people");
   await tabTo(page, "#effort");
   await page.keyboard.type("level 1");
   await tabTo(page, "#find");
