@@ -72,8 +72,8 @@ function untilFocusIsSeen(page) {
     const shows = focused.type === "file" ? focused.closest("label") : focused;
     const { left, right, top, bottom } = shows.getBoundingClientRect();
     if (right <= 0 || bottom <= 0 || left >= innerWidth || top >= innerHeight) return false;
-    const mark = getComputedStyle(focused.querySelector(".cell-mark") ?? shows);
     const isCell = focused.matches(".cell");
+    const mark = getComputedStyle((isCell && focused.querySelector(".cell-mark")) || shows);
     const [kind, width] = isCell ? [mark.stroke, mark.strokeWidth] : [mark.outlineStyle, mark.outlineWidth];
     return kind !== "none" && parseFloat(width) >= 2;
   });
