@@ -12,7 +12,7 @@ const HEIGHT = 100;
  * @property {{ kind: string, points: [turn: number, value: number | null][] }[]} lines
  * @property {number} last
  * @property {number} at
- * @property {number[]} marks
+ * @property {{ turn: number, kind: string }[]} marks
  * @property {string} label
  */
 
@@ -29,7 +29,7 @@ export function drawCurve(svg, { lines, last, at, marks, label }) {
   fill(
     svg,
     drawn("line", { class: "middle", x1: 0, x2: width, y1: height(50), y2: height(50), ...THIN }),
-    marks.map((turn) => drawn("line", { class: "mark", x1: turn, x2: turn, y1: 0, y2: HEIGHT, ...THIN })),
+    marks.map(({ turn, kind }) => drawn("line", { class: `mark ${kind}`, x1: turn, x2: turn, y1: 0, y2: HEIGHT, ...THIN })),
     drawn("line", { class: "here", x1: at, x2: at, y1: 0, y2: HEIGHT, ...THIN }),
     lines.flatMap(({ kind, points }) => {
       const known = points.flatMap(([turn, value]) => (value === null ? [] : [`${turn},${height(value)}`]));

@@ -9,7 +9,7 @@ import { RulesEditor } from "./editor.js";
 import { spoken } from "./expressions.js";
 import { count, counted, list, messageOf, object } from "./format.js";
 import { openAndKeep } from "./kept.js";
-import { byId, element, fill, offerKeys, setText, wordmark } from "./page.js";
+import { attempt, byId, element, fill, forgive, offerKeys, setText, wordmark } from "./page.js";
 import { Refused, askGames, askPreview, askRules, askTrial, checkRules, layOutRules } from "./server.js";
 
 /** @import { Diagnostic, Dialect, Preview, Sheet } from "./types.d.ts" */
@@ -139,11 +139,13 @@ function showDialect(found) {
 
 /** @param {string} text */
 function say(text) {
+  forgive();
   setText(byId("says"), text);
 }
 
 function changed() {
   own.version += 1;
+  forgive();
   clearTimeout(own.timers.preview);
   clearTimeout(own.timers.trial);
   later("store", PAUSE, store);
@@ -231,19 +233,16 @@ function mend({ fix }) {
 
 const UNREAD = { kif: "The parentheses do not match", hrf: "A sentence cannot be read" };
 
-async function tidy() {
+function tidy() {
   const { version } = own;
-  try {
+  setText(byId("says"), "");
+  return attempt(byId("tidy"), async () => {
     const text = await layOutRules(sheet());
     if (version !== own.version) return;
-    if (text === null) say(`${UNREAD[own.dialect]}, so the text is left as it is.`);
-    else {
-      own.editor.replace(text);
-      say("Laid out.");
-    }
-  } catch (problem) {
-    say(messageOf(problem));
-  }
+    if (text === null) throw new Error(`${UNREAD[own.dialect]}, so the text is left as it is.`);
+    own.editor.replace(text);
+    say("Laid out.");
+  });
 }
 
 /** Tries the game out. */
@@ -372,11 +371,7 @@ function take(name, file, text, what) {
 async function startFrom() {
   const { value: game } = byId("start", "select");
   if (game === "") return;
-  try {
-    take(game, "", await askRules(game), `This is a copy of ${game}.`);
-  } catch (problem) {
-    say(messageOf(problem));
-  }
+  await attempt(byId("start"), async () => take(game, "", await askRules(game), `This is a copy of ${game}.`));
   byId("start", "select").value = "";
 }
 
@@ -398,19 +393,12 @@ function save() {
   say(`Saved as ${file}.`);
 }
 
-async function play() {
+function play() {
   store();
+  setText(byId("says"), "");
   const { text: rules, ...told } = sheet();
   const setting = { rules, ...told, name: byId("name", "input").value, people: "first", seconds: 1 };
-  try {
-    const table = await openAndKeep(setting);
-    // There the game can be played again.
-    sessionStorage.setItem(`panza-table-${table}`, JSON.stringify(setting));
-    location.assign(`/play#${table}`);
-  } catch (problem) {
-    if (!(problem instanceof Refused)) throw problem;
-    say(problem.message);
-  }
+  return attempt(byId("play"), async () => location.assign(`/play#${await openAndKeep(setting)}`));
 }
 
 /** @type {Record<string, (() => void) | undefined>} */

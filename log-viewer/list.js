@@ -3,7 +3,7 @@
 
 import { ago, count, counted, duration, goal, list, moment, number, text } from "./format.js";
 import { beat, byId, element, fill, offerKeys, setText, table, wordmark } from "./page.js";
-import { outcome } from "./record.js";
+import { PERSON, outcome, tableResult } from "./record.js";
 import { askMatches } from "./server.js";
 
 /** @import { Child, MatchEntry, MatchList, PlayerState } from "./types.d.ts" */
@@ -236,7 +236,7 @@ function opponentsCell(match) {
   const players = list(match.players);
   const seats = roles.map((role, place) => ({ role, player: text(players[place]) }));
   const others = seats.filter(({ role }) => role !== match.role);
-  if (others.length === 0) return cell("Opponents", roles.length === 1 ? "alone" : "–", "opponents nobody");
+  if (others.length === 0) return cell("Opponents", roles.length === 1 ? (players[0] === PERSON ? "a person, alone" : "alone") : "–", "opponents nobody");
   return cell("Opponents", others.map(({ role, player }) => player ?? role).join(", "), "opponents");
 }
 
@@ -248,11 +248,8 @@ function result(match) {
   }
   const kind = outcome(match.goals, match.role);
   const reached = goal(match.goals?.[match.role]);
-  // At a table a person has the other side: say whose result it is.
-  const isTable = list(match.players).includes("a person");
-  if (kind !== null && isTable) {
-    return element("span", { class: "badge none" }, `Panza ${reached} ${kind}`);
-  }
+  const ofTable = tableResult(list(match.roles), list(match.players), match.goals);
+  if (ofTable !== null) return element("span", { class: "badge none" }, ofTable);
   if (kind !== null) return element("span", { class: `badge ${kind}` }, `${reached} ${kind}`);
   return element("span", { class: "badge none" }, text(match.how) ?? "broken off");
 }

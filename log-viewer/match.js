@@ -11,7 +11,7 @@ import { ago, bytes, clock, counted, duration, goal, list, moment, number, objec
 import { LogPanel } from "./log_panel.js";
 import { around, beat, byId, drawn, element, fill, offerKeys, pairs, setText, wordmark } from "./page.js";
 import { showPlan } from "./plan.js";
-import { MatchRecord, outcome } from "./record.js";
+import { MatchRecord, PERSON, outcome, tableResult } from "./record.js";
 import { FILE_NAMES, Follower, Refused } from "./server.js";
 import { FILES, NotALog, isForUs, openFiles, openMessage } from "./stored.js";
 import { TurnList, factTable, playedMoves, rootTable } from "./turns.js";
@@ -262,6 +262,8 @@ class MatchPage {
         "live",
       );
     const how = record.end?.how ?? text(this.summary.how);
+    const ofTable = tableResult(record.roles, this.players, goals);
+    if (ofTable !== null) return element("span", { class: "badge none" }, ofTable);
     const result = outcome(goals, role);
     if (result !== null) {
       const own = goals?.[role ?? ""];
@@ -270,10 +272,15 @@ class MatchPage {
     return element("span", { class: "badge none" }, how === null || how === "stopped" ? "no result" : how);
   }
 
+  /** The names of the players, in the order of the roles, as far as they are known. */
+  get players() {
+    return this.record.players.length > 0 ? this.record.players : list(this.summary.players);
+  }
+
   /** @param {Goals | null} goals */
   roleChips(goals) {
     const roles = this.record.roles.length > 0 ? this.record.roles : list(this.summary.roles);
-    const players = this.record.players.length > 0 ? this.record.players : list(this.summary.players);
+    const { players } = this;
     const own = this.record.role ?? text(this.summary.role);
     return roles.map((role, place) =>
       element(
@@ -281,7 +288,7 @@ class MatchPage {
         { class: role === own ? "role ours" : "role" },
         element("b", null, role),
         players[place] ? element("span", null, players[place]) : null,
-        role === own && element("small", null, "us"),
+        role === own && players[place] !== PERSON && element("small", null, "us"),
         number(goals?.[role]) !== null && element("span", { class: "goal" }, goal(goals?.[role])),
       ),
     );

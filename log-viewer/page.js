@@ -1,6 +1,8 @@
 // Creates elements of a page. Texts of logs and servers reach the page through here, as text or as
 // attribute values and never as markup, since names of players and matches are untrusted.
 
+import { messageOf } from "./format.js";
+
 /** @import { Attributes, Child } from "./types.d.ts" */
 
 const SVG = "http://www.w3.org/2000/svg";
@@ -180,6 +182,40 @@ export function keepFocus(buttons, focused) {
   const distance = (button) => Math.abs(buttons.indexOf(button) - at);
   const others = buttons.filter(canHave).sort((one, other) => distance(one) - distance(other));
   others[0]?.focus();
+}
+
+/**
+ * Says what went wrong with what a person did beside the element with which they did it. It goes
+ * with the next attempt.
+ * @param {Element} beside
+ * @param {string} text
+ */
+export function complain(beside, text) {
+  forgive();
+  const said = element("span", { class: "problem complaint", role: "alert" }, text);
+  const place = beside.closest(".controls, .edit-tools, .edit-head, p, li");
+  if (place === null) beside.after(said);
+  else place.append(said);
+  said.scrollIntoView({ block: "nearest" });
+}
+
+/** Takes away what went wrong before. */
+export function forgive() {
+  document.querySelector(".complaint")?.remove();
+}
+
+/**
+ * Does what a person asks for with an element; what goes wrong is said beside it.
+ * @param {Element} beside
+ * @param {() => Promise<unknown>} act
+ */
+export async function attempt(beside, act) {
+  forgive();
+  try {
+    await act();
+  } catch (problem) {
+    complain(beside, messageOf(problem));
+  }
 }
 
 /** The player has said something new: what pulses on the page does so. */

@@ -6,18 +6,20 @@ import { layOut, placeOf, readShapes } from "./board.js";
 import { BoardPanel, spokenJoint, turnedRound } from "./board_panel.js";
 import { cellName, readChoices } from "./choices.js";
 import { offerGames, ownRules, rulesInWords, settingOf } from "./choose_game.js";
-import { spoken } from "./expressions.js";
+import { isIdle, spoken } from "./expressions.js";
 import { ago, count, counted, goal, list, messageOf } from "./format.js";
 import { forgetTable, keepView, keptTables, openAndKeep } from "./kept.js";
-import { byId, copyText, element, factsText, fill, keepFocus, offerKeys, setText, skipInPlace, wordmark } from "./page.js";
+import { attempt, byId, complain, copyText, element, factsText, fill, forgive, keepFocus, offerKeys, setText, skipInPlace, wordmark } from "./page.js";
 import { Refused, askKnown, askTable, askTurn, tellTable } from "./server.js";
 import { makeSound, offerSound } from "./sound.js";
 
-/** @import { Child, Found, Laid, Order, Setting, Shape, TableView } from "./types.d.ts" */
+/** @import { Child, Found, KnownGame, Laid, Order, Setting, Shape, TableView } from "./types.d.ts" */
 
-const RETRY = 1000;
-/** The buttons of the controls, in their order. */
-const controls = () => ["undo", "hint", "switch", "resign", "again"].map((id) => byId(id, "button"));
+/** Milliseconds after which a server that did not answer, or has no room, is asked again. */
+const RETRY = 500;
+/** The buttons beside what the page says, and those of the controls, in their order. */
+const controls = () => ["pause", "stop", "undo", "hint", "switch", "resign", "again"].map((id) => byId(id, "button"));
+const UNAVAILABLE = 503;
 
 class TablePage {
   /** @param {string} table */
@@ -55,17 +57,41 @@ class TablePage {
      * @type {boolean | null}
      */
     this.isTurned = null;
+    /**
+     * Why nothing can be done for now, such as a server that does not answer; null otherwise.
+     * @type {string | null}
+     */
+    this.silence = "The table is being opened …";
+    /**
+     * What a person has done last, and how many commands the table had been told before; null once
+     * it has answered.
+     * @type {{ beside: Element, told: number } | null}
+     */
+    this.acted = null;
+    /** When Panza began to think, by the clock of this page. */
+    this.thinksSince = NaN;
     this.listen();
+    this.showSays();
   }
 
   listen() {
-    byId("undo").addEventListener("click", () => this.tell({ do: "undo" }));
-    byId("hint").addEventListener("click", () => this.tellOfRole("hint"));
-    byId("switch").addEventListener("click", () => this.tell({ do: "switch" }));
-    byId("now").addEventListener("click", () => this.goTo(null));
-    byId("resign").addEventListener("click", () => this.tellOfRole("resign"));
-    byId("again").addEventListener("click", () => again());
-    byId("copy").addEventListener("click", () => copyText(factsText(this.lookedAt === null ? this.view.facts : this.factsBefore), byId("copied")));
+    /** @type {(id: string, act: (button: HTMLElement) => void) => void} */
+    const click = (id, act) => byId(id).addEventListener("click", () => act(byId(id)));
+    click("undo", (button) => this.tell({ do: "undo" }, button));
+    click("hint", (button) => this.tellOfRole("hint", button));
+    click("switch", (button) => this.tell({ do: "switch" }, button));
+    click("stop", (button) => this.tell({ do: "now" }, button));
+    click("pause", (button) => this.tell({ do: "pause", on: !this.view.paused }, button));
+    click("now", () => this.goTo(null));
+    click("resign", () => this.askToResign(true));
+    click("resign-no", () => this.askToResign(false));
+    click("resign-yes", () => {
+      this.askToResign(false);
+      this.tellOfRole("resign", byId("resign"));
+    });
+    click("again", (button) => open({ table: this.table }, button));
+    click("copy", () => copyText(factsText(this.lookedAt === null ? this.view.facts : this.factsBefore), byId("copied")));
+    setInterval(() => this.showClock(), 1000);
     byId("filter").addEventListener("input", () => {
       if (this.seen !== null) this.showMoves();
     });
@@ -86,31 +112,73 @@ class TablePage {
     return this.seen?.roles[this.place] ?? null;
   }
 
-  /** @param {Order} order */
-  async tell(order) {
-    setText(byId("problem"), "");
-    try {
-      await tellTable(this.table, order);
-    } catch (problem) {
-      setText(byId("problem"), messageOf(problem));
-    }
+  /**
+   * @param {Order} order
+   * @param {Element} beside
+   */
+  async tell(order, beside) {
+    this.acted = { beside, told: this.seen?.told ?? 0 };
+    await attempt(beside, () => tellTable(this.table, order));
   }
 
-  /** @param {"hint" | "resign"} what */
-  tellOfRole(what) {
+  /**
+   * @param {"hint" | "resign"} what
+   * @param {Element} beside
+   */
+  tellOfRole(what, beside) {
     const { role } = this;
-    if (role !== null) this.tell({ do: what, role });
+    if (role !== null) this.tell({ do: what, role }, beside);
   }
 
   /** @param {string} text */
   play(text) {
     const { role } = this;
     if (role === null) return;
-    this.tell({ do: "move", turn: this.view.moves.length, role, text });
+    const beside = byId("moves").contains(document.activeElement) ? byId("moves") : byId("board");
+    this.tell({ do: "move", turn: this.view.moves.length, role, text }, beside);
+  }
+
+  /** @param {boolean} isAsked */
+  askToResign(isAsked) {
+    const hadFocus = byId("resign-asks").contains(document.activeElement);
+    byId("resign-asks").hidden = !isAsked;
+    byId("resign").hidden = isAsked || !this.view.people.includes(true);
+    if (isAsked) byId("resign-no").focus();
+    else if (hadFocus) byId("resign").focus();
+  }
+
+  /**
+   * Nothing can be done for now; what was shown stays.
+   * @param {string} why
+   */
+  fallSilent(why) {
+    this.silence = why;
+    this.thinksSince = NaN;
+    this.panel.isLocked = true;
+    this.panel.mark();
+    this.showSays();
+    this.showClock();
+    this.showControls();
+  }
+
+  /** What went wrong with what a person did here; and what is wrong with the table itself. */
+  showProblem() {
+    const { problem, phase, told } = this.view;
+    if (this.acted !== null && told !== this.acted.told) {
+      if (problem !== null) complain(this.acted.beside, problem);
+      this.acted = null;
+    }
+    setText(byId("problem"), phase === "failed" || told === 0 ? (problem ?? "") : "");
   }
 
   /** @param {TableView} view */
   show(view) {
+    if (view.phase === "building" && this.turnShown >= 0) {
+      // The table comes back; what was shown before stays until its game is there.
+      this.fallSilent(view.waits ? "Waiting for a match: this game goes on once Panza has played it." : "Panza reads the rules again …");
+      return;
+    }
+    this.silence = null;
     const people = JSON.stringify(view.people);
     if (people !== JSON.stringify(this.seen?.people)) this.isTurned = null;
     const wasOver = this.seen === null || this.seen.phase === "over";
@@ -122,7 +190,7 @@ class TablePage {
     document.title = `${title} · Panza`;
     byId("rules").hidden = view.about.length === 0;
     if (byId("about").childElementCount === 0) fill(byId("about"), rulesInWords(view.about));
-    if (view.problem !== null) setText(byId("problem"), view.problem);
+    this.showProblem();
     if (turn !== this.turnShown && this.turnShown >= 0) this.before = turn > this.turnShown ? this.shown : null;
     this.shapes = readShapes(view.shapes);
     if (this.isTurned === null && view.facts.length > 0) {
@@ -133,13 +201,16 @@ class TablePage {
     if (turn !== this.turnShown) this.lookedAt = null;
     const isMoved = turn !== this.turnShown;
     if (this.turnShown >= 0 && turn > this.turnShown) this.sound(laid, view.phase === "over" && !wasOver);
-    this.turnShown = turn;
+    if (view.phase !== "building") this.turnShown = turn;
     this.shown = laid;
     const { place } = this;
     const choices = place < 0 ? [] : readChoices(view.legal[place], laid, view.effects[place]);
     this.panel.offer(choices, !isMoved && place >= 0);
     if (this.lookedAt === null) this.draw(laid);
+    this.thinksSince = view.thinks_since === null ? NaN : performance.now() - 1000 * view.thinks_since;
+    if (isMoved || view.phase !== "playing") this.askToResign(false);
     this.showSays();
+    this.showClock();
     this.showFound();
     this.showMoves();
     this.showCourse();
@@ -173,6 +244,7 @@ class TablePage {
    * @param {number | null} turn
    */
   async goTo(turn) {
+    forgive();
     this.lookedAt = turn === this.view.moves.length ? null : turn;
     const isBack = document.activeElement === byId("now");
     byId("earlier").hidden = this.lookedAt === null;
@@ -194,7 +266,7 @@ class TablePage {
       setText(byId("earlier-says"), turn === 0 ? "The start" : `After turn ${turn}`);
       this.draw(layOut(facts, this.shapes), before === null ? null : layOut(before, this.shapes));
     } catch (problem) {
-      setText(byId("problem"), messageOf(problem));
+      complain(byId("course"), messageOf(problem));
     }
   }
 
@@ -210,29 +282,75 @@ class TablePage {
   }
 
   showSays() {
+    setText(byId("says"), this.silence ?? this.says());
+  }
+
+  /** The seconds that Panza has thought so far. */
+  showClock() {
+    const seconds = (performance.now() - this.thinksSince) / 1000;
+    setText(byId("clock"), Number.isNaN(seconds) ? "" : `${Math.floor(seconds)} s`);
+  }
+
+  /** What goes on at the table, or what is asked of the person. */
+  says() {
     const { view, role } = this;
-    const chosen = view.roles.filter((_, place) => view.chosen[place] && view.people[place]);
-    const isOnlyPerson = view.people.filter(Boolean).length === 1;
-    const own = view.roles.filter((_, place) => view.people[place]);
-    const says = () => {
-      if (view.phase === "building") {
+    switch (view.phase) {
+      case "building":
         return view.waits ? "Waiting for a match: the game is opened once Panza has played it." : "Panza reads the rules …";
-      }
-      if (view.phase === "training") {
+      case "training":
         return view.waits ? "Waiting for a match: training begins again once Panza has played it." : "Panza trains …";
-      }
-      if (view.phase === "failed") return "This game cannot go on.";
-      if (view.resigned !== null) return `${view.resigned} has resigned.`;
-      if (view.phase === "over") return `The game is over: ${this.result()}`;
-      if (view.waits) return "Waiting for a match: this game goes on once Panza has played it.";
-      if (role !== null && isOnlyPerson) return view.roles.length === 1 ? "Your move." : `Your turn: you play ${role}.`;
-      if (role !== null) return chosen.length > 0 ? `${chosen.join(", ")} chose. ${role} is to move.` : `${role} is to move.`;
-      if (view.thinks_for !== null) {
-        return isOnlyPerson ? `You play ${own[0]}. Panza searches for ${view.thinks_for} …` : `Panza plays ${view.thinks_for} by search …`;
-      }
-      return "";
-    };
-    setText(byId("says"), says());
+      case "failed":
+        return "This game cannot go on.";
+      case "over":
+        return view.resigned === null ? `The game is over: ${this.result()}` : this.resignation(view.resigned);
+      default:
+        return role === null ? this.saysOfPanza() : this.saysOfPerson(role);
+    }
+  }
+
+  /**
+   * What is asked of a person.
+   * @param {string} role
+   */
+  saysOfPerson(role) {
+    const { view } = this;
+    const isOnlyPerson = view.people.filter(Boolean).length === 1;
+    const chosen = view.roles.filter((_, place) => view.chosen[place] && view.people[place]);
+    const hint = view.thinks_for === null ? "" : view.waits ? " The hint comes after the match that Panza plays." : " Panza looks for a hint …";
+    const now = this.secondHalf();
+    if (!isOnlyPerson) return `${chosen.length > 0 ? `${chosen.join(", ")} chose. ` : ""}${role} is to move${now === "" ? "" : `: now ${now}`}.${hint}`;
+    if (now !== "") return `Your move goes on: now ${now}.${hint}`;
+    return `${view.roles.length === 1 ? "Your move." : `Your turn: you play ${role}.`}${hint}`;
+  }
+
+  /** The word of the second half of a turn, such as `rotate` after a stone was placed; or nothing. */
+  secondHalf() {
+    const { view, place } = this;
+    const last = list(view.moves.at(-1));
+    const heads = new Set(view.legal[place].map(head));
+    const isOwn = last[place] !== undefined && last.every((move, at) => isIdle(move) !== (at === place));
+    const [only] = heads;
+    return isOwn && heads.size === 1 && only !== head(last[place]) && /^[a-z]{3,}$/i.test(only) ? only : "";
+  }
+
+  /** What Panza does, or the game by itself. */
+  saysOfPanza() {
+    const { view } = this;
+    if (view.paused) return "Paused: nothing is moved before you go on.";
+    if (view.waits) return "Waiting for a match: this game goes on once Panza has played it.";
+    if (view.thinks_for === null) return "Nobody has a choice: the game goes on by itself.";
+    const own = view.roles.filter((_, place) => view.people[place]);
+    const isChosen = own.some((role) => view.chosen[view.roles.indexOf(role)]);
+    if (isChosen) return `You have chosen. Panza searches for ${view.thinks_for} …`;
+    return own.length === 1 ? `You play ${own[0]}. Panza searches for ${view.thinks_for} …` : `Panza plays ${view.thinks_for} by search …`;
+  }
+
+  /** @param {string} role */
+  resignation(role) {
+    const { roles, people } = this.view;
+    const others = roles.filter((other) => other !== role);
+    const who = people[roles.indexOf(others[0])] ? "" : " (Panza)";
+    return `${role} has resigned.${others.length === 1 ? ` ${others[0]}${who} wins.` : ""}`;
   }
 
   /** Who has won, and the goals. */
@@ -274,7 +392,7 @@ class TablePage {
               "ol",
               { class: "candidates" },
               found.candidates.map(([text, visits, value]) =>
-                element("li", null, `${spoken(text)}: ${goal(Math.round(value))}, ${counted(visits, "visit")}`),
+                element("li", null, `${spoken(text)}: ${value === null ? "" : `${goal(Math.round(value))}, `}${counted(visits, "visit")}`),
               ),
             ),
           ),
@@ -313,13 +431,20 @@ class TablePage {
   }
 
   showControls() {
+    if (this.seen === null) return;
     const { view, role } = this;
     const focused = document.activeElement;
-    const isPlaying = view.phase === "playing";
+    const isPlaying = view.phase === "playing" && this.silence === null;
+    for (const id of ["pause", "stop"]) byId(id).hidden = ["over", "failed"].includes(view.phase);
+    byId("stop", "button").disabled = !isPlaying || view.thinks_for === null || view.waits;
+    setText(byId("stop"), role === null ? "Move now" : "Stop");
+    byId("pause", "button").disabled = !isPlaying || role !== null;
+    setText(byId("pause"), view.paused ? "Go on" : "Pause");
     byId("undo", "button").disabled = view.moves.length === 0 || !view.people.includes(true);
     for (const id of ["hint", "resign", "switch"]) byId(id, "button").disabled = !isPlaying || role === null;
     byId("switch").hidden = !view.people.includes(true) || !view.people.includes(false);
-    for (const id of ["undo", "hint", "resign"]) byId(id).hidden = !view.people.includes(true);
+    for (const id of ["undo", "hint"]) byId(id).hidden = !view.people.includes(true);
+    byId("resign").hidden = !view.people.includes(true) || !byId("resign-asks").hidden;
     keepFocus(controls(), focused);
     const leave = byId("leave");
     while (leave.nextElementSibling !== null) leave.nextElementSibling.remove();
@@ -338,8 +463,7 @@ class TablePage {
    * @param {string} why
    */
   end(why) {
-    setText(byId("problem"), `${why}; choose a game again`);
-    setText(byId("says"), "");
+    this.fallSilent(`${why[0].toUpperCase()}${why.slice(1)}. Choose a game again.`);
     const focused = document.activeElement;
     for (const id of ["undo", "hint", "switch", "resign"]) byId(id).hidden = true;
     keepFocus(controls(), focused);
@@ -387,25 +511,14 @@ function options() {
   return { people: "first", training, ...(effort[0] === "s" ? { seconds: amount } : { iterations: amount }) };
 }
 
-/** @param {Setting} setting */
-async function open(setting) {
-  setText(byId("choose-problem"), "");
-  try {
-    const table = await openAndKeep(setting);
-    sessionStorage.setItem(`panza-table-${table}`, JSON.stringify(setting));
-    location.hash = table;
-  } catch (problem) {
-    if (!(problem instanceof Refused)) throw problem;
-    setText(byId("choose-problem"), problem.message);
-    setText(byId("problem"), problem.message);
-  }
-}
-
-/** The same game from its start. */
-async function again() {
-  const kept = sessionStorage.getItem(`panza-table-${own.page?.table}`);
-  if (kept === null) location.hash = "";
-  else await open(JSON.parse(kept));
+/**
+ * @param {Setting} setting
+ * @param {Element} beside
+ */
+function open(setting, beside) {
+  return attempt(beside, async () => {
+    location.hash = await openAndKeep(setting);
+  });
 }
 
 /** @param {TablePage} page */
@@ -419,10 +532,13 @@ async function follow(page) {
       version = view.version;
     } catch (problem) {
       if (own.page !== page) return;
-      if (problem instanceof Refused && problem.status === 404) {
+      if (problem instanceof Refused && problem.status !== UNAVAILABLE) {
         page.end(problem.message);
         return;
       }
+      page.fallSilent(problem instanceof Refused ? `Waiting: ${problem.message}.` : `${messageOf(problem)}. This page goes on when it is back.`);
+      // A server that is back counts anew.
+      version = 0;
       await new Promise((done) => setTimeout(done, RETRY));
     }
   }
@@ -459,6 +575,7 @@ async function route() {
   if (named !== undefined) history.replaceState(null, "", `/play#${named}`);
   const table = location.hash.slice(1);
   const focused = document.activeElement;
+  forgive();
   byId("choose").hidden = table !== "";
   byId("table").hidden = table === "";
   if (table === "") {
@@ -485,15 +602,23 @@ async function start() {
   byId("leave").addEventListener("click", () => {
     if (own.page !== null) tellTable(own.page.table, { do: "close" }).catch(() => {});
   });
-  byId("own-play").addEventListener("click", () => open({ ...ownRules(), ...options() }));
+  byId("own-play").addEventListener("click", () => open({ ...ownRules(), ...options() }, byId("own-play")));
   offerSound(byId("sound"));
   offerKeys(
     ["Arrow keys", "on the board: from cell to cell"],
     ["Enter or Space", "on the board: clicks the cell; elsewhere: presses the button"],
   );
   window.addEventListener("hashchange", route);
-  const choices = offerGames((game, button, people = "first") => open({ ...settingOf(game), ...options(), people }), true);
+  const choices = offerGames((game, button, people = "first") => open({ ...settingOf(game), ...options(), people }, button), true);
   await Promise.all([route(), choices]);
+}
+
+/**
+ * The word that a move begins with.
+ * @param {string} move
+ */
+function head(move) {
+  return spoken(move).split(" ")[0];
 }
 
 start();

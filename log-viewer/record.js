@@ -217,6 +217,10 @@ export class MatchRecord {
       case "start":
         this.start = data;
         break;
+      case "players":
+        // The roles are played by others from here on.
+        this.start = { ...this.start, ...data };
+        break;
       case "machine":
         this.machines.push({
           kind: text(data.kind),
@@ -351,4 +355,31 @@ export function outcome(goals, role) {
   if (others.length === 0) return own >= 100 ? "win" : own > 0 ? "draw" : "loss";
   const best = Math.max(...others);
   return own > best ? "win" : own < best ? "loss" : "draw";
+}
+
+/** What a log calls a person at a table. */
+export const PERSON = "a person";
+
+/**
+ * Who has won a game at a table, where people have some of the roles, or all; null where that is not
+ * known. A puzzle is solved or not.
+ * @param {string[]} roles
+ * @param {(string | null)[]} players
+ * @param {Goals | null} goals
+ */
+export function tableResult(roles, players, goals) {
+  const reached = roles.map((role) => number(object(goals)[role]));
+  if (roles.length === 0 || !players.includes(PERSON) || reached.includes(null)) return null;
+  const values = reached.map((value) => value ?? 0);
+  const [player] = players;
+  if (roles.length === 1) {
+    if (values[0] >= 100) return `${player} solved it`;
+    return values[0] === 0 ? "nobody reached the goal" : `${player} reached ${values[0]} of 100`;
+  }
+  const best = Math.max(...values);
+  const winners = roles.filter((_, place) => values[place] === best);
+  if (winners.length === roles.length) return "a draw";
+  // Where one player has several roles, the role says more.
+  const named = new Set(players).size === players.length ? winners.map((role) => players[roles.indexOf(role)]) : winners;
+  return `${named.join(" and ")} won`;
 }

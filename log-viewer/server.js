@@ -31,12 +31,21 @@ export class Refused extends Error {
   }
 }
 
+/** The server cannot be reached. */
+export class Away extends Error {
+  constructor() {
+    super("Panza does not answer; it may have been stopped");
+  }
+}
+
 /**
  * @param {string} address
  * @param {RequestInit} [options]
  */
 async function ask(address, options) {
-  const answer = await fetch(address, { cache: "no-store", ...options });
+  const answer = await fetch(address, { cache: "no-store", ...options }).catch(() => {
+    throw new Away();
+  });
   if (!answer.ok) throw new Refused(answer.status, (await answer.text()).trim());
   return answer;
 }
@@ -232,6 +241,15 @@ export async function askTurn(table, turn) {
  */
 export async function askReport(table, after) {
   return (await ask(`/api/tables/${encodeURIComponent(table)}/report?after=${after}`)).json();
+}
+
+/**
+ * The tree of lines of a study table; null where none is kept.
+ * @param {string} table
+ * @returns {Promise<unknown>}
+ */
+export async function askLines(table) {
+  return (await (await ask(`/api/tables/${encodeURIComponent(table)}/lines`)).json()).lines;
 }
 
 /**

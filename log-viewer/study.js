@@ -11,20 +11,27 @@ import { drawCurve, turnAt } from "./curve.js";
 import { isIdle, spoken } from "./expressions.js";
 import { count, counted, goal, list, messageOf } from "./format.js";
 import { openAndKeep } from "./kept.js";
-import { around, byId, copyText, element, factsText, fill, keepFocus, offerKeys, refill, setText, skipInPlace, wordmark } from "./page.js";
-import { Refused, askReport, askTable, tellTable } from "./server.js";
+import { around, attempt, byId, complain, copyText, element, factsText, fill, forgive, keepFocus, offerKeys, refill, setText, skipInPlace, table, wordmark } from "./page.js";
+import { Refused, askLines, askReport, askTable, tellTable } from "./server.js";
 import { showPlans, showThoughts, showWorth, thinkingText } from "./thoughts.js";
-import { Variations, endOf, lineText, lineTo, nextOf, pathTo, readLine, worthOf } from "./variations.js";
+import { Variations, endOf, lineText, lineTo, nextOf, nodesOf, pathTo, readLine, worthOf } from "./variations.js";
 
-/** @import { Blunder, Joint, Laid, LineNode, Order, Report, Review } from "./types.d.ts" */
-/** @import { Setting, Shape, Study, TableView } from "./types.d.ts" */
+/** @import { Grade, GradedMove, Joint, Laid, LineNode, Order, Report, Review } from "./types.d.ts" */
+/** @import { RoleSummary, Setting, Shape, Study, TableView } from "./types.d.ts" */
 
-const RETRY = 1000;
+/** Milliseconds after which a server that did not answer, or has no room, is asked again. */
+const RETRY = 500;
+const UNAVAILABLE = 503;
 /** The buttons that step along the line, in their order. */
 const steps = () => ["first", "previous", "next", "last"].map((id) => byId(id, "button"));
 /** Moves that are marked on the board, and lines that are compared, at most. */
 const MOST_MARKED = 3;
 const MOST_COMPARED = 12;
+/**
+ * Grades of moves as chess players write them.
+ * @type {Record<Grade, string>}
+ */
+const SIGNS = { inaccuracy: "?!", mistake: "?", blunder: "??" };
 
 class StudyPage {
   /** @param {string} table */
@@ -63,6 +70,25 @@ class StudyPage {
     this.reviewShown = "";
     this.isGoing = false;
     this.isBehind = false;
+    /** Whether the server has shown the position that this page asked for last. */
+    this.isSettled = false;
+    /** The version of the tree of lines that this page has, and the last change that it has sent. */
+    this.lines = 0;
+    this.sent = 0;
+    this.isKeeping = false;
+    /**
+     * Why nothing can be done for now, such as a server that does not answer; null otherwise.
+     * @type {string | null}
+     */
+    this.silence = "The study is being opened …";
+    /**
+     * What a person has done last, and how many commands the table had been told before; null once
+     * it has answered.
+     * @type {{ beside: Element, told: number } | null}
+     */
+    this.acted = null;
+    /** The turns of the line that was pasted last, until the server has shown it. */
+    this.pasted = 0;
     /** Whether a pointer is down on what Panza thinks, which is then not drawn anew beneath it. */
     this.isHeld = false;
     this.panel = new BoardPanel({ board: byId("board"), which: byId("which"), play: (text) => this.choose(text) });
@@ -87,10 +113,10 @@ class StudyPage {
       byId("round").setAttribute("aria-pressed", String(this.isTurned));
       this.drawPosition();
     });
-    click("pause", () => this.tell({ do: "pause", on: byId("pause").getAttribute("aria-pressed") !== "true" }));
+    click("pause", () => this.tell({ do: "pause", on: byId("pause").getAttribute("aria-pressed") !== "true" }, byId("pause")));
     const [thinkTime, watch] = [byId("think-time", "select"), byId("watch", "select")];
-    thinkTime.addEventListener("change", () => this.tell({ do: "think", seconds: Number(thinkTime.value) }));
-    watch.addEventListener("change", () => this.tell({ do: "watch", role: watch.value }));
+    thinkTime.addEventListener("change", () => this.tell({ do: "think", seconds: Number(thinkTime.value) }, thinkTime));
+    watch.addEventListener("change", () => this.tell({ do: "watch", role: watch.value }, watch));
     byId("filter").addEventListener("input", () => this.showMoves());
     byId("curve").addEventListener("click", (event) => {
       const path = pathTo(endOf(this.node));
@@ -147,38 +173,71 @@ class StudyPage {
     if (to !== undefined) this.goTo(to);
   }
 
-  /** @param {LineNode | undefined} node */
-  goTo(node) {
+  /**
+   * @param {LineNode | undefined} node
+   * @param {Element} [beside] the element with which a person goes there
+   */
+  goTo(node, beside = byId("board")) {
     if (node === this.node || node === undefined) return;
     this.node = node;
     for (const at of pathTo(node)) if (at.parent !== null) at.parent.last = at;
     this.chosen.clear();
     this.report = null;
-    setText(byId("problem"), "");
-    this.send();
+    this.send(beside);
     this.showAll();
     this.keep();
   }
 
-  /** Tells the server which position is shown. Of several in a row it hears of the last. */
-  async send() {
+  /**
+   * Tells the server which position is shown. Of several in a row it hears of the last.
+   * @param {Element} beside
+   */
+  async send(beside) {
+    this.isSettled = false;
     this.isBehind = true;
     if (this.isGoing) return;
     this.isGoing = true;
     while (this.isBehind) {
       this.isBehind = false;
-      await this.tell({ do: "go", line: lineTo(this.node) });
+      await this.tell({ do: "go", line: lineTo(this.node) }, beside);
     }
     this.isGoing = false;
   }
 
-  /** @param {Order} order */
-  async tell(order) {
-    try {
-      await tellTable(this.table, order);
-    } catch (problem) {
-      setText(byId("problem"), messageOf(problem));
+  /**
+   * @param {Order} order
+   * @param {Element} beside
+   */
+  async tell(order, beside) {
+    this.acted = { beside, told: this.seen?.told ?? 0 };
+    await attempt(beside, () => tellTable(this.table, order));
+  }
+
+  /**
+   * Nothing can be done for now; what was shown stays.
+   * @param {string} why
+   */
+  fallSilent(why) {
+    this.silence = why;
+    this.panel.isLocked = true;
+    this.panel.mark();
+    setText(byId("says"), why);
+    setText(byId("thinking"), "");
+  }
+
+  /** What went wrong with what a person did here; and what is wrong with the table itself. */
+  showProblem() {
+    const { problem, told, moves } = this.view;
+    if (this.acted !== null && told !== this.acted.told) {
+      if (problem !== null) complain(this.acted.beside, problem);
+      this.acted = null;
+      if (this.pasted > 0) {
+        const all = counted(this.pasted, "turn");
+        setText(byId("text-says"), problem === null ? `${all} shown.` : `${moves.length} of ${all} shown.`);
+        this.pasted = 0;
+      }
     }
+    setText(byId("problem"), !this.isBegun || told === 0 ? (problem ?? "") : "");
   }
 
   /** The place of the role that chooses next; -1 where nobody does. */
@@ -234,17 +293,38 @@ class StudyPage {
   }
 
   /**
+   * What chance draws.
+   * @param {string} text
+   */
+  playOutcome(text) {
+    this.isHeld = false;
+    leaveFocus();
+    this.choose(text);
+  }
+
+  /**
    * The server shows a position: that of the node it was asked for, or of what was legal of a line.
    * @param {TableView} view
    */
   show(view) {
     const { study } = view;
+    if (view.phase === "building" && this.isBegun) {
+      // The study comes back; what was shown before stays until its game is there.
+      this.fallSilent(view.waits ? "Waiting for a match: studying goes on once Panza has played it." : "Panza reads the rules again …");
+      return;
+    }
+    if (this.silence !== null && this.isBegun) this.send(byId("board"));
+    this.silence = null;
     this.seen = view;
     if (study === undefined) {
       this.end("this table is for playing");
       return;
     }
     const isReady = view.phase !== "building" && (study.position > 0 || view.phase === "failed");
+    if (study.lines !== this.lines && isReady && !this.isKeeping) {
+      this.takeLines(study.lines);
+      if (!this.isBegun) return;
+    }
     if (!this.isBegun && isReady) this.begin(view, study);
     if (!this.isBegun) {
       this.showHead();
@@ -252,6 +332,7 @@ class StudyPage {
     }
     const node = this.tree.add(this.tree.root, view.moves);
     node.view = view;
+    this.showProblem();
     const wanted = lineTo(this.node);
     const isAhead = wanted.length > view.moves.length && view.moves.every((joint, at) => String(joint) === String(wanted[at]));
     if (isAhead && view.problem !== null) {
@@ -261,7 +342,13 @@ class StudyPage {
       this.report = null;
     }
     if (node === this.node) {
-      setText(byId("problem"), view.problem ?? "");
+      this.isSettled = true;
+      this.showAll();
+    } else if (this.isSettled && !this.isGoing) {
+      // Another page at this table has gone there.
+      this.node = node;
+      this.chosen.clear();
+      this.report = null;
       this.showAll();
     } else {
       this.showHead();
@@ -275,20 +362,58 @@ class StudyPage {
    */
   begin(view, study) {
     this.isBegun = true;
-    this.tree = Variations.read(read(`panza-study-${this.table}`)) ?? new Variations(study.line);
     this.tree.add(this.tree.root, study.line);
     this.node = this.tree.add(this.tree.root, view.moves);
+    this.sent = this.tree.changes;
     const role = view.roles.indexOf(study.role ?? "");
     this.logged = { role, values: list(study.values) };
     fill(byId("watch"), view.roles.map((name) => element("option", { value: name }, name)));
   }
 
-  keep() {
-    try {
-      sessionStorage.setItem(`panza-study-${this.table}`, JSON.stringify(this.tree.kept()));
-    } catch {
-      // A tree that is too large is not kept.
+  /** Has the table keep the tree of lines, for other pages there and for later. */
+  async keep() {
+    if (this.isKeeping) return;
+    this.isKeeping = true;
+    while (this.sent !== this.tree.changes) {
+      this.sent = this.tree.changes;
+      // What goes wrong shows with the next request for news.
+      await tellTable(this.table, { do: "lines", lines: this.tree.kept() }).catch(() => {});
     }
+    this.isKeeping = false;
+  }
+
+  /**
+   * Takes the tree of lines that the table keeps: at first, and where another page has changed it.
+   * @param {number} version
+   */
+  async takeLines(version) {
+    if (this.isBegun) this.lines = version;
+    let tree = null;
+    try {
+      tree = Variations.read(await askLines(this.table));
+    } catch {
+      setTimeout(() => this.takeLines(version), RETRY);
+      return;
+    }
+    this.lines = version;
+    if (!this.isBegun) {
+      this.tree = tree ?? this.tree;
+      this.show(this.view);
+      return;
+    }
+    // What this page has changed meanwhile is kept next.
+    if (tree === null || this.isKeeping || JSON.stringify(tree.kept()) === JSON.stringify(this.tree.kept())) return;
+    const known = new Map(nodesOf(this.tree.root).map((node) => [String(lineTo(node)), node]));
+    for (const node of nodesOf(tree.root)) {
+      const { worth = null, view = null, fault = null } = known.get(String(lineTo(node))) ?? {};
+      Object.assign(node, { worth, view, fault });
+    }
+    const here = lineTo(this.node);
+    this.tree = tree;
+    this.sent = tree.changes;
+    this.reviewed = [];
+    this.node = tree.add(tree.root, here);
+    this.showAll();
   }
 
   /**
@@ -323,8 +448,8 @@ class StudyPage {
     document.title = `${title} · study · Panza`;
     byId("rules").hidden = view.about.length === 0;
     if (byId("about").childElementCount === 0) fill(byId("about"), rulesInWords(view.about));
-    setText(byId("says"), this.says());
-    if (!this.isBegun && view.problem !== null) setText(byId("problem"), view.problem);
+    setText(byId("says"), this.silence ?? this.says());
+    if (!this.isBegun) this.showProblem();
   }
 
   says() {
@@ -334,7 +459,7 @@ class StudyPage {
     }
     if (!this.isBegun || view.phase === "failed") return "This game cannot be studied.";
     const shown = this.node.view;
-    if (shown === null) return "";
+    if (shown === null) return "The position is being set up …";
     if (shown.phase === "over") {
       return `The game is over: ${view.roles.map((role, place) => `${role} ${goal(shown.goals?.[place] ?? 0)}`).join(", ")}.`;
     }
@@ -345,7 +470,7 @@ class StudyPage {
       const player = players[view.roles.indexOf(role)];
       return player ? `${role} (${player})` : role;
     });
-    return named.length === 0 ? "" : `${named.join(" and ")} to move.`;
+    return named.length === 0 ? "Nobody has a choice here." : `${named.join(" and ")} to move.`;
   }
 
   drawPosition() {
@@ -428,6 +553,9 @@ class StudyPage {
       showThoughts(byId("thoughts"), report, {
         playMove: (text) => this.playMove(text),
         playLine: (line) => this.playLine(line),
+        playOutcome: (text) => this.playOutcome(text),
+        viewer: this.viewer,
+        roles: view.roles,
       });
       showPlans(byId("plan"), report, (line) => this.playLine(line));
     }
@@ -492,13 +620,13 @@ class StudyPage {
     const isProven = node.worth?.proven[this.viewer] != null;
     return element(
       "li",
-      { "aria-current": node === this.node ? "step" : null, class: node.blunder === null ? null : "blunder" },
+      { "aria-current": node === this.node ? "step" : null },
       element("small", null, `${node.turn}.`),
       element(
         "button",
-        { type: "button", class: "plain", title: node.blunder, on: { click: () => this.goFrom(node) } },
+        { type: "button", class: "plain", title: node.fault?.says, on: { click: () => this.goFrom(node) } },
         spokenJoint(node.joint),
-        node.blunder !== null && element("span", { class: "tag bad", "aria-label": "a blunder" }, "??"),
+        node.fault !== null && gradeTag(node.fault.grade),
       ),
       worth !== null && element("small", { class: isProven ? "proven-value" : null }, goal(Math.round(worth))),
     );
@@ -558,7 +686,7 @@ class StudyPage {
       ],
       last,
       at: this.node.turn,
-      marks: main.filter(({ blunder }) => blunder !== null).map(({ turn }) => turn),
+      marks: main.flatMap(({ turn, fault }) => (fault === null ? [] : [{ turn, kind: fault.grade }])),
       label: `The value for ${this.view.roles[role]} over ${counted(last, "turn")}${own === null ? "" : `; ${Math.round(own)} at turn ${this.node.turn}`}`,
     });
   }
@@ -566,7 +694,7 @@ class StudyPage {
   /** Looks for blunders in the line that is shown. */
   review() {
     if (byId("review").getAttribute("aria-pressed") === "true") {
-      this.tell({ do: "endreview" });
+      this.tell({ do: "endreview" }, byId("review"));
       this.reviewed = [];
       this.showReview(null);
       return;
@@ -574,7 +702,7 @@ class StudyPage {
     const end = endOf(this.node);
     this.reviewed = pathTo(end);
     this.reviewShown = "";
-    this.tell({ do: "review", line: lineTo(end), seconds: Number(byId("review-time", "select").value) });
+    this.tell({ do: "review", line: lineTo(end), ms: Number(byId("review-effort", "select").value) }, byId("review"));
   }
 
   /** @param {Review | null} review */
@@ -586,15 +714,20 @@ class StudyPage {
     progress.hidden = !isRunning;
     if (review === null || this.reviewed.length !== review.of) {
       setText(byId("review-says"), "");
-      if (review === null) fill(byId("blunders"));
+      if (review === null) {
+        fill(byId("blunders"));
+        fill(byId("review-summary"));
+      }
       return;
     }
-    progress.max = review.of;
-    progress.value = review.done;
-    const found = counted(review.blunders.length, "blunder");
-    const says = review.is_finished ? `${review.blunders.length === 0 ? "No blunders" : found} in ${counted(review.of - 1, "turn")}.` : `${review.done} of ${review.of} positions`;
-    setText(byId("review-says"), says);
-    const key = JSON.stringify([review.blunders, review.done, review.is_finished]);
+    const [settled, doubts] = review.doubts;
+    progress.max = review.of + doubts;
+    progress.value = review.done + settled;
+    const blunders = review.graded.filter(({ grade }) => grade === "blunder").length;
+    const found = `${blunders === 0 ? "No blunders" : counted(blunders, "blunder")} in ${counted(review.of - 1, "turn")}.`;
+    const left = doubts === 0 ? `${review.done} of ${review.of} positions` : `${settled} of ${counted(doubts, "move")} in doubt`;
+    setText(byId("review-says"), review.is_finished ? found : left);
+    const key = JSON.stringify([review.graded, review.done, settled, review.is_finished]);
     if (key === this.reviewShown) return;
     this.reviewShown = key;
     for (const [turn, worth] of review.worths.entries()) {
@@ -602,31 +735,34 @@ class StudyPage {
       // What the search of the position itself has proven is not forgotten.
       if (worth !== null && !(node.worth?.proven.some((proven) => proven !== null) ?? false)) node.worth = worth;
     }
-    for (const node of this.reviewed) node.blunder = null;
-    for (const blunder of review.blunders) {
-      this.reviewed[blunder.turn + 1].blunder = `${spoken(blunder.better)} was better: ${goal(Math.round(blunder.value))}, not ${goal(Math.round(blunder.after))}`;
+    for (const node of this.reviewed) node.fault = null;
+    for (const { turn, grade, better, value, after } of review.graded) {
+      const says = `${spoken(better)} was better: ${goal(Math.round(value))}, not ${goal(Math.round(after))}`;
+      this.reviewed[turn + 1].fault = { grade, says };
     }
-    refill(byId("blunders"), review.blunders.map((blunder) => this.blunderItem(blunder)));
+    refill(byId("review-summary"), review.summary.length > 0 && summaryTable(review.summary));
+    refill(byId("blunders"), review.graded.map((found) => this.gradedItem(found)));
     this.showLines();
     this.showCurve();
   }
 
-  /** @param {Blunder} blunder */
-  blunderItem(blunder) {
-    const before = this.reviewed[blunder.turn];
-    const values = `${goal(Math.round(blunder.value))} → ${goal(Math.round(blunder.after))}`;
+  /** @param {GradedMove} found */
+  gradedItem(found) {
+    const before = this.reviewed[found.turn];
+    const values = `${goal(Math.round(found.value))} → ${goal(Math.round(found.after))}`;
     return element(
       "li",
       null,
       element(
         "button",
         { type: "button", class: "plain", on: { click: () => this.goTo(before) } },
-        `${blunder.turn + 1}. ${blunder.role}: ${spoken(blunder.played)}`,
+        `${found.turn + 1}. ${found.role}: ${spoken(found.played)}`,
       ),
+      gradeTag(found.grade),
       ` ${values}`,
-      blunder.is_proven && element("span", { class: "tag proven" }, "proven"),
-      `; better: ${spoken(blunder.better)} `,
-      blunder.line.length > 0 &&
+      found.is_proven && element("span", { class: "tag proven" }, "proven"),
+      `; better: ${spoken(found.better)} `,
+      found.line.length > 0 &&
         element(
           "button",
           {
@@ -635,7 +771,7 @@ class StudyPage {
             on: {
               click: () => {
                 this.goTo(before);
-                this.playLine(blunder.line);
+                this.playLine(found.line);
               },
             },
           },
@@ -668,8 +804,14 @@ class StudyPage {
 
   paste() {
     const { line, problem } = readLine(byId("text", "textarea").value, this.view.roles.length);
-    setText(byId("text-says"), problem ?? (line.length === 0 ? "There are no moves in the text." : `${counted(line.length, "turn")} read.`));
-    if (line.length > 0) this.goTo(this.tree.add(this.tree.root, line));
+    setText(byId("text-says"), "");
+    forgive();
+    if (problem !== null || line.length === 0) complain(byId("paste"), problem ?? "There are no moves in the text.");
+    if (problem !== null || line.length === 0) return;
+    const node = this.tree.add(this.tree.root, line);
+    if (node === this.node) setText(byId("text-says"), `${counted(line.length, "turn")} shown.`);
+    else this.pasted = line.length;
+    this.goTo(node, byId("paste"));
   }
 
   /** Takes the variation of this position away, from where it leaves the line before it. */
@@ -687,11 +829,33 @@ class StudyPage {
    * @param {string} why
    */
   end(why) {
-    setText(byId("problem"), `${why}; choose a game again`);
-    setText(byId("says"), "");
-    this.panel.isLocked = true;
-    this.panel.mark();
+    this.fallSilent(`${why[0].toUpperCase()}${why.slice(1)}. Choose a game again.`);
   }
+}
+
+/** @param {Grade} grade */
+function gradeTag(grade) {
+  return element("span", { class: `tag ${grade}`, title: grade, "aria-label": grade, role: "img" }, SIGNS[grade]);
+}
+
+/**
+ * How each role played.
+ * @param {RoleSummary[]} summary
+ */
+function summaryTable(summary) {
+  const rows = summary.map(({ role, moves, grades, mean_loss, accuracy }) =>
+    element(
+      "tr",
+      null,
+      element("th", { scope: "row" }, role),
+      [accuracy === null ? "" : `${Math.round(accuracy)} %`, ...grades, mean_loss === null ? "" : mean_loss.toFixed(1), moves].map((figure) =>
+        element("td", { class: "figure" }, String(figure)),
+      ),
+    ),
+  );
+  const names = ["Role", "Accuracy", "Inaccuracies ?!", "Mistakes ?", "Blunders ??", "Points lost a move", "Moves"];
+  const frame = { class: "root-frame", tabindex: "0", role: "region", "aria-label": "How the roles played" };
+  return element("div", frame, table({ class: "root" }, names, element("tbody", null, rows)));
 }
 
 /**
@@ -703,15 +867,6 @@ function leaveFocus() {
   byId("lines").focus({ preventScroll: !isByKeyboard });
 }
 
-/** @param {string} key */
-function read(key) {
-  try {
-    return JSON.parse(sessionStorage.getItem(key) ?? "null");
-  } catch {
-    return null;
-  }
-}
-
 /** @type {{ page: StudyPage | null }} */
 const own = { page: null };
 
@@ -721,17 +876,17 @@ function position() {
   return facts === "" ? {} : { facts };
 }
 
-/** @param {Setting} setting */
-async function open(setting) {
-  setText(byId("choose-problem"), "");
-  try {
-    const table = await openAndKeep({ ...setting, seconds: 30 });
-    location.hash = table;
-  } catch (problem) {
-    if (!(problem instanceof Refused)) throw problem;
-    byId("choose").hidden = false;
-    setText(byId("choose-problem"), problem.message);
-  }
+/**
+ * @param {Setting} setting
+ * @param {Element} [beside] the element with which a person chose it
+ */
+async function open(setting, beside) {
+  const opened = openAndKeep({ ...setting, seconds: 30 });
+  // What the address asks for fails in place of a choice.
+  if (beside === undefined) opened.catch(() => (byId("choose").hidden = false));
+  await attempt(beside ?? byId("about-choices"), async () => {
+    location.hash = await opened;
+  });
 }
 
 /**
@@ -763,16 +918,19 @@ async function follow(page, ask, take) {
       news = await ask(page.table, version);
     } catch (problem) {
       if (own.page !== page) return;
-      if (problem instanceof Refused && problem.status === 404) {
+      if (problem instanceof Refused && problem.status !== UNAVAILABLE) {
         await lost(page, problem);
         return;
       }
+      page.fallSilent(problem instanceof Refused ? `Waiting: ${problem.message}.` : `${messageOf(problem)}. This page goes on when it is back.`);
+      // A server that is back counts anew.
+      version = 0;
       await new Promise((done) => setTimeout(done, RETRY));
       continue;
     }
     if (own.page !== page) return;
     if (news !== null && news.version !== version) take(news);
-    version = news?.version ?? version;
+    version = news?.version ?? 0;
   }
 }
 
@@ -795,6 +953,7 @@ async function route() {
   const table = location.hash.slice(1);
   const focused = document.activeElement;
   const setting = asked();
+  forgive();
   byId("choose").hidden = table !== "" || setting !== null;
   byId("table").hidden = table === "";
   if (table === "") {
@@ -825,7 +984,7 @@ async function start() {
   byId("leave").addEventListener("click", () => {
     if (own.page !== null) tellTable(own.page.table, { do: "close" }).catch(() => {});
   });
-  byId("own-study").addEventListener("click", () => open({ ...ownRules(), study: position() }));
+  byId("own-study").addEventListener("click", () => open({ ...ownRules(), study: position() }, byId("own-study")));
   offerKeys(
     ["Left, Right", "one turn back, one turn on"],
     ["Home, End", "the start and the end of the line"],
@@ -834,7 +993,7 @@ async function start() {
     ["Enter or Space", "on the board: clicks the cell; elsewhere: presses the button"],
   );
   window.addEventListener("hashchange", route);
-  await Promise.all([route(), offerGames((game) => open({ ...settingOf(game), study: position() }))]);
+  await Promise.all([route(), offerGames((game, button) => open({ ...settingOf(game), study: position() }, button))]);
 }
 
 start();

@@ -6,7 +6,17 @@ import { spoken } from "./expressions.js";
 import { counted, duration, goal, short } from "./format.js";
 import { element, fill, table } from "./page.js";
 
-/** @import { Joint, Report, ShownLine, ShownPlan, Worth } from "./types.d.ts" */
+/** @import { Joint, Outcome, Report, ShownLine, ShownPlan, Worth } from "./types.d.ts" */
+
+/**
+ * What a person can do with what is shown, and the role that values of outcomes are for.
+ * @typedef {object} Acts
+ * @property {(text: string) => void} playMove
+ * @property {(line: Joint[]) => void} playLine
+ * @property {(text: string) => void} playOutcome
+ * @property {number} viewer
+ * @property {string[]} roles
+ */
 
 /** Moves of a plan, and other plans, that are listed at most. */
 const MOST_PLANNED = 200;
@@ -70,13 +80,18 @@ export function showWorth(place, roles, worth) {
 }
 
 /**
- * The moves of the role to move, the best first, and the line; `playLine(line)` goes along joint
- * moves from here.
+ * The moves of the role to move, the best first, or the outcomes of chance, and the line;
+ * `playLine(line)` goes along joint moves from here. Outcomes have their values for the role at the
+ * place `viewer`.
  * @param {HTMLElement} place
  * @param {Report} report
- * @param {{ playMove: (text: string) => void, playLine: (line: Joint[]) => void }} acts
+ * @param {Acts} acts
  */
-export function showThoughts(place, report, { playMove, playLine }) {
+export function showThoughts(place, report, { playMove, playLine, playOutcome, viewer, roles }) {
+  if (report.outcomes.length > 0) {
+    fill(place, outcomesTable(report.outcomes, { playOutcome, viewer, roles }));
+    return;
+  }
   const isMixed = report.moves.some(({ share }) => share !== null);
   const isByDepth = report.method === "alpha-beta";
   const most = Math.max(1, ...report.moves.map(({ visits }) => visits));
@@ -125,6 +140,36 @@ export function showThoughts(place, report, { playMove, playLine }) {
         element("button", { type: "button", class: "button", on: { click: () => playLine(report.line) } }, "Add this line"),
       ),
   );
+}
+
+/**
+ * What chance may draw.
+ * @param {Outcome[]} outcomes
+ * @param {Pick<Acts, "playOutcome" | "viewer" | "roles">} acts
+ */
+function outcomesTable(outcomes, { playOutcome, viewer, roles }) {
+  const rows = outcomes.map(({ text, probability, worth }) => {
+    const proven = worth.proven[viewer] ?? null;
+    const value = proven ?? worth.values[viewer] ?? null;
+    return element(
+      "tr",
+      { "data-move": text },
+      element(
+        "td",
+        { class: "move" },
+        element("button", { type: "button", class: "plain", on: { click: () => playOutcome(text) } }, spoken(text)),
+      ),
+      element("td", { class: "figure" }, `${(100 * probability).toFixed(probability < 0.1 ? 1 : 0)} %`),
+      element(
+        "td",
+        { class: "figure" },
+        value === null ? "" : goal(Math.round(value)),
+        proven !== null && element("span", { class: "tag proven" }, "proven"),
+      ),
+    );
+  });
+  const names = ["Outcome", "Probability", `Value for ${roles[viewer]}`];
+  return element("div", { class: "root-frame" }, table({ class: "root" }, names, element("tbody", null, rows)));
 }
 
 /**

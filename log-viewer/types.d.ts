@@ -397,6 +397,8 @@ export interface TrainedGame {
 
 /** What a table is opened with. */
 export interface Setting {
+  /** A table, whose game is played again. */
+  table?: string;
   game?: string | null;
   rules?: string;
   name?: string;
@@ -411,13 +413,14 @@ export interface Setting {
 
 /** What a person does at a table. */
 export type Order =
-  | { do: "undo" | "switch" | "close" | "endreview" }
+  | { do: "undo" | "switch" | "now" | "close" | "endreview" }
+  | { do: "lines"; lines: unknown }
   | { do: "move"; turn: number; role: string; text: string }
   | { do: "hint" | "resign" | "watch"; role: string }
   | { do: "think"; seconds: number }
   | { do: "pause"; on: boolean }
   | { do: "go"; line: Joint[] }
-  | { do: "review"; line: Joint[]; seconds: number };
+  | { do: "review"; line: Joint[]; ms: number };
 
 /** What a table shows. Lists by role are in the order of the roles. */
 export interface TableView {
@@ -428,6 +431,8 @@ export interface TableView {
   about: string[];
   phase: "building" | "training" | "playing" | "over" | "failed";
   problem: string | null;
+  /** The number of commands that were followed or refused; the problem is about the last one. */
+  told: number;
   roles: string[];
   people: boolean[];
   shapes: Layout[];
@@ -438,6 +443,9 @@ export interface TableView {
   n_legal: number[];
   chosen: boolean[];
   thinks_for: string | null;
+  /** The seconds since that began. */
+  thinks_since: number | null;
+  paused: boolean;
   waits: boolean;
   answer: Found | null;
   hint: Found | null;
@@ -463,7 +471,7 @@ export interface Found {
   visits: number;
   is_proven: boolean;
   plan: string[];
-  candidates: [text: string, visits: number, value: number][];
+  candidates: [text: string, visits: number, value: number | null][];
 }
 
 /** What a study begins with, and the number of the position that is shown. */
@@ -475,6 +483,8 @@ export interface Study {
   values: (number | null)[];
   players: string[];
   position: number;
+  /** Greater with each change of the tree of lines; 0 where none is kept. */
+  lines: number;
 }
 
 /** What Panza thinks about a position that is studied. */
@@ -491,6 +501,7 @@ export interface Report {
   role: string | null;
   worth: Worth;
   moves: Candidate[];
+  outcomes: Outcome[];
   line: Joint[];
   lines: ShownLine[];
   plan: ShownPlan | null;
@@ -521,6 +532,13 @@ export interface Candidate {
   is_bound: boolean;
 }
 
+/** What chance may draw: how likely it is, 0 to 1, and what the position after it is worth. */
+export interface Outcome {
+  text: string;
+  probability: number;
+  worth: Worth;
+}
+
 export interface ShownPlan {
   goal: number | null;
   bound: number;
@@ -534,20 +552,36 @@ export interface ShownPlan {
 export interface Review {
   done: number;
   of: number;
+  /** The moves in doubt that were searched again, and all so far. */
+  doubts: [done: number, of: number];
   is_finished: boolean;
   worths: (Worth | null)[];
-  blunders: Blunder[];
+  graded: GradedMove[];
+  summary: RoleSummary[];
 }
 
-export interface Blunder {
+export type Grade = "inaccuracy" | "mistake" | "blunder";
+
+/** A move that lost value. */
+export interface GradedMove {
   turn: number;
   role: string;
+  grade: Grade;
   played: string;
   better: string;
   value: number;
   after: number;
   is_proven: boolean;
   line: Joint[];
+}
+
+/** How a role played; the grades are the numbers of inaccuracies, mistakes and blunders. */
+export interface RoleSummary {
+  role: string;
+  moves: number;
+  grades: [number, number, number];
+  mean_loss: number | null;
+  accuracy: number | null;
 }
 
 /** A node of the tree of lines: the position behind a joint move, which only the root lacks. */
@@ -562,8 +596,8 @@ export interface LineNode {
   worth: Worth | null;
   /** What is shown of the position; null before it was asked for. */
   view: TableView | null;
-  /** What is wrong with the move that leads here, or null. */
-  blunder: string | null;
+  /** How bad the move was that leads here, and what is wrong with it; null where nothing is. */
+  fault: { grade: Grade; says: string } | null;
 }
 
 // The page that plays in Gamemaster (`/gamemaster/message`).

@@ -18,6 +18,8 @@ export class Variations {
   constructor(line = []) {
     this.root = newNode(null, []);
     this.size = 1;
+    /** Greater with each change. */
+    this.changes = 0;
     this.add(this.root, line);
   }
 
@@ -32,6 +34,7 @@ export class Variations {
     const made = newNode(node, joint);
     node.children.push(made);
     this.size += 1;
+    this.changes += 1;
     return made;
   }
 
@@ -52,6 +55,7 @@ export class Variations {
     if (node.parent === null) return;
     node.parent.children = node.parent.children.filter((child) => child !== node);
     this.size -= nodesOf(node).length;
+    this.changes += 1;
   }
 
   /** All ends of lines, that of the main line first. */
@@ -96,7 +100,7 @@ function newNode(parent, joint) {
     last: null,
     worth: null,
     view: null,
-    blunder: null,
+    fault: null,
   };
 }
 

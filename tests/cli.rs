@@ -1244,11 +1244,23 @@ fn study_names_the_blunders_of_a_log() {
     for (key, value) in expected.as_object().unwrap() {
         assert_eq!(&blunders[0][key], value, "{found}");
     }
+    assert_eq!(found["graded"][0]["grade"], "blunder");
+    let of_bob = &found["summary"][1];
+    let keys = ["moves", "inaccuracies", "mistakes", "blunders", "mean_loss"];
+    let expected = serde_json::json!([2, 0, 0, 1, 25.0]);
+    assert_eq!(serde_json::json!(keys.map(|key| &of_bob[key])), expected);
+    assert_eq!(found["summary"][0]["accuracy"], 100.0);
+    // A millisecond is so many iterations, and the result is the same each time.
+    assert_eq!(
+        &objects(&["study", path, "--blunders", "--ms", "30"], 0)[0],
+        found
+    );
     let shown = text(&run(&arguments).stdout);
     assert!(
         shown.starts_with("ticTacToe: 1 blunder in 5 turns\n"),
         "{shown}"
     );
+    assert!(shown.contains("100 %"), "{shown}");
 
     let message = fails(&["study", "ticTacToe", "--blunders"], 2);
     assert!(message.contains("needs the log of a match"), "{message}");

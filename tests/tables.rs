@@ -161,6 +161,18 @@ fn faulty_orders_are_refused_with_a_reason() {
             "no role",
         ),
         (
+            "/api/tables",
+            r#"{"game":"ticTacToe","people":"third"}"#,
+            "422",
+            "this game has 2 roles",
+        ),
+        (
+            "/api/tables",
+            r#"{"table":"0123456789abcdef"}"#,
+            "404",
+            "not there any more",
+        ),
+        (
             "/api/tables/x",
             r#"{"do":"undo"}"#,
             "404",

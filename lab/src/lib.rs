@@ -16,6 +16,7 @@ pub mod duel;
 pub mod fingerprint;
 pub mod gamemaster;
 mod hostile;
+mod levels;
 mod messages;
 mod mutations;
 mod nets;
@@ -114,6 +115,12 @@ enum Command {
             cargo lab duel --game hex --iterations 1000 --a first_play_visits=0 --pairs 100 --elo0 -20 --elo1 20 --json"
     )]
     Duel(duel::DuelArguments),
+    /// Measure the levels of `/play` against each other.
+    #[command(
+        after_help = "It takes an hour on one core, most of it for the level that thinks for a time.\n\n\
+            Example:\n  cargo lab levels --matches 40 --timed 2 --out docs/levels.md"
+    )]
+    Levels(levels::LevelsArguments),
     /// Make a book: balanced openings of games, for duels and for players that know no book.
     #[command(
         after_help = "The book has a line of JSON for each opening: the moves, the facts of the position, and the values by both searches.\n\
@@ -201,6 +208,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<Outcome> {
         Command::Oracle(arguments) => oracle::run(arguments, output),
         Command::Performance(arguments) => performance::run(arguments, output),
         Command::Fingerprint(arguments) => fingerprint::run(arguments, output),
+        Command::Levels(arguments) => levels::run(arguments, output),
         Command::Duel(arguments) => duel::run(arguments, output),
         Command::Book(arguments) => book::run(arguments, output),
         Command::Anchors(arguments) => anchors::run(arguments, output),

@@ -135,7 +135,7 @@ test("rules are laid out by a key, and undone", () =>
     assert.equal((await text(page)).trim(), SOUND.trim());
     await write(page, "(role a");
     await page.click("#tidy");
-    await page.waitForFunction(() => /do not match/.test(document.getElementById("says").textContent));
+    await page.waitForFunction(() => /do not match/.test(document.querySelector(".edit-tools .complaint")?.textContent));
   }));
 
 test("names are proposed and explained", () =>

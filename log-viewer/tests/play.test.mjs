@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { after, before, describe, test } from "node:test";
-import { closeBrowser, openBrowser, press, screenshot, tabTo, walkTo, withPage } from "./page.mjs";
+import { closeBrowser, openBrowser, press, screenshot, seat, tabTo, walkTo, withPage } from "./page.mjs";
 import { serve } from "./server.mjs";
 
 const CORPUS = fileURLToPath(new URL("../../../shared/corpus/games/", import.meta.url));
@@ -32,10 +32,10 @@ after(async () => {
   if (folder !== undefined) await rm(folder, { recursive: true, force: true });
 });
 
-async function choose(page, game, { effort = "i1" } = {}) {
+async function choose(page, game, { people = null, effort = "i1" } = {}) {
   await page.goto(`${server.address}/play`);
   await page.selectOption("#effort", effort);
-  await page.click(`[data-game="${game}"]`);
+  await page.click(people === null ? `[data-game="${game}"]` : seat(game, people));
 }
 
 /** Waits until a person is to move, or the game is over. */
@@ -169,7 +169,12 @@ test("moves are taken back, hints are shown, and games resigned", () =>
     await page.waitForFunction(() => document.querySelectorAll("#course li").length === 0);
     await turn(page);
     await page.click("#resign");
-    await page.waitForFunction(() => /has resigned/.test(document.getElementById("says").textContent));
+    await page.click("#resign-no");
+    assert.match(await page.innerText("#says"), /Your turn/);
+    await page.click("#resign");
+    await screenshot(page, "play-resign", true);
+    await page.click("#resign-yes");
+    await page.waitForFunction(() => /red has resigned\. black \(Panza\) wins\./.test(document.getElementById("says").textContent));
     await page.click("#again");
     assert.match(await turn(page), /Your turn/);
   }));
@@ -251,6 +256,8 @@ test("moves are made from the list, taken back and hinted with the keyboard alon
     await page.waitForSelector("#board .hinted");
     await tabTo(page, "#resign");
     await press(page, "Enter");
+    await tabTo(page, "#resign-yes", "Shift+Tab");
+    await press(page, "Enter");
     await page.waitForFunction(() => /has resigned/.test(document.getElementById("says").textContent));
     await press(page, "Tab");
   }));
@@ -281,9 +288,86 @@ test("faulty rules are told where they are wrong", () =>
     await page.click("#own summary");
     await page.fill("#own-rules", "(role white)\n(legal white");
     await page.click("#own-play");
-    await page.waitForFunction(() => document.getElementById("choose-problem").textContent !== "");
-    assert.match(await page.innerText("#choose-problem"), /rules:2:1/);
+    await page.waitForSelector("#own .complaint");
+    assert.match(await page.innerText("#own .complaint"), /rules:2:1/);
+    // It goes with the next attempt, and is not above the game that comes then.
+    await page.click('[data-game="ticTacToe"]');
+    await turn(page);
+    assert.equal(await page.locator(".complaint").count(), 0);
+    assert.equal(await page.innerText("#problem"), "");
+    await page.goto(`${server.address}/play`);
+    assert.equal(await page.locator(".complaint").count(), 0);
   }));
+
+test("what a person cannot do is said beside where they tried, until the next attempt", () =>
+  withPage({ mayFail: true }, async (page) => {
+    await choose(page, "ticTacToe");
+    await turn(page);
+    // Another page at the table has moved meanwhile, so that the move is for an earlier position.
+    await page.route("**/api/tables/*", (route) => {
+      const { method, body } = { method: route.request().method(), body: route.request().postDataJSON() };
+      if (method !== "POST" || body.do !== "move") return route.continue();
+      return route.continue({ postData: JSON.stringify({ ...body, turn: 7 }) });
+    });
+    await page.locator("#board .target").first().click();
+    await page.waitForSelector(".complaint");
+    assert.match(await page.innerText(".complaint"), /earlier position/);
+    await screenshot(page, "play-complaint", true);
+    const [said, board] = [".complaint", "#board"].map((it) => page.locator(it).boundingBox());
+    const gap = (await said).y - ((await board).y + (await board).height);
+    assert.ok(gap >= 0 && gap < 30, `${gap} pixels below the board`);
+    await page.click("#hint");
+    await page.waitForSelector("#board .hinted");
+    assert.equal(await page.locator(".complaint").count(), 0);
+  }));
+
+test("moves that nobody chooses keep a pace, and are stopped and go on", () =>
+  withPage({}, async (page) => {
+    await page.goto(`${server.address}/play`);
+    await page.click("#own summary");
+    await page.fill("#own-rules", "(role a) (role b) (init (n 0)) (succ 0 1) (succ 1 2) (succ 2 0) (<= (legal ?r go) (role ?r)) (<= (next (n ?y)) (true (n ?x)) (succ ?x ?y)) (<= terminal (true (n 3))) (goal a 50) (goal b 50)");
+    await page.click("#own-play");
+    await page.waitForFunction(() => document.querySelectorAll("#course li").length >= 2);
+    assert.equal(await page.innerText("#says"), "Nobody has a choice: the game goes on by itself.");
+    await screenshot(page, "play-forced", true);
+    await page.click("#pause");
+    await page.waitForFunction(() => /^Paused/.test(document.getElementById("says").textContent));
+    const before = await turnsMade(page);
+    await page.waitForTimeout(1500);
+    assert.equal(await turnsMade(page), before);
+    assert.equal(await page.innerText("#pause"), "Go on");
+    await page.click("#pause");
+    await page.waitForFunction((turns) => document.querySelectorAll("#course li").length > turns, before);
+  }));
+
+test("Panza's seconds are counted, and it plays its best move when it is told to", () =>
+  withPage({}, async (page) => {
+    await choose(page, "connectFour", { people: "black", effort: "s20" });
+    await page.waitForFunction(() => document.getElementById("clock").textContent === "2 s");
+    assert.match(await page.innerText("#says"), /You play black\. Panza searches for red/);
+    await screenshot(page, "play-thinks", true);
+    await page.click("#stop");
+    assert.match(await turn(page), /Your turn: you play black/);
+    assert.equal(await turnsMade(page), 1);
+    assert.equal(await page.innerText("#clock"), "");
+    // A hint says so too.
+    await page.click("#hint");
+    await page.waitForFunction(() => /Your turn: you play black\. Panza looks for a hint/.test(document.getElementById("says").textContent));
+    await page.waitForSelector("#board .hinted");
+  }));
+
+test("the second half of a turn is named", { skip: !existsSync(join(GAMEMASTER, "pentago.hrf")) }, () =>
+  withPage({}, async (page) => {
+    await page.goto(`${server.address}/play`);
+    await page.selectOption("#effort", "i1");
+    await page.click("#own summary");
+    await page.fill("#own-rules", readFileSync(join(GAMEMASTER, "pentago.hrf"), "utf8"));
+    await page.click("#own-play");
+    await turn(page);
+    await page.locator("#moves button").first().click();
+    await page.waitForFunction(() => /goes on: now rotate/.test(document.getElementById("says").textContent));
+  }));
+
 
 test("a narrow and dark screen is no wider than the page", () =>
   withPage({ viewport: { width: 390, height: 800 }, colorScheme: "dark" }, async (page) => {

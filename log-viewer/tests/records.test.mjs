@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { mock, test } from "node:test";
 import { FIGURES, onAxis, turnTimes } from "../figures.js";
-import { MatchRecord, outcome } from "../record.js";
+import { MatchRecord, outcome, tableResult } from "../record.js";
 import { salvage } from "../salvage.js";
 import { NotALog, isForUs, openFiles, openMessage } from "../stored.js";
 import { bundleOf, makeMatch, makePuzzle, packed, tiltyard } from "./samples.mjs";
@@ -249,4 +249,29 @@ test("a packed log that is damaged late is shown up to there", async () => {
   });
   assert.match(record.notes()[0], /The packed log is shown up to where it is damaged/);
   assert.ok(record.turns.length > 90);
+});
+
+test("the result of a game at a table names who won", () => {
+  const two = ["red", "black"];
+  const won = (players, red, black) => tableResult(two, players, { red, black });
+  assert.equal(won(["a person", "Panza"], 100, 0), "a person won");
+  assert.equal(won(["a person", "Panza"], 0, 100), "Panza won");
+  assert.equal(won(["a person", "Panza"], 50, 50), "a draw");
+  assert.equal(won(["a person", "a person"], 0, 100), "black won");
+  // Without people it is a match like any other, and without goals nobody knows.
+  assert.equal(won(["Panza", "random"], 100, 0), null);
+  assert.equal(tableResult(two, ["a person", "Panza"], null), null);
+  const puzzle = (player, goal) => tableResult(["robot"], [player], { robot: goal });
+  assert.equal(puzzle("a person", 0), "nobody reached the goal");
+  assert.equal(puzzle("a person", 100), "a person solved it");
+  assert.equal(puzzle("a person", 40), "a person reached 40 of 100");
+});
+
+test("who plays changes where sides are switched", () => {
+  const lines = [
+    { kind: "start", data: { role: "black", roles: ["red", "black"], players: ["a person", "Panza"] } },
+    { kind: "players", data: { role: "red", players: ["Panza", "a person"] } },
+  ];
+  const record = recordOf({ events: lines.map((line) => `${JSON.stringify(line)}\n`).join("") });
+  assert.deepEqual([record.role, record.players, record.roles], ["red", ["Panza", "a person"], ["red", "black"]]);
 });

@@ -238,11 +238,13 @@ test("a line is copied out as text and pasted in again, and what is not legal is
     await shown(page, 3);
     await page.fill("#text", "((mark 2 2) noop)\n(noop (mark 2 2))");
     await page.click("#paste");
-    await page.waitForFunction(() => /turn 2: \(mark 2 2\) is not legal/.test(document.getElementById("problem").textContent));
+    await page.waitForFunction(() => /turn 2: \(mark 2 2\) is not legal/.test(document.querySelector("#texts .complaint")?.textContent));
     await shown(page, 1);
+    assert.equal(await page.innerText("#text-says"), "1 of 2 turns shown.");
+    await screenshot(page, "study-pasted", true);
     await page.fill("#text", "hello");
     await page.click("#paste");
-    assert.match(await page.innerText("#text-says"), /expected a list of 2 moves/);
+    assert.match(await page.innerText("#texts .complaint"), /expected a list of 2 moves/);
     // A position is copied, and pasted on the page of games.
     const facts = await copied(page, () => page.click("#copy-facts"));
     assert.match(facts, /\(cell 2 2 x\)/);
@@ -266,12 +268,13 @@ test("blunders are looked for and marked", () =>
     await page.fill("#text", "((mark 1 1) noop)\n(noop (mark 2 2))\n((mark 1 2) noop)\n(noop (mark 3 3))\n((mark 1 3) noop)");
     await page.click("#paste");
     await shown(page, 5);
-    await page.selectOption("#review-time", "1");
+    await page.selectOption("#review-effort", "30");
     await page.click("#review");
     await page.waitForFunction(() => /1 blunder in 5 turns/.test(document.getElementById("review-says").textContent));
-    assert.match(await page.innerText("#blunders li"), /4\. oplayer: mark 3 3\s+50 → 0\s*proven\s*; better: mark 1 3/);
+    assert.match(await page.innerText("#blunders li"), /4\. oplayer: mark 3 3\s*\?\?\s*50 → 0\s*proven\s*; better: mark 1 3/);
+    assert.match(await page.innerText("#review-summary"), /xplayer\s+100 %[^]*oplayer\s+\d+ %\s+0\s+0\s+1/);
     assert.equal(await page.locator("#lines .blunder").count(), 1);
-    assert.equal(await page.locator("#curve .mark").count(), 1);
+    assert.equal(await page.locator("#curve .mark.blunder").count(), 1);
     await page.locator("#blunders .plain").click();
     await shown(page, 3);
     await page.locator("#blunders .button").click();
@@ -293,6 +296,38 @@ test("the plan of a puzzle is shown and followed", () =>
     await page.waitForFunction(() => /The game is over: .* 100/.test(document.getElementById("says").textContent));
   }));
 
+test("beside a plan nothing else is expected", () =>
+  withPage({}, async (page) => {
+    await choose(page, "eightPuzzle");
+    await page.waitForSelector("#plan:not([hidden]) .plan-moves li");
+    const seen = await page.evaluate(() => ({
+      plan: [...document.querySelectorAll(".plan-moves li")].map((item) => item.textContent.replace(/^\d+ /, "")),
+      expected: document.querySelector("#thoughts .expected").textContent,
+      moves: [...document.querySelectorAll("#thoughts tbody tr")].map((row) => [...row.children].slice(0, 2).map((cell) => cell.textContent)),
+      worth: document.querySelector("#worth b").textContent,
+      goal: /goal (\d+)/.exec(document.querySelector("#plan h2").textContent)[1],
+    }));
+    assert.ok(seen.expected.startsWith(`Expected: ${seen.plan.slice(0, 12).join(", ")}`), JSON.stringify(seen));
+    assert.equal(seen.worth, seen.goal);
+    assert.deepEqual([seen.moves[0][0], Number.parseInt(seen.moves[0][1], 10)], [seen.plan[0], Number(seen.goal)]);
+    // A move that begins no plan has no value of random games.
+    for (const [, value] of seen.moves) assert.match(value, new RegExp(`^(${seen.goal}(proven)?)?$`));
+    await screenshot(page, "study-eight-puzzle", true);
+  }));
+
+test("outcomes of chance are listed, and a click goes there", () =>
+  withPage({}, async (page) => {
+    await page.goto(`${server.address}/study`);
+    await page.click('[data-game="diceRace"]');
+    await page.waitForFunction(() => document.querySelectorAll("#thoughts tbody tr").length === 3);
+    assert.match(await page.innerText("#thoughts thead"), /Outcome\s+Probability\s+Value for red/);
+    assert.match(await page.innerText("#thoughts tbody tr:nth-child(2)"), /33 %/);
+    await screenshot(page, "study-outcomes", true);
+    await page.locator("#thoughts tbody tr:nth-child(2) button").click();
+    await page.waitForFunction(() => /^After turn 1/.test(document.getElementById("turn-name").textContent));
+    await page.waitForFunction(() => /Value for red/.test(document.querySelector("#thoughts thead")?.textContent) && !/Outcome/.test(document.querySelector("#thoughts thead").textContent));
+  }));
+
 test("a game at a table is studied from there", () =>
   withPage({}, async (page) => {
     await page.goto(`${server.address}/play`);
@@ -311,7 +346,7 @@ test("the table of a game that is played has no study, and the page says so", ()
     await page.click('[data-game="ticTacToe"]');
     await page.waitForSelector("#board .target");
     await page.goto(`${server.address}/study${new URL(page.url()).hash}`);
-    await page.waitForFunction(() => /for playing/.test(document.getElementById("problem").textContent));
+    await page.waitForFunction(() => /for playing/.test(document.getElementById("says").textContent));
   }));
 
 test("roles that choose at once choose one after the other", () =>

@@ -77,9 +77,6 @@ test("the first move takes two clicks, from any seat, and the way back to the ga
     await turns(page, 1);
     await says(page, "Your turn");
     await page.click("#leave");
-    // The table was left: it is closed, unless tables are kept.
-    await page.waitForSelector("#games svg.board");
-    await page.goto(`${server.address}/play`);
     await page.click(seat("ticTacToe", "all"));
     await page.locator('#board .target[data-cell="1 1"]').click();
     await turns(page, 1);
@@ -226,5 +223,5 @@ test("where there is nothing, the status says so and the page is friendly", () =
     }
     assert.equal((await fetch(`${server.address}/api/tables/0123456789abcdef`)).status, 404);
     await page.goto(`${server.address}/play#0123456789abcdef`);
-    await page.getByText("not there any more").waitFor();
+    await page.getByText("not there any more").first().waitFor();
   }));

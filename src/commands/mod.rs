@@ -96,9 +96,11 @@ enum Command {
             events.jsonl, or the bundle that the page of a match offers for download; or the JSON of a match\n\
             of ggp-base or Tiltyard, whose game is found by name. The server is this\n\
             program, on this machine only, until Ctrl-C. Its pages are those of panza serve.\n\
-            --blunders searches every position of the match, from the last to the first, and names the\n\
-            moves after which the value of the role that made them was at least --threshold points lower.\n\
-            Doubtful ones are searched again, up to eight times as long. Proven values go first.\n\n\
+            --blunders searches every position of the match on all processors and grades the moves after\n\
+            which the value of the role that made them was lower: inaccuracy, mistake and blunder, by a\n\
+            third, two thirds and all of --threshold. Doubtful ones are searched again, most of all for a\n\
+            proof. Every fall from a proven value is named; a loss that is not proven has to be greater.\n\
+            The effort is in iterations, so the same log gives the same result each time.\n\n\
             Examples:\n  panza study connectFour\n  panza study logs/MATCH --turn 12\n  \
             panza study logs/MATCH --blunders --ms 500 --json"
     )]

@@ -86,6 +86,12 @@ pub trait Machine: Send + Sync {
         None
     }
 
+    /// The same game on an engine that was not chosen by measurement: its playouts from a seed, and
+    /// the order of its moves, are the same in every process. `None` where this is such an engine.
+    fn unmeasured(&self) -> Option<Arc<dyn Machine>> {
+        None
+    }
+
     /// An expander for a new thread; a sequential one where the engine has no faster one.
     fn expander(self: Arc<Self>) -> Box<dyn Expander> {
         let n_roles = self.info().n_roles();

@@ -178,7 +178,7 @@ impl Contest<'_> {
         });
         if let Some(mut search) = by_depth {
             search.set_state(initial);
-            return Player::Depth(search);
+            return Player::Depth(Box::new(search));
         }
         let config = SearchConfig {
             seed: config.seed.wrapping_add(seed + role as u64),
@@ -194,7 +194,7 @@ impl Contest<'_> {
 /// The search of a role.
 enum Player {
     Tree(Box<Search>),
-    Depth(AlphaBeta),
+    Depth(Box<AlphaBeta>),
 }
 
 impl Player {

@@ -19,7 +19,7 @@ use panza_search::alpha_beta::{
     AlphaBeta, AlphaBetaConfig, DepthValues, LeafTraining, Switches, Turns, Units, train_leaves,
 };
 use panza_search::{Method, SearchConfig};
-use panza_sync::{Budget, Random, thread_cpu_time};
+use panza_sync::{Budget, Random};
 
 /// The share of the time left for training for alpha-beta.
 pub(super) const LEARNING_SHARE: f64 = 0.75;
@@ -122,13 +122,12 @@ fn time_of_search(
         switches: Switches::default(),
     };
     let mut search = AlphaBeta::new(machine, &config)?;
-    let begun = thread_cpu_time()?;
     let budget = Budget {
         max_steps: MEASURED_NODES,
         ..Budget::lasting(MEASURED_TIME)
     };
     search.run(budget, u32::MAX);
-    let spent = thread_cpu_time()?.saturating_sub(begun);
+    let spent = Some(search.processor_time()).filter(|spent| !spent.is_zero())?;
     Some(spent / u32::try_from(search.counts().nodes.max(1)).ok()?)
 }
 

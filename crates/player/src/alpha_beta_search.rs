@@ -140,6 +140,10 @@ impl Searcher for AlphaBetaSearch {
         });
     }
 
+    fn processor_time(&self) -> Duration {
+        self.search.processor_time()
+    }
+
     /// An iteration is a node.
     fn search_iterations(&mut self, iterations: u64, interrupt: &Arc<AtomicBool>) {
         self.run(Budget {

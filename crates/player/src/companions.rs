@@ -13,7 +13,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -128,6 +128,10 @@ impl Drop for SharedSearch {
 impl Searcher for SharedSearch {
     fn name(&self) -> &'static str {
         self.inner.name()
+    }
+
+    fn processor_time(&self) -> Duration {
+        self.inner.processor_time()
     }
 
     fn search(&mut self, until: Instant, interrupt: &Arc<AtomicBool>) {

@@ -87,6 +87,17 @@ impl Record {
         record
     }
 
+    /// Other players have the roles from here on, and `role` is Panza's.
+    pub fn seated(&self, role: &str, players: &[String]) {
+        self.note(&format!("the roles are played by {}", players.join(", ")));
+        self.log
+            .event("players", json!({ "role": role, "players": players }));
+        self.log.summarise(|summary| {
+            summary.role = role.to_string();
+            summary.players = Some(players.to_vec());
+        });
+    }
+
     /// The name of the folder, where there is a log.
     pub fn folder(&self) -> Option<String> {
         let name = self.log.folder()?.file_name()?;

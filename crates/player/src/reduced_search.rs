@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::searcher::{PlanStatus, Searcher};
 use super::studies::StudyOf;
@@ -80,6 +80,10 @@ impl Searcher for ReducedSearch {
             StudyOf::Game => StudyOf::Reduced,
             _ => StudyOf::Nothing,
         }
+    }
+
+    fn processor_time(&self) -> Duration {
+        self.inner.processor_time()
     }
 
     fn search(&mut self, until: Instant, interrupt: &Arc<AtomicBool>) {

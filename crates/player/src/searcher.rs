@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::studies::StudyOf;
 use panza_gdl::MoveId;
@@ -39,6 +39,11 @@ impl PlanStatus {
 pub trait Searcher: Send {
     /// What it is, for logs.
     fn name(&self) -> &'static str;
+
+    /// The processor time of threads that search in place of the caller's.
+    fn processor_time(&self) -> Duration {
+        Duration::ZERO
+    }
 
     /// Searches until then, or until `interrupt` is set.
     fn search(&mut self, until: Instant, interrupt: &Arc<AtomicBool>);

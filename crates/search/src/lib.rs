@@ -101,7 +101,7 @@ mod tests;
 
 pub use config::{IterationTimes, RootEstimates, RootReport, SearchStatistics, StopReason};
 pub use move_stats::MoveStats;
-pub use outlook::RoleOutlook;
+pub use outlook::{Outcome, RoleOutlook};
 pub use parameters::{MINIMAX_SHARE, Method, PARAMETERS, Parameter, SearchConfig, StudyEffect};
 
 use std::collections::VecDeque;

@@ -1,5 +1,5 @@
 //! What a search knows of its position beside the moves of one role: what every role may expect,
-//! and the principal line.
+//! the outcomes of chance, and the principal line.
 //!
 //! Invariant: the principal line is a line of legal moves from the current state.
 
@@ -19,6 +19,17 @@ pub struct RoleOutlook {
     pub proven: Option<u8>,
     /// The least and the greatest goal that are still possible with best play by all roles.
     pub bounds: (u8, u8),
+}
+
+/// A move of the chance role in a position in which it alone chooses.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Outcome {
+    /// The move.
+    pub mv: MoveId,
+    /// How likely it is, 0 to 1.
+    pub probability: f64,
+    /// What each role may expect after it; empty where it was not searched.
+    pub outlook: Vec<RoleOutlook>,
 }
 
 /// How proven a move is.
@@ -41,18 +52,64 @@ impl Search {
     /// What each role may expect in the current state.
     pub fn outlook(&mut self) -> Vec<RoleOutlook> {
         self.expand_root();
+        self.outlook_of(self.graph.root)
+    }
+
+    /// What chance may draw in the current state, each with what follows; empty unless the chance
+    /// role alone chooses here.
+    pub fn outcomes(&mut self) -> Vec<Outcome> {
+        self.expand_root();
         let root = self.graph.root;
-        let record = self.graph.nodes[root];
-        self.graph.read_values(root, &mut self.values);
+        let is_here = self.forced_ahead == 0 && self.graph.nodes[root].is_expanded();
+        if !is_here || !self.graph.is_chance_node(root) {
+            return Vec::new();
+        }
+        let role_moves = *self
+            .graph
+            .role_moves(root, self.graph.nodes[root].mover.into());
+        let probability = 1.0 / f64::from(role_moves.n_legal.max(1));
+        let edges: Vec<EdgeId> = self.graph.edges(&role_moves).collect();
+        let mut outcomes = Vec::with_capacity(role_moves.n_legal as usize);
+        for edge in edges {
+            let child = self.graph.child_of(edge);
+            let is_known = child.is_some();
+            outcomes.push(Outcome {
+                mv: self.graph.move_of(edge),
+                probability,
+                outlook: match is_known {
+                    true => self.outlook_of(child),
+                    false => Vec::new(),
+                },
+            });
+        }
+        outcomes.extend(self.graph.untried(&role_moves).map(|mv| Outcome {
+            mv,
+            probability,
+            outlook: Vec::new(),
+        }));
+        outcomes
+    }
+
+    /// The sum of both roles' goals, where it was the same in so many results that it counts as
+    /// fixed.
+    pub fn sure_sum(&self) -> Option<u16> {
+        self.graph.sure_sum
+    }
+
+    /// What each role may expect in a node.
+    fn outlook_of(&mut self, node: NodeId) -> Vec<RoleOutlook> {
+        let record = self.graph.nodes[node];
+        self.graph.read_values(node, &mut self.values);
         let is_chosen_alone = record.is_expanded()
+            && !record.terminal
             && record.mover != SIMULTANEOUS
-            && !self.graph.is_chance_node(root);
+            && !self.graph.is_chance_node(node);
         let mut best = NodeId::NONE;
-        if is_chosen_alone && let Some(edge) = self.preferred_edge(root, usize::from(record.mover))
+        if is_chosen_alone && let Some(edge) = self.preferred_edge(node, usize::from(record.mover))
         {
             best = self.graph.child_of(edge);
         }
-        let mut bounds = self.graph.bounds[root].to_vec();
+        let mut bounds = self.graph.bounds[node].to_vec();
         // The mean of a position has the visits of bad moves in it.
         if best.is_some() && (self.graph.nodes[best].visits > 0 || self.graph.nodes[best].terminal)
         {

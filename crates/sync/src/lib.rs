@@ -4,7 +4,7 @@
 //! [`mod@ring`]s, one pair per rollout thread, so a playout never takes a lock. [`stop`]
 //! ends the threads together and lets an idle one sleep without missing a wake-up;
 //! [`pinning`] keeps each on a core of its own when there are cores to spare. [`mod@table`] is a
-//! hash table for all threads. [`pages`] allocates memory in huge pages; [`budget`] says what work
+//! hash table for all threads, and [`claims`] says what they work on. [`pages`] allocates memory in huge pages; [`budget`] says what work
 //! may cost; [`allocator`] gives freed memory back; [`clock`] reads the processor time of a thread.
 //!
 //! Invariants: every end of a ring is held by exactly one thread at a time
@@ -26,6 +26,7 @@ pub(crate) mod primitives;
 
 pub mod allocator;
 pub mod budget;
+pub mod claims;
 pub mod clock;
 pub mod pages;
 pub mod pinning;
@@ -38,6 +39,7 @@ mod threads;
 pub use threads::{catch_panic, in_same_span, lock, spawn, spawn_deep, spawn_scoped, unpoisoned};
 
 pub use budget::{Budget, Meter, after, is_past, left_until};
+pub use claims::Claims;
 pub use clock::thread_cpu_time;
 pub use pinning::CoreId;
 pub use random::Random;

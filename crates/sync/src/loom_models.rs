@@ -1,9 +1,10 @@
-//! Models of the ring, the table and waiting: every interleaving, not one lucky run.
+//! Models of the ring, the table, claims and waiting: every interleaving, not one lucky run.
 //!
 //! They are kept to two or three threads and a handful of operations, since the
 //! number of interleavings grows with the product; so small, all of them
 //! together need about a second without any bound on preemptions.
 
+use super::claims::Claims;
 use super::ring::ring;
 use super::stop::{StopFlag, Waited};
 use super::table::Table;
@@ -255,5 +256,26 @@ fn entries_of_two_keys_do_not_mix() {
         writer.join().unwrap();
         assert!(matches!(table.get(3), None | Some(30)));
         assert!(matches!(table.get(5), None | Some(50)));
+    });
+}
+
+/// Two threads claim and release in one line: a key that nobody claims is never seen there.
+#[test]
+fn only_keys_that_were_claimed_are_seen() {
+    loom::model(|| {
+        let claims = Arc::new(Claims::new());
+        let other = {
+            let claims = Arc::clone(&claims);
+            thread::spawn(move || {
+                claims.claim(3);
+                claims.release(3);
+            })
+        };
+        assert!(!claims.is_claimed(5));
+        claims.claim(4);
+        assert!(!claims.is_claimed(5));
+        claims.release(4);
+        other.join().unwrap();
+        assert!(!claims.is_claimed(5));
     });
 }

@@ -208,7 +208,7 @@ impl LocalEngine {
 }
 
 impl Overrides {
-    /// What limits the thinking: this thread does not see the processor time of rollout threads.
+    /// What limits the thinking: nobody sees the processor time of rollout threads.
     fn clock(&self) -> ThinkingClock {
         match self.search.rollout_threads {
             0 => ThinkingClock::cpu(),
@@ -392,7 +392,7 @@ impl PlayedGame {
         &mut self,
         role: usize,
         clock: ThinkingClock,
-        run: impl FnOnce(&mut dyn Searcher),
+        run: impl FnOnce(&mut dyn Searcher, ThinkingClock),
     ) -> anyhow::Result<Value> {
         let search = self.searches.get_mut(role).and_then(Option::as_mut);
         let search =
@@ -401,8 +401,9 @@ impl PlayedGame {
             bail!("the game is over");
         }
         let before = search.sample();
-        run(search.as_mut());
-        let seconds = clock.elapsed().as_secs_f64();
+        let clock = clock.with(search.processor_time());
+        run(search.as_mut(), clock);
+        let seconds = clock.spent(search.as_ref()).as_secs_f64();
         let best = search.best_move().context("no legal move")?;
         let after = search.sample();
         let thought = Thought {
@@ -410,6 +411,7 @@ impl PlayedGame {
             visits: best.visits as u64,
             iterations: after.iterations.saturating_sub(before.iterations),
             playouts: after.playouts.saturating_sub(before.playouts),
+            depth: after.depth,
             value: best.value.map(f64::from).filter(|value| value.is_finite()),
             proven: best.is_proven_best,
             seconds,
@@ -438,12 +440,12 @@ impl Engine for LocalEngine {
             Command::Think { role, milliseconds } => {
                 let budget = Duration::from_secs_f64(milliseconds / 1e3);
                 let clock = self.overrides.clock();
-                let think = |search: &mut dyn Searcher| search_for(search, budget, clock);
+                let think = |search: &mut dyn Searcher, clock| search_for(search, budget, clock);
                 self.game()?.think(*role, clock, think)
             }
             Command::Iterate { role, iterations } => {
                 let clock = self.overrides.clock();
-                let iterate = |search: &mut dyn Searcher| {
+                let iterate = |search: &mut dyn Searcher, _| {
                     search.search_iterations(*iterations, &Arc::default())
                 };
                 self.game()?.think(*role, clock, iterate)
@@ -453,10 +455,12 @@ impl Engine for LocalEngine {
     }
 }
 
-/// Time since a moment: processor time of this thread, or time on the clock.
+/// Time since a moment: processor time of this thread and a search's own, or time on the clock.
 #[derive(Clone, Copy)]
 pub(crate) struct ThinkingClock {
     cpu: Option<Duration>,
+    /// The processor time of the search at the moment.
+    own: Duration,
     wall: Instant,
 }
 
@@ -472,7 +476,21 @@ impl ThinkingClock {
     pub fn wall() -> Self {
         Self {
             cpu: None,
+            own: Duration::ZERO,
             wall: Instant::now(),
+        }
+    }
+
+    /// The same for a search that has spent this processor time before.
+    fn with(self, own: Duration) -> Self {
+        Self { own, ..self }
+    }
+
+    /// The time that a search has spent, with its own threads.
+    fn spent(self, search: &dyn Searcher) -> Duration {
+        match self.cpu {
+            Some(_) => self.elapsed() + search.processor_time().saturating_sub(self.own),
+            None => self.elapsed(),
         }
     }
 
@@ -487,7 +505,7 @@ impl ThinkingClock {
 /// Searches until the budget is spent by the clock, or nothing is left to search.
 fn search_for(search: &mut dyn Searcher, budget: Duration, clock: ThinkingClock) {
     let never = Arc::new(AtomicBool::new(false));
-    while let left = budget.saturating_sub(clock.elapsed())
+    while let left = budget.saturating_sub(clock.spent(search))
         && !left.is_zero()
     {
         let until = Instant::now() + left;

@@ -75,6 +75,9 @@ pub struct Thought {
     pub iterations: u64,
     /// Playouts finished.
     pub playouts: u64,
+    /// The longest line of the tree, or by alpha-beta the last depth that was searched in full.
+    #[serde(default)]
+    pub depth: u32,
     /// The role's expected goal, 0 to 100.
     pub value: Option<f64>,
     /// Whether the move is proven best.

@@ -16,6 +16,7 @@ use panza_cli::{Game, Outcome, Output};
 use panza_config::Settings;
 use panza_gdl::{Id, MoveId, RoleId};
 use panza_machine::Machine;
+use panza_player::review::Grade;
 use panza_player::{Review, ReviewSettings, search_config, whole_search};
 use panza_referee::tournament::tally::wilson;
 use panza_search::SearchConfig;
@@ -46,14 +47,11 @@ pub(super) struct BlundersArguments {
     /// Random joint moves before the players begin. [default: the fewest of the recipe]
     #[arg(long, value_name = "N")]
     opening: Option<usize>,
-    /// Milliseconds that the review searches each position.
-    #[arg(long, value_name = "M", default_value_t = 300)]
-    ms: u64,
-    /// Iterations for each position in place of a time; these repeat exactly.
-    #[arg(long, value_name = "N", conflicts_with = "ms")]
-    iterations: Option<u64>,
-    /// Points that a move must lose to be named.
-    #[arg(long, default_value_t = 25.0)]
+    /// Iterations for each position.
+    #[arg(long, value_name = "N", default_value_t = ReviewSettings::default().iterations)]
+    iterations: u64,
+    /// Points that a blunder loses.
+    #[arg(long, default_value_t = ReviewSettings::THRESHOLD)]
     threshold: f64,
     /// Seed of openings and players.
     #[arg(long, default_value_t = 1)]
@@ -125,9 +123,9 @@ pub(super) fn run(arguments: &BlundersArguments, output: Output) -> anyhow::Resu
     };
     let opening = arguments.opening.unwrap_or(*recipe.steps.start() as usize);
     let review = ReviewSettings {
-        time: Duration::from_millis(arguments.ms),
         iterations: arguments.iterations,
         threshold: arguments.threshold,
+        ..ReviewSettings::default()
     };
     let mut all = Tally::default();
     let mut rows = Vec::new();
@@ -160,7 +158,8 @@ pub(super) fn run(arguments: &BlundersArguments, output: Output) -> anyhow::Resu
     columns.extend(heads.map(Column::figure));
     columns.extend(["found % (95 %)", "wrong % (95 %)"].map(Column::text));
     output.line(table(&columns, &rows))?;
-    let is_good = 10 * all.found >= 9 * all.real && 10 * (all.named - all.found) <= all.named;
+    let n_wrong = all.named - all.found;
+    let is_good = 20 * all.found >= 19 * all.real && 100 * n_wrong <= 3 * all.named;
     Ok(Outcome::holds_if(is_good))
 }
 
@@ -235,7 +234,8 @@ fn judge(
     let mut review = Review::new(machine, start, moves, config.clone(), settings);
     let never = Arc::new(AtomicBool::new(false));
     while !review.step(Instant::now() + Duration::from_secs(1), &never) {}
-    let blunders = review.blunders();
+    let mut blunders = review.graded();
+    blunders.retain(|it| it.grade == Grade::Blunder);
     let worths = review.worths();
     let mut states = States::new(machine);
     let mut tally = Tally {
@@ -267,7 +267,7 @@ fn judge(
             .map(|(before, after)| before - after);
         if is_real || named.is_some() || drop.is_some_and(|drop| drop >= 5.0) {
             let is_proven =
-                |turn: usize| worths[turn - opening].is_some_and(|it| it.proven[mover].is_some());
+                |turn: usize| worths[turn - opening].is_some_and(|it| it.proven(mover).is_some());
             let shown = |turn: usize| {
                 let value = worth(turn).map_or("-".to_string(), |it| format!("{it:.1}"));
                 let proven = if is_proven(turn) { "!" } else { "" };

@@ -294,7 +294,6 @@ fn examine_by_depth(
     };
     let mut search = AlphaBeta::new(machine, &config).context("the goals have no fixed sum")?;
     search.set_state(&setup.state);
-    let begun = thread_cpu_time().context("this system reports no processor time")?;
     search.run(
         match budget {
             SearchBudget::Iterations(nodes) => Budget::of_steps(nodes),
@@ -304,7 +303,7 @@ fn examine_by_depth(
         },
         u32::MAX,
     );
-    let time = thread_cpu_time().unwrap_or_default().saturating_sub(begun);
+    let time = search.processor_time();
     let report = search.report();
     let table = setup.claims.values()?;
     let moves = table.moves();

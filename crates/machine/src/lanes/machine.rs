@@ -121,6 +121,10 @@ impl Machine for LanesMachine {
         Some(gangs.gang(random, max_steps))
     }
 
+    fn unmeasured(&self) -> Option<Arc<dyn Machine>> {
+        Some(Arc::<CounterMachine>::clone(&self.counter))
+    }
+
     fn expander(self: Arc<Self>) -> Box<dyn Expander> {
         let Some(LanesExpansion { layout, min_batch }) = &self.expansion else {
             return Arc::clone(&self.counter).expander();

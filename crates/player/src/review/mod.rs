@@ -1,66 +1,82 @@
 //! The analysis of a finished match: the value of each position, and the moves that lost value.
 //!
-//! One search goes through the positions from the last to the first and keeps its graph. What is
-//! proven about late positions is so known where the ones before are searched. The value of a move
-//! is that of the position after it. A doubtful loss of value is searched for longer, and the proof
-//! that decides it comes first.
+//! The positions are searched in blocks, each by a search of its own that goes from the last to the
+//! first and keeps its graph (`work`). What one block has proven is then handed to the others, as
+//! far as the moves that were made allow: a role could force what it can force after its move, and
+//! no move gives it more. Where it is in doubt whether a move lost value, that move is searched
+//! again, with most effort for the proof that decides. The value of a move is that of the position
+//! after it. `grades` says how bad a loss is.
 //!
-//! Invariants: proven goals go before values; the work is done in slices, and its time and memory
-//! are bounded by the settings.
+//! Invariants: proven goals go before values; the same match, settings and version give the same
+//! result, however many threads work and however often they are interrupted; memory is bounded.
 //!
-//! Never uses: threads, logs, HTTP.
+//! Never uses: logs, HTTP.
 
+mod grades;
 mod match_file;
 mod stored;
+mod work;
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::sync::{Arc, Mutex};
+use std::thread::available_parallelism;
+use std::time::Instant;
 
+pub use grades::{Grade, RoleSummary};
 pub use match_file::MatchFile;
 pub use stored::StoredMatch;
 
-use crate::whole_search;
+use self::grades::{AT_ONCE, LEAST_FALL, UNPROVEN};
+use self::work::{Left, Running, Subject, Work, is_doubtful};
 use panza_gdl::{Id, MoveId, RoleId};
-use panza_machine::Machine;
-use panza_search::{MoveStats, Search, SearchConfig, StopReason};
-use panza_sync::Budget;
+use panza_machine::{Machine, Reasoner};
+use panza_search::SearchConfig;
+use panza_sync::{lock, spawn_scoped};
 
-/// Where a loss of value is doubtful, the positions after and before the move are searched again,
-/// for the time of a position times this, or until it is proven on which side of the loss they are.
-const DOUBT: u32 = 8;
-/// A loss of value is doubtful from this part of the threshold on.
-const DOUBTFUL: f64 = 0.4;
-/// Points that a move must lose to be named where the loss could be proven and is not. A draw that
-/// is not proven is worth about 50.
-const UNPROVEN: f64 = 45.0;
-/// Expansions of the proof-number search for each iteration: proofs say more here than in a match.
-const PROOF_EFFORT: f32 = 1.0;
-/// Iterations between two checks of the clock where iterations are counted.
-const SLICE_ITERATIONS: u64 = 500;
-/// Visits of a move for its value to count where several roles choose at once.
-const MIN_VISITS: f64 = 50.0;
-/// Joint moves of the line that is better.
-const LINE: usize = 12;
+/// Positions of a block. Other sizes give other results.
+const BLOCK: usize = 6;
+/// Rounds for the moves in doubt, for each position of the match, and those of a move.
+const ROUNDS: u64 = 6;
+const LEAST_ROUNDS: u64 = 6;
+const MOST_ROUNDS: u64 = 64;
+/// A round of searches in doubt can raise new doubts; they are looked at so often.
+const STAGES: usize = 3;
+/// Threads, at most: each holds the memory of a search.
+const MAX_THREADS: usize = 8;
 
 /// How a match is analysed.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct ReviewSettings {
-    /// The time for each position.
-    pub time: Duration,
-    /// Iterations for each position in place of a time; these repeat exactly.
-    pub iterations: Option<u64>,
-    /// A move that loses at least this many points is named, if the loss is proven; a loss that is
-    /// not proven has to be greater.
+    /// Iterations for each position.
+    pub iterations: u64,
+    /// A move that loses at least this many points is a blunder, if the loss is proven; a loss that
+    /// is not proven has to be greater.
     pub threshold: f64,
+    /// Threads; 0 stands for one on each processor. They change nothing but the time.
+    pub threads: usize,
+}
+
+impl ReviewSettings {
+    /// Iterations that stand for a millisecond: about as many as a small game makes in it.
+    pub const ITERATIONS_PER_MS: u64 = 100;
+    /// The points of a blunder on lichess.
+    pub const THRESHOLD: f64 = 15.0;
+
+    fn n_threads(&self) -> usize {
+        let all = match self.threads {
+            0 => available_parallelism().map_or(1, usize::from),
+            threads => threads,
+        };
+        all.min(MAX_THREADS)
+    }
 }
 
 impl Default for ReviewSettings {
     fn default() -> Self {
         Self {
-            time: Duration::from_millis(300),
-            iterations: None,
-            threshold: 25.0,
+            iterations: 300 * Self::ITERATIONS_PER_MS,
+            threshold: Self::THRESHOLD,
+            threads: 0,
         }
     }
 }
@@ -69,20 +85,25 @@ impl Default for ReviewSettings {
 #[derive(Clone, PartialEq, Default, Debug)]
 pub struct Worth {
     /// The values, 0 to 100; `None` where the search said nothing.
-    pub values: Vec<Option<f64>>,
-    /// The goals that are proven.
-    pub proven: Vec<Option<u8>>,
+    values: Vec<Option<f64>>,
     /// The least and the greatest goal that are still possible, where the search said something.
-    pub bounds: Vec<(u8, u8)>,
+    bounds: Vec<(u8, u8)>,
 }
 
 impl Worth {
     /// The proven goal of a role, or else its value.
     pub fn of(&self, role: usize) -> Option<f64> {
-        let proven = self.proven.get(role).copied().flatten();
-        proven
-            .map(f64::from)
-            .or_else(|| self.values.get(role).copied().flatten())
+        let value = self.values.get(role).copied().flatten();
+        match self.proven(role) {
+            Some(goal) => Some(goal.into()),
+            None => value.map(|value| value.clamp(self.least(role), self.most(role))),
+        }
+    }
+
+    /// The goal of a role, once proven.
+    pub fn proven(&self, role: usize) -> Option<u8> {
+        let (least, most) = self.bounds.get(role).copied()?;
+        (least == most).then_some(least)
     }
 
     /// The least goal that is still possible for a role, and the greatest.
@@ -96,18 +117,51 @@ impl Worth {
             .map_or(100.0, |bounds| bounds.1.into())
     }
 
+    /// Whether anything is proven about a role.
+    fn is_bounded(&self, role: usize) -> bool {
+        self.least(role) > 0.0 || self.most(role) < 100.0
+    }
+
     fn is_proven(&self, role: usize) -> bool {
-        self.proven.get(role).is_some_and(Option::is_some)
+        self.proven(role).is_some()
+    }
+
+    /// The first of these goals of which it is open whether the role can force it.
+    fn open_goal(&self, role: usize, goals: [f64; 2]) -> Option<u8> {
+        let is_open = |&goal: &f64| goal > self.least(role) && goal <= self.most(role);
+        let open = goals.into_iter().find(is_open);
+        open.filter(|goal| (1.0..=100.0).contains(goal))
+            .map(|goal| goal as u8)
+    }
+
+    /// Narrows the bounds of a role, unless they would contradict what is known.
+    fn narrow(&mut self, role: usize, least: u8, most: u8) {
+        if let Some(bounds) = self.bounds.get_mut(role) {
+            let both = (bounds.0.max(least), bounds.1.min(most));
+            if both.0 <= both.1 {
+                *bounds = both;
+            }
+        }
+    }
+}
+
+/// What a role lost by a move.
+fn loss_of(before: &Worth, after: &Worth, role: usize) -> f64 {
+    match (before.of(role), after.of(role)) {
+        (Some(before), Some(after)) => before - after,
+        _ => 0.0,
     }
 }
 
 /// A move that lost value.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Blunder {
+pub struct GradedMove {
     /// The joint moves before it.
     pub turn: usize,
     /// The index of the role that made it.
     pub role: usize,
+    /// How bad it was.
+    pub grade: Grade,
     /// The move.
     pub played: MoveId,
     /// A better one.
@@ -116,10 +170,20 @@ pub struct Blunder {
     pub value: f64,
     /// And after it.
     pub after: f64,
-    /// Whether the loss is proven.
+    /// Whether it is proven that it lost as much as its grade says.
     pub is_proven: bool,
     /// The joint moves that were expected instead, the better move first.
     pub line: Vec<Vec<MoveId>>,
+}
+
+/// What a move of a role lost.
+struct Loss {
+    role: usize,
+    better: MoveId,
+    value: f64,
+    after: f64,
+    grade: Option<Grade>,
+    is_proven: bool,
 }
 
 /// A position of the match.
@@ -129,18 +193,55 @@ struct Position {
     made: Option<Vec<MoveId>>,
     /// The roles that have a choice and an aim.
     choosers: Vec<usize>,
+    /// The most legal moves of a role.
+    n_moves: usize,
     /// Whether chance draws here.
     has_chance: bool,
-    /// The goals, where the game is over.
-    goals: Option<Vec<Option<u8>>>,
-    found: Option<Found>,
+    is_terminal: bool,
 }
 
 impl Position {
+    fn new(
+        reasoner: &mut dyn Reasoner,
+        state: &[u64],
+        made: Option<&Vec<MoveId>>,
+        (n_roles, chance): (usize, Option<usize>),
+    ) -> Self {
+        reasoner.set_state(state);
+        let is_terminal = reasoner.is_terminal();
+        let mut choosers = Vec::new();
+        let mut n_moves = 0;
+        for role in (0..n_roles).filter(|_| !is_terminal) {
+            let n_legal = reasoner.legal_moves(RoleId::from_index(role)).len();
+            n_moves = n_moves.max(n_legal);
+            if n_legal > 1 {
+                choosers.push(role);
+            }
+        }
+        let n_choosers = choosers.len();
+        choosers.retain(|&role| Some(role) != chance);
+        Self {
+            state: state.to_vec(),
+            made: made.cloned(),
+            n_moves,
+            has_chance: choosers.len() < n_choosers,
+            choosers,
+            is_terminal,
+        }
+    }
+
     /// Whether it is searched: somebody has a choice, or nothing is known of what follows.
     fn is_open(&self) -> bool {
         let has_choice = self.has_chance || !self.choosers.is_empty();
-        self.goals.is_none() && (has_choice || self.made.is_none())
+        !self.is_terminal && (has_choice || self.made.is_none())
+    }
+
+    /// The role that alone decides what follows.
+    fn mover(&self) -> Option<usize> {
+        match self.choosers[..] {
+            [role] if !self.has_chance => Some(role),
+            _ => None,
+        }
     }
 }
 
@@ -152,36 +253,61 @@ struct Found {
     /// Where several roles choose at once: each one's best move, its value and that of the move
     /// made.
     choices: Vec<(usize, MoveId, f64, f64)>,
+    /// The sum of the goals of two roles, where it is fixed.
+    sum: Option<u16>,
 }
 
-/// A search of a position that is due.
-#[derive(Clone, Copy)]
-struct Task {
-    position: usize,
-    /// The turn on which a doubtful loss is the reason; none for the first search.
-    doubt: Option<usize>,
-}
+impl Found {
+    /// The goals of a position in which the game is over.
+    fn of_goals(goals: &[Option<u8>]) -> Self {
+        let bounds = goals
+            .iter()
+            .map(|goal| goal.map_or((0, 100), |goal| (goal, goal)));
+        Self {
+            worth: Worth {
+                values: goals.iter().map(|goal| goal.map(f64::from)).collect(),
+                bounds: bounds.collect(),
+            },
+            ..Self::default()
+        }
+    }
 
-impl Task {
-    /// Its time in times of a position.
-    fn share(self) -> u32 {
-        self.doubt.map_or(1, |_| DOUBT)
+    /// Takes what a later search has found. Proofs of before stay.
+    fn renew(&mut self, newer: Self) {
+        let known = std::mem::replace(self, newer);
+        self.sum = self.sum.or(known.sum);
+        for (role, (least, most)) in known.worth.bounds.into_iter().enumerate() {
+            self.narrow(role, least, most);
+        }
+    }
+
+    /// Narrows the bounds of a role, and those of the other one where the sum is fixed.
+    fn narrow(&mut self, role: usize, least: u8, most: u8) {
+        self.worth.narrow(role, least, most);
+        if let Some(sum) = self.sum
+            && self.worth.bounds.len() == 2
+        {
+            let rest = |goal: f64| (f64::from(sum) - goal).clamp(0.0, 100.0) as u8;
+            let (least, most) = (self.worth.least(role), self.worth.most(role));
+            self.worth.narrow(1 - role, rest(most), rest(least));
+        }
     }
 }
 
 /// Searches the positions of a match.
 pub struct Review {
-    machine: Arc<dyn Machine>,
-    config: SearchConfig,
-    /// `None` before the first position, and after it was released.
-    search: Option<Search>,
-    settings: ReviewSettings,
-    positions: Vec<Position>,
-    /// The last one is next.
-    tasks: Vec<Task>,
-    has_begun: bool,
-    spent: Duration,
-    iterations: u64,
+    subject: Subject,
+    found: Vec<Option<Found>>,
+    /// What is to be searched, what is under way, and the doubts that are done.
+    waiting: Vec<Work>,
+    under_way: Vec<Running>,
+    done: Vec<Running>,
+    /// The turns that were searched in doubt, or are to be.
+    is_tried: Vec<bool>,
+    /// Rounds that are left for doubts, and times that they may be looked at.
+    rounds: u64,
+    stages: usize,
+    is_over: bool,
 }
 
 impl Review {
@@ -193,33 +319,20 @@ impl Review {
         config: SearchConfig,
         settings: ReviewSettings,
     ) -> Self {
-        let mut reasoner = Arc::clone(machine).reasoner();
+        let machine = machine.unmeasured().unwrap_or_else(|| Arc::clone(machine));
+        let mut reasoner = Arc::clone(&machine).reasoner();
         let mut state = start.to_vec();
         let mut positions = Vec::with_capacity(moves.len() + 1);
+        let mut found = Vec::with_capacity(moves.len() + 1);
         let n_roles = machine.info().n_roles();
         let chance = machine.info().chance_role().map(Id::index);
         for made in moves.iter().map(Some).chain([None]) {
-            reasoner.set_state(&state);
-            let mut position = Position {
-                state: state.clone(),
-                made: made.cloned(),
-                choosers: Vec::new(),
-                has_chance: false,
-                goals: None,
-                found: None,
-            };
-            if reasoner.is_terminal() {
+            let position = Position::new(&mut *reasoner, &state, made, (n_roles, chance));
+            found.push(position.is_terminal.then(|| {
                 let mut goals = vec![None; n_roles];
                 reasoner.goals(&mut goals);
-                position.goals = Some(goals);
-            } else {
-                let has_choice =
-                    |&role: &usize| reasoner.legal_moves(RoleId::from_index(role)).len() > 1;
-                position.choosers = (0..n_roles).filter(has_choice).collect();
-                let n_choosers = position.choosers.len();
-                position.choosers.retain(|&role| Some(role) != chance);
-                position.has_chance = position.choosers.len() < n_choosers;
-            }
+                Found::of_goals(&goals)
+            }));
             positions.push(position);
             if let Some(made) = made {
                 let mut next = Vec::with_capacity(state.len());
@@ -227,290 +340,315 @@ impl Review {
                 state = next;
             }
         }
-        let tasks = (0..positions.len()).map(|position| Task {
-            position,
-            doubt: None,
-        });
+        let is_open = |&at: &usize| positions[at].is_open();
+        let open: Vec<usize> = (0..positions.len()).rev().filter(is_open).collect();
+        let blocks = open.chunks(BLOCK).rev();
         Self {
-            machine: Arc::clone(machine),
-            config: SearchConfig {
-                proof_effort: PROOF_EFFORT,
-                ..config
+            waiting: blocks.map(|block| Work::Block(block.to_vec())).collect(),
+            under_way: Vec::new(),
+            done: Vec::new(),
+            is_tried: vec![false; positions.len()],
+            rounds: ROUNDS * positions.len() as u64,
+            stages: STAGES,
+            is_over: false,
+            found,
+            subject: Subject {
+                machine,
+                config,
+                settings,
+                positions,
             },
-            search: None,
-            settings,
-            tasks: tasks.collect(),
-            positions,
-            has_begun: false,
-            spent: Duration::ZERO,
-            iterations: 0,
         }
     }
 
     /// Works until then, or until `stop` is set. Returns whether all is done.
     pub fn step(&mut self, until: Instant, stop: &Arc<AtomicBool>) -> bool {
-        while let Some(&task) = self.tasks.last() {
-            let begin = Instant::now();
-            if begin >= until || stop.load(Ordering::Acquire) {
+        while !self.is_over {
+            self.work(until, stop);
+            if !self.waiting.is_empty() || !self.under_way.is_empty() {
                 return false;
             }
-            let is_settled = task.doubt.is_some_and(|turn| !self.is_doubtful(turn));
-            let is_open = self.positions[task.position].is_open() && !is_settled;
-            let is_done = !is_open || self.slice(task, until, stop);
-            self.spent += begin.elapsed();
-            if is_done {
-                self.tasks.pop();
-                if !is_settled {
-                    self.assess(task);
-                }
-                self.has_begun = false;
-                (self.spent, self.iterations) = (Duration::ZERO, 0);
-            }
+            self.begin_stage();
         }
         true
     }
 
+    /// Searches on all threads until nothing is left, until then, or until `stop` is set.
+    fn work(&mut self, until: Instant, stop: &Arc<AtomicBool>) {
+        struct Queue {
+            waiting: Vec<Work>,
+            under_way: Vec<Running>,
+            left: Vec<Running>,
+            done: Vec<Running>,
+        }
+        let n_works = self.waiting.len() + self.under_way.len();
+        let queue = Mutex::new(Queue {
+            waiting: std::mem::take(&mut self.waiting),
+            under_way: std::mem::take(&mut self.under_way),
+            left: Vec::new(),
+            done: Vec::new(),
+        });
+        let (subject, found) = (&self.subject, &self.found);
+        let one_after_the_other = || {
+            while Instant::now() < until && !stop.load(Ordering::Acquire) {
+                let mut taken = lock(&queue);
+                let next = taken.under_way.pop();
+                let waiting = || Some(Running::new(taken.waiting.pop()?, found));
+                let Some(mut running) = next.or_else(waiting) else {
+                    return;
+                };
+                drop(taken);
+                let left = running.advance(subject, until, stop);
+                let mut taken = lock(&queue);
+                match left {
+                    Left::Done => taken.done.push(running),
+                    Left::UnderWay => taken.left.push(running),
+                    Left::Broken => taken.waiting.push(running.work),
+                }
+            }
+        };
+        std::thread::scope(|scope| {
+            for number in 1..subject.settings.n_threads().min(n_works) {
+                // Without a further thread, this one does its work.
+                drop(spawn_scoped(
+                    scope,
+                    format!("review-{number}"),
+                    one_after_the_other,
+                ));
+            }
+            one_after_the_other();
+        });
+        let queue = queue
+            .into_inner()
+            .unwrap_or_else(|broken| broken.into_inner());
+        self.waiting = queue.waiting;
+        self.under_way = queue.under_way;
+        self.under_way.extend(queue.left);
+        for running in queue.done.iter().chain(&self.under_way) {
+            if matches!(running.work, Work::Block(_)) {
+                for (at, found) in &running.found {
+                    self.found[*at] = Some(found.clone());
+                }
+            }
+        }
+        let doubts = queue.done.into_iter();
+        self.done
+            .extend(doubts.filter(|it| matches!(it.work, Work::Doubt { .. })));
+    }
+
+    /// Puts together what was found, and looks for moves in doubt.
+    fn begin_stage(&mut self) {
+        let turn = |running: &Running| match running.work {
+            Work::Doubt { turn, .. } => turn,
+            Work::Block(_) => 0,
+        };
+        self.done.sort_by_key(turn);
+        for running in self.done.drain(..) {
+            self.rounds = self.rounds.saturating_sub(running.n_done);
+            for (at, newer) in running.found {
+                self.found[at].get_or_insert_default().renew(newer);
+            }
+        }
+        self.hand_on();
+        let doubtful = (0..self.found.len()).filter(|&turn| self.is_doubtful(turn));
+        let doubtful: Vec<usize> = doubtful.filter(|&turn| !self.is_tried[turn]).collect();
+        self.is_over = doubtful.is_empty() || self.stages == 0;
+        if self.is_over {
+            return;
+        }
+        self.stages -= 1;
+        let rounds = self.rounds / doubtful.len() as u64;
+        let rounds = rounds.clamp(LEAST_ROUNDS, MOST_ROUNDS);
+        for &turn in doubtful.iter().rev() {
+            self.is_tried[turn] = true;
+            self.waiting.push(Work::Doubt { turn, rounds });
+        }
+    }
+
+    /// Hands what is proven in one position to the others: backwards what a role can force, and
+    /// forwards what it cannot.
+    fn hand_on(&mut self) {
+        for at in (0..self.found.len().saturating_sub(1)).rev() {
+            let position = &self.subject.positions[at];
+            let (here, behind) = self.found.split_at_mut(at + 1);
+            let Some(next) = &behind[0] else { continue };
+            let mover = position.mover();
+            if let Some(found) = &mut here[at]
+                && position.is_open()
+            {
+                if let Some(role) = mover {
+                    found.narrow(role, next.worth.least(role) as u8, 100);
+                }
+            } else if !position.is_open() {
+                here[at] = Some(Found {
+                    line: Vec::new(),
+                    choices: Vec::new(),
+                    ..next.clone()
+                });
+            }
+        }
+        for at in 0..self.found.len().saturating_sub(1) {
+            let position = &self.subject.positions[at];
+            let (here, behind) = self.found.split_at_mut(at + 1);
+            let (Some(found), Some(next)) = (&here[at], &mut behind[0]) else {
+                continue;
+            };
+            if let Some(role) = position.mover() {
+                next.narrow(role, 0, found.worth.most(role) as u8);
+            } else if !position.is_open() {
+                for (role, &(least, most)) in found.worth.bounds.iter().enumerate() {
+                    next.narrow(role, least, most);
+                }
+            }
+        }
+    }
+
+    /// Whether a move may have lost value or not.
+    fn is_doubtful(&self, turn: usize) -> bool {
+        let positions = &self.subject.positions;
+        let threshold = self.subject.settings.threshold;
+        let found = [turn, turn + 1].map(|at| self.found.get(at).and_then(Option::as_ref));
+        let [Some(before), Some(after)] = found else {
+            return false;
+        };
+        let mover = positions[turn].mover();
+        mover.is_some_and(|role| is_doubtful(&before.worth, &after.worth, role, threshold))
+    }
+
     /// The positions that have been searched, and all.
     pub fn progress(&self) -> (usize, usize) {
-        let done = self.positions.iter().filter(|it| it.found.is_some());
-        (done.count(), self.positions.len())
+        (self.found.iter().flatten().count(), self.found.len())
+    }
+
+    /// The moves in doubt that have been searched again, and all so far.
+    pub fn doubts(&self) -> (usize, usize) {
+        let all = self.is_tried.iter().filter(|&&is_tried| is_tried).count();
+        let is_doubt = |work: &Work| matches!(work, Work::Doubt { .. });
+        let works = self.under_way.iter().map(|it| &it.work);
+        let left = works.chain(&self.waiting).filter(|&work| is_doubt(work));
+        (all - left.count().min(all), all)
     }
 
     /// What each position is worth, in the order of the turns, as far as that is known.
     pub fn worths(&self) -> Vec<Option<&Worth>> {
-        let found = self.positions.iter().map(|it| it.found.as_ref());
-        found.map(|found| found.map(|it| &it.worth)).collect()
-    }
-
-    /// The moves that lost value, as far as that is known.
-    pub fn blunders(&self) -> Vec<Blunder> {
-        let turns = 0..self.positions.len();
-        let losses = turns.flat_map(|turn| self.losses(turn));
-        losses
-            .filter(|loss| loss.value - loss.after >= self.needed(loss))
-            .filter(|loss| loss.better != loss.played)
+        let found = self.found.iter();
+        found
+            .map(|found| found.as_ref().map(|it| &it.worth))
             .collect()
     }
 
-    /// The points that a move must lose to be named.
-    fn needed(&self, loss: &Blunder) -> f64 {
-        // Where several roles choose at once, nothing is proven of a move.
-        let is_sure = loss.is_proven || self.positions[loss.turn].choosers.len() > 1;
-        match is_sure {
-            true => self.settings.threshold,
-            false => self.settings.threshold.max(UNPROVEN),
-        }
-    }
-
-    /// Gives the memory of the search back. It begins again where it is needed.
-    pub fn release(&mut self) {
-        self.search = None;
-        self.has_begun = false;
-    }
-
-    /// The search, at a position; `asked` is what it proves first.
-    fn search_at(&mut self, position: usize, asked: Option<(RoleId, u8)>) -> &mut Search {
-        let position = &self.positions[position];
-        let role = RoleId::from_index(position.choosers.first().copied().unwrap_or(0));
-        let (machine, config) = (&self.machine, &self.config);
-        let search = self
-            .search
-            .get_or_insert_with(|| whole_search(machine, role, &position.state, config.clone()));
-        if !self.has_begun {
-            search.set_state(&position.state);
-            search.set_role(role);
-            if let Some((role, goal)) = asked {
-                search.ask_first(role, goal);
-            }
-            self.has_begun = true;
-        }
-        search
-    }
-
-    /// Searches a position for a while. Returns whether it has had its time, or is proven.
-    fn slice(&mut self, task: Task, until: Instant, stop: &Arc<AtomicBool>) -> bool {
-        let mut limit = Budget {
-            stop: Some(stop),
-            ..Budget::generous()
+    /// The moves that lost value, in the order of the turns, as far as that is known.
+    pub fn graded(&self) -> Vec<GradedMove> {
+        let turns = 0..self.found.len();
+        let of_turn = |turn: usize| {
+            let losses = self.losses(turn).into_iter();
+            losses.filter_map(move |loss| self.graded_move(turn, loss))
         };
-        let is_last;
-        match self.settings.iterations {
-            Some(count) => {
-                let all = count.saturating_mul(task.share().into());
-                let now = all.saturating_sub(self.iterations).min(SLICE_ITERATIONS);
-                limit.max_steps = now;
-                self.iterations += now;
-                is_last = self.iterations >= all;
-            }
-            None => {
-                let all = self.settings.time * task.share();
-                let end = Instant::now() + all.saturating_sub(self.spent);
-                limit.until = Some(end.min(until));
-                is_last = end <= until;
-            }
-        }
-        let asked = self.question(task);
-        let search = self.search_at(task.position, asked);
-        match search.run(limit) {
-            StopReason::Proven => true,
-            StopReason::Flag => false,
-            StopReason::Deadline | StopReason::Iterations => {
-                is_last || asked.is_some_and(|(role, goal)| search.knows(role, goal))
-            }
-        }
+        turns.flat_map(of_turn).collect()
     }
 
-    /// What decides a doubtful loss: whether the role can force this goal. Before the move it is
-    /// that after the move and the threshold, after the move one that is too much for a loss.
-    fn question(&self, task: Task) -> Option<(RoleId, u8)> {
-        let turn = task.doubt?;
-        let losses = self.losses(turn);
-        let [loss] = &losses[..] else { return None };
-        let threshold = self.settings.threshold;
-        let goal = match task.position == turn {
-            true => (loss.after + threshold).ceil(),
-            false => (loss.value - threshold).floor() + 1.0,
+    fn graded_move(&self, turn: usize, loss: Loss) -> Option<GradedMove> {
+        let position = &self.subject.positions[turn];
+        let played = *position.made.as_ref()?.get(loss.role)?;
+        if loss.better == played {
+            return None;
+        }
+        let found = self.found[turn].as_ref()?;
+        let line = match position.mover() {
+            Some(_) => found.line.clone(),
+            None => Vec::new(),
         };
-        let is_goal = (1.0..=100.0).contains(&goal);
-        is_goal.then(|| (RoleId::from_index(loss.role), goal as u8))
-    }
-
-    /// Stores what was found in a position, and adds tasks for a doubtful loss.
-    fn assess(&mut self, task: Task) {
-        let found = self.found(task.position);
-        self.positions[task.position].found = Some(found);
-        if task.doubt.is_some() || !self.is_doubtful(task.position) {
-            return;
-        }
-        let role = self.positions[task.position].choosers[0];
-        let is_open = |&position: &usize| {
-            let found = self.positions.get(position).map(|it| &it.found);
-            let found = found.and_then(Option::as_ref);
-            found.is_some_and(|found| !found.worth.is_proven(role))
-        };
-        let turn = task.position;
-        let open = [turn, turn + 1].into_iter().filter(is_open);
-        let doubt = Some(turn);
-        let tasks = open.map(|position| Task { position, doubt });
-        let tasks: Vec<Task> = tasks.collect();
-        self.tasks.extend(tasks);
-    }
-
-    /// Whether a loss of value on a turn may be one or none.
-    fn is_doubtful(&self, turn: usize) -> bool {
-        let losses = self.losses(turn);
-        losses.iter().any(|loss| {
-            loss.value - loss.after >= DOUBTFUL * self.settings.threshold && !loss.is_proven
+        Some(GradedMove {
+            turn,
+            role: loss.role,
+            grade: loss.grade?,
+            played,
+            better: loss.better,
+            value: loss.value,
+            after: loss.after,
+            is_proven: loss.is_proven,
+            line,
         })
     }
 
-    fn found(&mut self, at: usize) -> Found {
-        let position = &self.positions[at];
-        if let Some(goals) = &position.goals {
-            let values = goals.iter().map(|goal| goal.map(f64::from)).collect();
-            let bounds = goals
-                .iter()
-                .map(|goal| goal.map_or((0, 100), |goal| (goal, goal)));
-            return Found {
-                worth: Worth {
-                    values,
-                    proven: goals.clone(),
-                    bounds: bounds.collect(),
-                },
-                ..Found::default()
-            };
-        }
-        if !position.is_open() {
-            let next = self.positions.get(at + 1);
-            return Found {
-                worth: next
-                    .and_then(|next| next.found.as_ref())
-                    .map_or(Worth::default(), |found| found.worth.clone()),
-                ..Found::default()
-            };
-        }
-        let choosers = position.choosers.clone();
-        let made = position.made.clone();
-        let search = self.search_at(at, None);
-        search.settle();
-        let outlook = search.outlook();
-        let mut found = Found {
-            worth: Worth {
-                values: outlook.iter().map(|it| it.value.map(f64::from)).collect(),
-                proven: outlook.iter().map(|it| it.proven).collect(),
-                bounds: outlook.iter().map(|it| it.bounds).collect(),
-            },
-            line: search.principal_line(LINE),
-            choices: Vec::new(),
-        };
-        let Some(made) = made.filter(|_| choosers.len() > 1) else {
-            return found;
-        };
-        for role in choosers {
-            search.set_role(RoleId::from_index(role));
-            let moves = search.root().moves;
-            let value = |report: &MoveStats| match report.proven() {
-                Some(goal) => Some(f64::from(goal)),
-                None if report.visits >= MIN_VISITS => report.value.map(f64::from),
-                None => None,
-            };
-            let of_made = moves.iter().find(|report| report.mv == made[role]);
-            let best = moves.iter().filter_map(|it| Some((it.mv, value(it)?)));
-            let best = best.max_by(|(_, one), (_, other)| one.total_cmp(other));
-            if let Some(after) = of_made.and_then(value)
-                && let Some((better, worth)) = best
-            {
-                found.choices.push((role, better, worth, after));
+    /// How each role played, as far as that is known. A role that had no choice has no moves.
+    pub fn summary(&self) -> Vec<RoleSummary> {
+        let mut losses = vec![Vec::new(); self.subject.machine.info().n_roles()];
+        for turn in 0..self.found.len() {
+            for loss in self.losses(turn) {
+                losses[loss.role].push((turn, loss.value - loss.after));
             }
         }
-        found
+        let graded = self.graded();
+        let of_role = |(role, losses): (usize, &Vec<(usize, f64)>)| {
+            let worths = self.worths().into_iter();
+            let values: Vec<Option<f64>> = worths.map(|worth| worth?.of(role)).collect();
+            let own = graded.iter().filter(|it| it.role == role);
+            RoleSummary::new(losses, &values, own.map(|it| it.grade))
+        };
+        losses.iter().enumerate().map(of_role).collect()
+    }
+
+    /// Gives the memory of the searches back. Those under way begin again where they are needed.
+    pub fn release(&mut self) {
+        let works = self.under_way.drain(..).map(|running| running.work);
+        self.waiting.extend(works);
     }
 
     /// What the roles lost by their moves in a position, as far as that is known.
-    fn losses(&self, turn: usize) -> Vec<Blunder> {
-        let position = &self.positions[turn];
-        let next = self.positions.get(turn + 1);
-        let (Some(found), Some(made)) = (&position.found, &position.made) else {
+    fn losses(&self, turn: usize) -> Vec<Loss> {
+        let position = &self.subject.positions[turn];
+        let (Some(found), Some(_)) = (&self.found[turn], &position.made) else {
             return Vec::new();
         };
-        match position.choosers[..] {
-            // What is drawn at the same time is luck.
-            [_] if position.has_chance => Vec::new(),
-            [role] => {
-                let after = next.and_then(|next| next.found.as_ref());
-                let loss = after.and_then(|after| {
-                    let (before, after) = (&found.worth, &after.worth);
-                    let value_after = after.of(role)?;
-                    Some(Blunder {
-                        turn,
-                        role,
-                        played: made[role],
-                        better: found.line.first()?.get(role).copied()?,
-                        value: before.of(role)?,
-                        after: value_after,
-                        is_proven: before.is_proven(role) && after.is_proven(role)
-                            || before.least(role) - after.most(role) >= self.settings.threshold,
-                        line: found.line.clone(),
-                    })
-                });
+        let threshold = self.subject.settings.threshold;
+        let next = self.found.get(turn + 1).and_then(Option::as_ref);
+        match (&position.choosers[..], position.mover()) {
+            (_, Some(role)) => {
+                let loss = next.and_then(|next| loss(found, &next.worth, role, threshold));
                 loss.into_iter().collect()
             }
+            // What is drawn at the same time is luck.
+            ([] | [_], None) => Vec::new(),
             _ => {
-                let choices = found.choices.iter();
-                let loss = choices.map(|&(role, better, value, after)| Blunder {
-                    turn,
+                let at_once = |&(role, better, value, after): &(usize, MoveId, f64, f64)| Loss {
                     role,
-                    played: made[role],
                     better,
                     value,
                     after,
+                    grade: Grade::of(value - after, threshold.max(AT_ONCE)),
                     is_proven: false,
-                    line: Vec::new(),
-                });
-                loss.collect()
+                };
+                found.choices.iter().map(at_once).collect()
             }
         }
     }
+}
+
+/// What a role that chose alone lost by its move; `None` where a value is unknown.
+fn loss(found: &Found, after: &Worth, role: usize, threshold: f64) -> Option<Loss> {
+    let before = &found.worth;
+    let (value, value_after) = (before.of(role)?, after.of(role)?);
+    let points = value - value_after;
+    let is_exact = before.is_proven(role) && after.is_proven(role);
+    let is_fall = before.is_proven(role) && points >= LEAST_FALL;
+    let sure = Grade::of(before.least(role) - after.most(role), threshold);
+    let needed = match is_exact || is_fall {
+        true => threshold,
+        false => threshold.max(UNPROVEN),
+    };
+    let mut grade = Grade::of(points, needed).max(sure);
+    if is_fall {
+        grade = grade.max(Some(Grade::Inaccuracy));
+    }
+    Some(Loss {
+        role,
+        better: found.line.first()?.get(role).copied()?,
+        value,
+        after: value_after,
+        grade,
+        is_proven: is_exact || grade.is_some() && sure == grade,
+    })
 }
 
 #[cfg(test)]

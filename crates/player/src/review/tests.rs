@@ -1,5 +1,7 @@
 use super::*;
 use crate::Position as Played;
+use panza_sync::Random;
+use std::time::Duration;
 
 fn machine(game: &str) -> Arc<dyn Machine> {
     panza_testing::game(game).machine
@@ -23,23 +25,47 @@ fn joint_moves(machine: &Arc<dyn Machine>, texts: &[&str]) -> Vec<Vec<MoveId>> {
 }
 
 fn review(machine: &Arc<dyn Machine>, moves: &[Vec<MoveId>]) -> Review {
-    let config = SearchConfig {
-        proof_effort: 0.1,
-        ..SearchConfig::deterministic(1)
-    };
+    review_by(machine, moves, 3_000, 1, Duration::from_millis(20))
+}
+
+/// A review of so many iterations on so many threads that stops to look at the clock so often.
+fn review_by(
+    machine: &Arc<dyn Machine>,
+    moves: &[Vec<MoveId>],
+    iterations: u64,
+    threads: usize,
+    slice: Duration,
+) -> Review {
     let settings = ReviewSettings {
-        iterations: Some(3_000),
+        iterations,
+        threads,
         ..ReviewSettings::default()
     };
     let start = machine.initial_state();
+    let config = SearchConfig::deterministic(1);
     let mut review = Review::new(machine, &start, moves, config, settings);
     let never = Arc::new(AtomicBool::new(false));
     let mut n_steps = 0;
-    while !review.step(Instant::now() + Duration::from_millis(20), &never) {
+    while !review.step(Instant::now() + slice, &never) {
         n_steps += 1;
-        assert!(n_steps < 10_000);
+        assert!(n_steps < 1_000_000);
     }
     review
+}
+
+/// Random legal joint moves from the start, at most `most`.
+fn random_moves(machine: &Arc<dyn Machine>, seed: u64, most: usize) -> Vec<Vec<MoveId>> {
+    let mut random = Random::new(seed);
+    let mut position = Played::new(machine);
+    let mut moves = Vec::new();
+    while !position.is_terminal() && moves.len() < most {
+        let roles = (0..machine.info().n_roles()).map(RoleId::from_index);
+        let draw = |role| *random.choose(position.legal_moves(role));
+        let joint_move: Vec<MoveId> = roles.map(draw).collect();
+        position.make(&joint_move);
+        moves.push(joint_move);
+    }
+    moves
 }
 
 #[test]
@@ -56,11 +82,12 @@ fn a_threat_that_was_not_answered_is_named_with_the_answer() {
     let moves = joint_moves(&machine, &texts);
     let found = review(&machine, &moves);
     assert_eq!(found.progress(), (6, 6));
-    let blunders = found.blunders();
-    let [blunder] = &blunders[..] else {
-        panic!("{blunders:?}");
+    let graded = found.graded();
+    let [blunder] = &graded[..] else {
+        panic!("{graded:?}");
     };
     assert_eq!((blunder.turn, blunder.role), (3, 1));
+    assert_eq!(blunder.grade, Grade::Blunder);
     assert_eq!(machine.info().move_text(blunder.better), "(mark 1 3)");
     assert_eq!((blunder.value, blunder.after), (50.0, 0.0));
     assert!(blunder.is_proven);
@@ -68,6 +95,97 @@ fn a_threat_that_was_not_answered_is_named_with_the_answer() {
     let worths = found.worths();
     assert_eq!(worths[5].unwrap().of(0), Some(100.0));
     assert_eq!(worths[0].unwrap().of(0), Some(50.0));
+    let summary = found.summary();
+    let grades = summary.iter().map(|it| it.grades);
+    assert_eq!(grades.collect::<Vec<_>>(), [[0, 0, 0], [0, 0, 1]]);
+    assert_eq!((summary[0].moves, summary[1].moves), (3, 2));
+    assert_eq!(summary[0].accuracy, Some(100.0));
+    assert_eq!(summary[1].mean_loss, Some(25.0));
+    assert!(summary[1].accuracy < Some(50.0), "{summary:?}");
+}
+
+#[test]
+fn threads_and_interruptions_change_nothing() {
+    let machine = machine("connectFour");
+    for seed in 1..3 {
+        let moves = random_moves(&machine, seed, 20);
+        let one = review_by(&machine, &moves, 400, 1, Duration::from_secs(60));
+        let two = review_by(&machine, &moves, 400, 2, Duration::from_millis(5));
+        assert_eq!(one.worths(), two.worths());
+        assert_eq!(one.graded(), two.graded());
+        assert_eq!(one.summary(), two.summary());
+        assert_eq!(one.doubts(), two.doubts());
+    }
+}
+
+#[test]
+fn a_review_that_gave_its_memory_back_finds_the_same() {
+    let machine = machine("connectFour");
+    let moves = random_moves(&machine, 7, 14);
+    let whole = review_by(&machine, &moves, 400, 1, Duration::from_secs(60));
+    let settings = whole.subject.settings;
+    let start = machine.initial_state();
+    let config = SearchConfig::deterministic(1);
+    let mut review = Review::new(&machine, &start, &moves, config, settings);
+    let never = Arc::new(AtomicBool::new(false));
+    for _ in 0..3 {
+        review.step(Instant::now() + Duration::from_millis(20), &never);
+        review.release();
+    }
+    assert!(review.step(Instant::now() + Duration::from_secs(3600), &never));
+    assert_eq!(whole.worths(), review.worths());
+    assert_eq!(whole.graded(), review.graded());
+}
+
+#[test]
+fn every_fall_from_a_proven_value_is_named() {
+    let worth = |value: f64, bounds| Worth {
+        values: vec![Some(value)],
+        bounds: vec![bounds],
+    };
+    let found = |worth| Found {
+        worth,
+        line: vec![vec![MoveId(1)]],
+        ..Found::default()
+    };
+    let graded = |before, after: Worth| {
+        let loss = loss(&found(before), &after, 0, 15.0).unwrap();
+        (loss.grade, loss.is_proven)
+    };
+    let won = || worth(100.0, (100, 100));
+    assert_eq!(
+        graded(won(), worth(98.0, (0, 100))),
+        (Some(Grade::Inaccuracy), false)
+    );
+    assert_eq!(
+        graded(won(), worth(88.0, (0, 100))),
+        (Some(Grade::Mistake), false)
+    );
+    assert_eq!(
+        graded(won(), worth(70.0, (0, 100))),
+        (Some(Grade::Blunder), false)
+    );
+    assert_eq!(
+        graded(won(), worth(49.0, (0, 50))),
+        (Some(Grade::Blunder), true)
+    );
+    assert_eq!(graded(won(), worth(99.5, (0, 100))), (None, false));
+    assert_eq!(graded(won(), won()), (None, true));
+    // What is not proven has to be greater.
+    let open = || worth(80.0, (0, 100));
+    assert_eq!(graded(open(), worth(70.0, (0, 100))), (None, false));
+    assert_eq!(
+        graded(open(), worth(65.0, (0, 100))),
+        (Some(Grade::Inaccuracy), false)
+    );
+    assert_eq!(
+        graded(open(), worth(35.0, (0, 100))),
+        (Some(Grade::Blunder), false)
+    );
+    assert_eq!(
+        graded(worth(80.0, (50, 100)), worth(9.0, (0, 0))),
+        (Some(Grade::Blunder), true)
+    );
 }
 
 #[test]
@@ -81,7 +199,7 @@ fn a_review_is_stopped_and_goes_on() {
     let stopped = Arc::new(AtomicBool::new(true));
     assert!(!review.step(Instant::now() + Duration::from_secs(1), &stopped));
     assert_eq!(review.progress(), (0, 3));
-    assert!(review.blunders().is_empty());
+    assert!(review.graded().is_empty());
     assert!(review.worths().iter().all(Option::is_none));
 }
 
@@ -97,5 +215,5 @@ fn guesses_of_simultaneous_moves_are_no_blunders() {
         moves.push(joint_move);
     }
     let found = review(&machine, &moves);
-    assert!(found.blunders().is_empty(), "{:?}", found.blunders());
+    assert!(found.graded().is_empty(), "{:?}", found.graded());
 }

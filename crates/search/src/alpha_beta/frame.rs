@@ -33,6 +33,8 @@ pub(super) struct Frame {
     /// For each move to be searched its ordering score and its index in `moves`. Sorted by falling
     /// score as far as [`pick`](Self::pick) has gone; moves that were left out are marked there.
     pub order: Vec<(Score, u32)>,
+    /// The places in `order` of moves that are searched last.
+    pub deferred: Vec<usize>,
 }
 
 impl Frame {
@@ -49,6 +51,7 @@ impl Frame {
             children: PositionBatch::default(),
             scores: Vec::new(),
             order: Vec::new(),
+            deferred: Vec::new(),
         }
     }
 

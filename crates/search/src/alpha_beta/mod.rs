@@ -2,14 +2,16 @@
 //!
 //! Principal variation search with iterative deepening, over families: one pass of the lanes gives
 //! a node all its children with their ends, and the evaluation their static scores. Threads share
-//! one table and search the same root (lazy SMP). The values come from an evaluation that was
-//! trained for this search, or from that of the tree.
+//! one table and search the same root; moves that another thread searches come last in a node (Tom
+//! Kerrigan, Simplified ABDADA). The values come from an evaluation that was trained for this
+//! search, or from that of the tree.
 //!
 //! Modules, in reading order:
 //! * `score`: what positions are worth; `entry`: what the table knows of them;
 //! * `turns`: whose turn it is; `frame`: a node on the path, and the order of its moves;
 //! * `switches`: what can be switched off; `root`: the moves of the root;
 //! * `searcher`: the nodes, on one thread, and in `selective` what it searches less or more;
+//!   `threads`: how threads work in runs and rest between them;
 //! * `training`: TD-leaf, which trains an evaluation by games of this search.
 //!
 //! It applies to games in which two roles take turns ([`Turns`]) and the sum of goals is fixed, as
@@ -27,6 +29,7 @@ mod root;
 mod score;
 mod searcher;
 mod switches;
+mod threads;
 mod training;
 mod turns;
 
@@ -34,25 +37,22 @@ mod turns;
 mod tests;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
-use self::score::{INFINITE, PROVEN, Score, WIN, Window};
-use self::searcher::{Limits, Searcher};
+use self::root::RootMove;
+use self::score::PROVEN;
+use self::searcher::Searcher;
+use self::threads::{Found, Threads};
 use panza_gdl::MoveId;
 use panza_learning::evaluation::{Row, Weights};
 use panza_learning::{Evaluation, fixed_sum};
 use panza_machine::Machine;
-use panza_sync::{Budget, Random, Table, spawn_scoped};
+use panza_sync::{Budget, Claims, Random, Table};
 
 pub use self::switches::Switches;
 pub use self::training::{LeafTraining, train_leaves};
 pub use self::turns::Turns;
 
-/// Depths from which on the window is narrow at first.
-const NARROW_DEPTH: i32 = 4;
-/// The first width of a narrow window, at least, and the width from which on it is full.
-const MIN_WIDTH: Score = 20;
-const MAX_WIDTH: Score = 3_000;
 /// Depths of a search, at most.
 const MAX_DEPTH: i32 = 100;
 
@@ -201,18 +201,20 @@ pub struct DepthReport {
 
 /// The search of a game by depth.
 pub struct AlphaBeta {
-    searchers: Vec<Searcher>,
+    threads: Threads,
+    /// Follows lines.
+    reader: Searcher,
     table: Arc<Table>,
     state: Vec<u64>,
-    /// The score of the last depth that was searched in full.
-    score: Score,
-    depth: i32,
+    /// What the first of the threads that have got deepest has found.
+    found: Found,
     counts: Counts,
+    processor_time: Duration,
 }
 
 impl AlphaBeta {
     /// A search of the initial state. `None` where the evaluation has no fixed sum of goals, so
-    /// that one role's gain may not be the other's loss.
+    /// that one role's gain may not be the other's loss, and where the system gives no thread.
     pub fn new(machine: &Arc<dyn Machine>, config: &AlphaBetaConfig) -> Option<Self> {
         let evaluation = &config.values.evaluation;
         if evaluation.n_outputs() != 1 || evaluation.n_roles() != 2 {
@@ -220,78 +222,72 @@ impl AlphaBeta {
         }
         let turns = config.values.turns;
         let table = Arc::new(Table::new(config.table_bytes));
+        let claims = (config.threads > 1).then(|| Arc::new(Claims::new()));
         let searcher = || {
             let mut searcher = Searcher::new(machine, evaluation, &table, turns, config.switches);
             searcher.units = config.values.units;
+            searcher.claims.clone_from(&claims);
             searcher
         };
-        let searchers = (0..config.threads.max(1)).map(|_| searcher()).collect();
-        Some(Self {
-            searchers,
+        let threads = Threads::start((0..config.threads.max(1)).map(|_| searcher()));
+        if threads.len() == 0 {
+            return None;
+        }
+        let mut search = Self {
+            threads,
+            reader: searcher(),
             table,
-            state: machine.initial_state(),
-            score: 0,
-            depth: 0,
+            state: Vec::new(),
+            found: Found::default(),
             counts: Counts::default(),
-        })
+            processor_time: Duration::ZERO,
+        };
+        search.set_state(&machine.initial_state());
+        Some(search)
     }
 
     /// Goes to a state of the game. The table is kept.
     pub fn set_state(&mut self, state: &[u64]) {
         self.state.clear();
         self.state.extend_from_slice(state);
-        (self.score, self.depth) = (0, 0);
-        for searcher in &mut self.searchers {
-            searcher.begin();
-            searcher.root.clear();
-            searcher.counts.deepest = 0;
-        }
+        self.threads.set_state(state);
+        self.found = Found::default();
         self.counts.deepest = 0;
     }
 
     /// Searches deeper and deeper within a budget, whose steps are nodes of each thread, up to
-    /// `max_depth`. A later call goes on. Returns whether there is nothing left to search.
+    /// `max_depth`. A later call goes on where this one ended. Returns whether there is nothing
+    /// left to search.
     pub fn run(&mut self, budget: Budget<'_>, max_depth: u32) -> bool {
         let max_depth = i32::try_from(max_depth).unwrap_or(i32::MAX).min(MAX_DEPTH);
-        let is_done = Arc::new(AtomicBool::new(false));
-        let (first, others) = self
-            .searchers
-            .split_first_mut()
-            .expect("there is a searcher");
-        for searcher in others.iter_mut().chain([&mut *first]) {
-            searcher.is_over = false;
-            searcher.limits = Limits {
-                until: budget.until,
-                max_nodes: searcher.counts.nodes.saturating_add(budget.max_steps),
-                stop: budget.stop.cloned(),
-                is_done: Arc::clone(&is_done),
-            };
-        }
-        let (state, score, depth) = (&self.state, self.score, self.depth);
-        let (score, depth) = std::thread::scope(|scope| {
-            for (index, searcher) in others.iter_mut().enumerate() {
-                // Threads at different depths search different parts of the tree.
-                let ahead = depth + 1 - index as i32 % 2;
-                let work = move || deepen(searcher, state, score, ahead, max_depth);
-                if let Err(error) = spawn_scoped(scope, "alpha-beta", work) {
-                    tracing::warn!(%error, "a thread of the search did not start");
-                }
+        let Self {
+            found,
+            counts,
+            processor_time,
+            ..
+        } = self;
+        let mut is_finished = false;
+        self.threads.run(&budget, max_depth, |all| {
+            let deepest = all.iter().rev().max_by_key(|found| found.depth);
+            if let Some(deepest) = deepest {
+                found.clone_from(deepest);
             }
-            let found = deepen(first, state, score, depth, max_depth);
-            is_done.store(true, Ordering::Relaxed);
-            found
+            *counts = Counts::default();
+            all.iter().for_each(|found| counts.add(&found.counts));
+            *processor_time = all.iter().map(|found| found.processor_time).sum();
+            is_finished = all.iter().any(|found| found.is_finished);
         });
-        (self.score, self.depth) = (score, depth);
-        self.counts = Counts::default();
-        for searcher in &self.searchers {
-            self.counts.add(&searcher.counts);
-        }
-        self.is_settled() || self.depth >= max_depth
+        is_finished || self.is_settled() || self.found.depth >= max_depth
+    }
+
+    /// The processor time of all threads since the search was made, where the system reports it.
+    pub fn processor_time(&self) -> Duration {
+        self.processor_time
     }
 
     /// Whether the result is proven and cannot be had sooner.
     pub fn is_settled(&self) -> bool {
-        Searcher::is_settled(self.score, self.depth)
+        Searcher::is_settled(self.found.score, self.found.depth)
     }
 
     /// Counters since the search was made, of all threads.
@@ -305,36 +301,31 @@ impl AlphaBeta {
     }
 
     /// What is known of the state.
-    pub fn report(&mut self) -> DepthReport {
-        let searcher = &mut self.searchers[0];
-        let Some(best) = searcher.root.best else {
+    pub fn report(&self) -> DepthReport {
+        let found = &self.found;
+        let Some(best) = found.root.best else {
             return DepthReport {
-                share: score::share(self.score),
-                is_proven: self.score.abs() > PROVEN,
-                depth: self.depth as u32,
+                share: score::share(found.score),
+                is_proven: found.score.abs() > PROVEN,
+                depth: found.depth as u32,
                 ..DepthReport::default()
             };
         };
-        let mover = searcher.root_mover();
-        let sign = if mover == 0 { 1 } else { -1 };
-        let mut moves: Vec<RankedMove> = searcher
-            .root
-            .moves
-            .iter()
-            .map(|known| RankedMove {
-                mv: known.mv,
-                share: score::share(known.score),
-                is_exact: known.is_exact,
-                nodes: known.nodes,
-            })
-            .collect();
+        let sign = if found.mover == 0 { 1 } else { -1 };
+        let ranked = |known: &RootMove| RankedMove {
+            mv: known.mv,
+            share: score::share(known.score),
+            is_exact: known.is_exact,
+            nodes: known.nodes,
+        };
+        let mut moves: Vec<RankedMove> = found.root.moves.iter().map(ranked).collect();
         moves.sort_by_key(|known| (known.mv != best, u64::MAX - known.nodes));
         DepthReport {
             best: Some(best),
-            mover: Some(mover),
-            share: score::share(sign * self.score),
-            is_proven: self.score.abs() > PROVEN,
-            depth: self.depth as u32,
+            mover: Some(found.mover),
+            share: score::share(sign * found.score),
+            is_proven: found.score.abs() > PROVEN,
+            depth: found.depth as u32,
             selective_depth: self.counts.deepest,
             moves,
         }
@@ -343,60 +334,7 @@ impl AlphaBeta {
     /// A move of the root and the moves with which both roles go on, as far as the table knows
     /// them. Empty where the move is not legal.
     pub fn line(&mut self, mv: MoveId) -> Vec<MoveId> {
-        let most = self.depth.max(1) as usize;
-        self.searchers[0].line(&self.state, mv, most)
-    }
-}
-
-/// Searches to greater and greater depths from `depth` on, whose score is given, until the limits
-/// are reached. Returns the score and the depth of the last search that was finished.
-fn deepen(
-    searcher: &mut Searcher,
-    state: &[u64],
-    mut score: Score,
-    mut depth: i32,
-    max_depth: i32,
-) -> (Score, i32) {
-    while depth < max_depth && !Searcher::is_settled(score, depth) {
-        let found = narrowing(searcher, state, score, depth + 1);
-        if searcher.is_over {
-            break;
-        }
-        score = found;
-        depth += 1;
-        // A forced end, or no choice: nothing depends on the depth.
-        if searcher.root.best.is_none() {
-            break;
-        }
-    }
-    (score, depth)
-}
-
-/// The score of a search to a depth, with a window around the expected one that grows where the
-/// score lies outside.
-fn narrowing(searcher: &mut Searcher, state: &[u64], expected: Score, depth: i32) -> Score {
-    let mut width = searcher.units.change.max(MIN_WIDTH);
-    let mut window = match depth < NARROW_DEPTH || expected.abs() > PROVEN {
-        true => Window::FULL,
-        false => Window {
-            alpha: expected - width,
-            beta: expected + width,
-        },
-    };
-    loop {
-        let score = searcher.score(state, depth, window);
-        if searcher.is_over {
-            return score;
-        }
-        width *= 3;
-        let is_wide = width > MAX_WIDTH;
-        if score <= window.alpha && window.alpha > -INFINITE {
-            window.alpha = if is_wide { -INFINITE } else { score - width };
-        } else if score >= window.beta && window.beta < INFINITE {
-            window.beta = if is_wide { INFINITE } else { score + width };
-        } else {
-            debug_assert!(score.abs() <= WIN);
-            return score;
-        }
+        let most = self.found.depth.max(1) as usize;
+        self.reader.line(&self.state, mv, most)
     }
 }

@@ -23,17 +23,23 @@ use super::frame::{Frame, History, MAX_HISTORY};
 use super::root::RootMoves;
 use super::score::{INFINITE, PROVEN, Score, WIN, Window, from_here, from_root, of_goal, of_logit};
 use super::switches::Switches;
+use super::threads::{Found, Rest};
 use super::turns::Turns;
-use super::{Counts, Units};
+use super::{Counts, MAX_DEPTH, Units};
 use panza_gdl::{Id, MoveId, RoleId};
 use panza_learning::{Evaluation, ValueReader};
 use panza_machine::{Expander, ExpansionStep, Machine, Reasoner, with_wide_vectors};
-use panza_sync::{Budget, Table};
+use panza_sync::{Budget, Claims, Table};
 
 /// Joint moves of a path, at most.
 pub(super) const MAX_PLY: usize = 120;
 /// Forced joint moves in a row, at most.
 const MAX_FORCED: usize = 400;
+/// Depths from which on the window is narrow at first.
+const NARROW_DEPTH: i32 = 4;
+/// The first width of a narrow window, at least, and the width from which on it is full.
+const MIN_WIDTH: Score = 20;
+const MAX_WIDTH: Score = 3_000;
 /// Nodes between two looks at the budget.
 const CHECK_EVERY: u64 = 32;
 /// The depth of entries that are exact at any depth.
@@ -44,8 +50,11 @@ const MIN_UNKNOWN_DEPTH: i32 = 4;
 /// [`Units::change`].
 const TABLE_MOVE: Score = 1 << 24;
 const KILLER_UNITS: [Score; 2] = [2, 1];
-/// The ordering score of a move that was not searched.
+/// Moves of nodes from this depth on are searched later while another thread searches them.
+const MIN_CLAIM_DEPTH: i32 = 3;
+/// The ordering score of a move that was not searched, and of one that was.
 const LEFT_OUT: Score = Score::MIN;
+const TRIED: Score = 0;
 
 /// When a search is to end.
 #[derive(Clone)]
@@ -54,6 +63,8 @@ pub(super) struct Limits {
     pub max_nodes: u64,
     /// Set from outside.
     pub stop: Option<Arc<AtomicBool>>,
+    /// The greatest depth.
+    pub max_depth: i32,
     /// Set when another thread of the search is done.
     pub is_done: Arc<AtomicBool>,
 }
@@ -102,6 +113,8 @@ pub(super) struct Searcher {
     pub evaluation: Arc<Evaluation>,
     reader: ValueReader,
     table: Arc<Table>,
+    /// The moves that threads search, where there are several.
+    pub claims: Option<Arc<Claims>>,
     frames: Vec<Frame>,
     keys: Vec<u64>,
     history: History,
@@ -113,7 +126,11 @@ pub(super) struct Searcher {
     pub units: Units,
     pub age: u8,
     pub limits: Limits,
+    /// Where the thread rests when the limits are reached; without one the search is over then.
+    pub rest: Option<Rest>,
     pub is_over: bool,
+    /// The score of the last depth that was searched in full, and that depth.
+    completed: (Score, i32),
     pub counts: Counts,
     pub root: RootMoves,
     /// The depth of the search of the root.
@@ -131,6 +148,12 @@ fn emptied<'a>(mut steps: Vec<ExpansionStep<'_>>) -> Vec<ExpansionStep<'a>> {
         joint_move: step.joint_move.and(None),
     });
     none.collect()
+}
+
+/// The key under which threads say that they search a move of a state.
+#[inline]
+fn claim_of(key: u64, mv: MoveId) -> u64 {
+    (key ^ (mv.index() as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15)).max(1)
 }
 
 /// A hash of a state.
@@ -162,6 +185,7 @@ impl Searcher {
             reader: ValueReader::new(evaluation),
             evaluation: Arc::clone(evaluation),
             table: Arc::clone(table),
+            claims: None,
             frames: (0..MAX_PLY + 2).map(|_| Frame::new(n_words)).collect(),
             keys: vec![0; MAX_PLY + 2],
             history: History::new(),
@@ -175,9 +199,12 @@ impl Searcher {
                 until: None,
                 max_nodes: u64::MAX,
                 stop: None,
+                max_depth: MAX_DEPTH,
                 is_done: Arc::default(),
             },
+            rest: None,
             is_over: false,
+            completed: (0, 0),
             counts: Counts::default(),
             root: RootMoves::default(),
             root_depth: 0,
@@ -216,9 +243,99 @@ impl Searcher {
         if nodes >= self.limits.max_nodes
             || nodes.is_multiple_of(CHECK_EVERY) && self.limits.are_reached()
         {
-            self.is_over = true;
+            self.is_over = !self.rests();
         }
         self.is_over
+    }
+
+    /// Rests until the next run, where the thread has a place to rest. Returns whether the search
+    /// of the position goes on.
+    fn rests(&mut self) -> bool {
+        let Some(mut rest) = self.rest.take() else {
+            return false;
+        };
+        let limits = rest.until_next_run(self.found());
+        self.rest = Some(rest);
+        match limits {
+            Some(limits) => self.limits = limits,
+            None => return false,
+        }
+        true
+    }
+
+    /// What was found about the position.
+    pub fn found(&self) -> Found {
+        let (score, depth) = self.completed;
+        Found {
+            score,
+            depth,
+            root: self.root.clone(),
+            mover: self.root_mover(),
+            counts: self.counts,
+            ..Found::default()
+        }
+    }
+
+    /// Searches a state to greater and greater depths, until nothing is left to search or the
+    /// search is over.
+    pub fn deepen(&mut self, state: &[u64]) {
+        self.begin();
+        self.root.clear();
+        self.counts.deepest = 0;
+        (self.is_over, self.completed) = (false, (0, 0));
+        loop {
+            let (score, depth) = self.completed;
+            if Self::is_settled(score, depth) || depth >= MAX_DEPTH {
+                return;
+            }
+            if depth >= self.limits.max_depth {
+                if let Some(rest) = &self.rest {
+                    rest.end_run();
+                }
+                if !self.rests() {
+                    return;
+                }
+                continue;
+            }
+            let score = self.narrowing(state, score, depth + 1);
+            if self.is_over {
+                return;
+            }
+            self.completed = (score, depth + 1);
+            // A forced end, or no choice: nothing depends on the depth.
+            if self.root.best.is_none() {
+                return;
+            }
+        }
+    }
+
+    /// The score of a search to a depth, with a window around the expected one that grows where the
+    /// score lies outside.
+    fn narrowing(&mut self, state: &[u64], expected: Score, depth: i32) -> Score {
+        let mut width = self.units.change.max(MIN_WIDTH);
+        let mut window = match depth < NARROW_DEPTH || expected.abs() > PROVEN {
+            true => Window::FULL,
+            false => Window {
+                alpha: expected - width,
+                beta: expected + width,
+            },
+        };
+        loop {
+            let score = self.score(state, depth, window);
+            if self.is_over {
+                return score;
+            }
+            width *= 3;
+            let is_wide = width > MAX_WIDTH;
+            if score <= window.alpha && window.alpha > -INFINITE {
+                window.alpha = if is_wide { -INFINITE } else { score - width };
+            } else if score >= window.beta && window.beta < INFINITE {
+                window.beta = if is_wide { INFINITE } else { score + width };
+            } else {
+                debug_assert!(score.abs() <= WIN);
+                return score;
+            }
+        }
     }
 
     /// The score of the state of a frame, as seen by the first role.
@@ -565,12 +682,20 @@ impl Searcher {
             .and_then(|before| self.frames[before].made)
     }
 
-    /// Searches all moves, the first one this number of plies deeper.
+    /// Searches all moves, the first one this number of plies deeper. Those that another thread
+    /// searches meanwhile come last.
     fn search_all_moves(&mut self, node: &mut Node, first_plies: i32) {
         let count = self.frames[node.ply].order.len();
-        for n_tried in 0..count {
+        self.frames[node.ply].deferred.clear();
+        for step in 0usize.. {
             let frame = &mut self.frames[node.ply];
-            let index = frame.pick(n_tried);
+            let (n_tried, index) = match step.checked_sub(count) {
+                None => (step, frame.pick(step)),
+                Some(later) => match frame.deferred.get(later) {
+                    Some(&n_tried) => (n_tried, frame.order[n_tried].1 as usize),
+                    None => return,
+                },
+            };
             let (mv, after) = (frame.moves[index], frame.score_after(index));
             let is_end = frame.is_end(index);
             // The other role would stay with the static score.
@@ -583,10 +708,18 @@ impl Searcher {
                 // It may be as good as its static score, so the node is at most as bad as that.
                 node.best = node.best.max(after.min(node.window.alpha));
                 continue;
+            } else if step < count && n_tried > 0 && self.is_elsewhere(node, mv) {
+                let frame = &mut self.frames[node.ply];
+                frame.order[n_tried].0 = LEFT_OUT;
+                frame.deferred.push(n_tried);
+                continue;
             } else {
                 self.descend(node.ply, index);
                 let plies = if n_tried == 0 { first_plies } else { 0 };
-                self.move_score(node, n_tried, mv, after, plies)
+                self.claim(node, mv);
+                let score = self.move_score(node, n_tried, mv, after, plies);
+                self.release(node, mv);
+                score
             };
             if self.is_over {
                 return;
@@ -595,9 +728,38 @@ impl Searcher {
                 self.root.add(mv, score, node.window, self.counts.nodes);
             }
             if node.improve(score, mv) {
-                self.reward(node, n_tried, mv);
+                self.reward(node, n_tried, step.min(count), mv);
                 return;
             }
+            self.frames[node.ply].order[n_tried].0 = TRIED;
+        }
+    }
+
+    /// The claims on moves, where threads share the moves of a node.
+    #[inline]
+    fn shared_claims(&self, node: &Node) -> Option<&Claims> {
+        let claims = self.claims.as_deref();
+        claims.filter(|_| node.depth >= MIN_CLAIM_DEPTH)
+    }
+
+    /// Whether another thread searches a move of a node.
+    #[inline]
+    fn is_elsewhere(&self, node: &Node, mv: MoveId) -> bool {
+        let claims = self.shared_claims(node);
+        claims.is_some_and(|claims| claims.is_claimed(claim_of(self.keys[node.ply], mv)))
+    }
+
+    #[inline]
+    fn claim(&self, node: &Node, mv: MoveId) {
+        if let Some(claims) = self.shared_claims(node) {
+            claims.claim(claim_of(self.keys[node.ply], mv));
+        }
+    }
+
+    #[inline]
+    fn release(&self, node: &Node, mv: MoveId) {
+        if let Some(claims) = self.shared_claims(node) {
+            claims.release(claim_of(self.keys[node.ply], mv));
         }
     }
 
@@ -635,8 +797,9 @@ impl Searcher {
         score
     }
 
-    /// Remembers a move that refuted a node, and the moves that did not before it.
-    fn reward(&mut self, node: &Node, n_tried: usize, mv: MoveId) {
+    /// Remembers a move that refuted a node, which has the place `n_tried` in the order, and the
+    /// moves that did not, which are among the first `n_picked`.
+    fn reward(&mut self, node: &Node, n_tried: usize, n_picked: usize, mv: MoveId) {
         self.counts.cuts += 1;
         self.counts.first_cuts += u64::from(n_tried == 0);
         let bonus = (node.depth * node.depth).min(64);
@@ -646,8 +809,11 @@ impl Searcher {
         frame.add_killer(mv);
         self.history.add(frame.mover, mv, bonus);
         self.history.add_after(before, mv, bonus);
-        let tried = frame.order[..n_tried].iter();
-        for &(_, index) in tried.filter(|(promise, _)| *promise != LEFT_OUT) {
+        let tried = frame.order[..n_picked].iter();
+        let is_other = |&&(promise, index): &&(Score, u32)| {
+            promise != LEFT_OUT && frame.moves[index as usize] != mv
+        };
+        for &(_, index) in tried.filter(is_other) {
             let mv = frame.moves[index as usize];
             self.history.add(frame.mover, mv, -bonus);
             self.history.add_after(before, mv, -bonus);

@@ -231,7 +231,7 @@ fn proven_results_are_those_of_best_play() {
 }
 
 #[test]
-fn a_search_repeats_exactly_and_goes_on() {
+fn a_search_repeats_exactly_and_goes_on_where_it_rested() {
     let game = panza_testing::game("breakthrough");
     let evaluation = random_evaluation(&game, 1);
     let search = |parts: &[u64]| {
@@ -242,11 +242,41 @@ fn a_search_repeats_exactly_and_goes_on() {
         }
         (search.report(), search.counts())
     };
-    assert_eq!(search(&[20_000]), search(&[20_000]));
-    let (report, counts) = search(&[5_000, 5_000, 10_000]);
+    let (report, counts) = search(&[20_000]);
+    assert_eq!(search(&[20_000]), (report.clone(), counts));
+    assert_eq!(
+        search(&[1, 4_999, 10, 4_990, 10_000]),
+        (report.clone(), counts)
+    );
     assert!(report.best.is_some() && report.depth >= 3, "{report:?}");
-    assert!(counts.nodes <= 20_100, "{counts:?}");
-    assert_eq!(counts.simultaneous, 0);
+    assert_eq!((counts.nodes, counts.simultaneous), (20_000, 0));
+}
+
+#[test]
+fn threads_leave_a_position_in_the_middle() {
+    let game = panza_testing::game("breakthrough");
+    let evaluation = random_evaluation(&game, 1);
+    let config = AlphaBetaConfig {
+        threads: 2,
+        ..config(&game, &evaluation, Switches::default())
+    };
+    let mut search = AlphaBeta::new(&game.machine, &config).unwrap();
+    let random = &mut Random::new(3);
+    for round in 0..30 {
+        search.set_state(&random_state(&game, random));
+        assert_eq!(
+            search.report().depth,
+            0,
+            "nothing is left of another position"
+        );
+        for _ in 0..round % 4 {
+            search.run(Budget::of_steps(300), u32::MAX);
+        }
+    }
+    // Nothing is searched without a budget, and what was found stays.
+    let before = search.report();
+    search.run(Budget::of_steps(0), u32::MAX);
+    assert_eq!(search.report(), before);
 }
 
 #[test]

@@ -288,3 +288,29 @@ fn a_move_beside_one_of_chance_is_the_best_on_average() {
     assert!((best.value.unwrap() - 50.0).abs() < 5.0, "{best:?}");
     assert!(best.visits > 1000.0, "{best:?}");
 }
+
+#[test]
+fn outcomes_are_listed_with_their_values() {
+    let machine = own_game("diceRace");
+    let mut exact = Expectimax::new(&machine);
+    let initial = machine.initial_state();
+    let mut search = Search::new(Arc::clone(&machine), RoleId(0), config());
+    search.run(iterations(20_000));
+    search.settle();
+    let legal = exact.legal(&initial);
+    let chance = exact.chance;
+    let after = exact.after(&initial, &legal, chance);
+    let outcomes = search.outcomes();
+    assert_eq!(outcomes.len(), 3);
+    for outcome in &outcomes {
+        assert!((outcome.probability - 1.0 / 3.0).abs() < 1e-9);
+        let place = legal[chance].iter().position(|&mv| mv == outcome.mv);
+        let value = exact.values(&after[place.unwrap()])[0];
+        let found = f64::from(outcome.outlook[0].value.unwrap());
+        assert!((found - value).abs() < 10.0, "{found} for {value}");
+    }
+    // Where a player chooses, nothing is drawn.
+    search.set_state(&after[0]);
+    search.run(iterations(100));
+    assert!(search.outcomes().is_empty());
+}

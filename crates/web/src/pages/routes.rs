@@ -96,6 +96,7 @@ static ROUTES: &[Route] = &[
     get("api/tables/*", Players, Light, tables::show)
         .waiting_for(|it| it.pages.tables.versions(it.part(0))),
     get("api/tables/*/turns", Players, Light, tables::turn),
+    get("api/tables/*/lines", Players, Light, tables::lines),
     get("api/tables/*/report", Players, Light, tables::report)
         .waiting_for(|it| it.pages.tables.report_versions(it.part(0))),
     get("*", LogClients, Heavy, matches::by_id),

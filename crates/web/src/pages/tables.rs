@@ -4,12 +4,14 @@
 //! |---|---|
 //! | `GET /api/games` | the games inside the program |
 //! | `GET /api/tables?names=TABLE,...` | `{"tables"}`: which of these tables there are |
-//! | `POST /api/tables` with `{"game" or "name" and "rules", "people", "seconds" or "iterations"}` | `{"table"}` |
+//! | `POST /api/tables` with `{"game" or "name" and "rules", "people", "level" or "seconds" or "iterations"}` | `{"table"}` |
 //! | beside `"rules"`: `"file"`, `"dialect"` | as of `/api/check` in `rulesheets` |
 //! | the same with `"study": {"facts", "line", "turn"}`, or with `{"match"}` or `{"table"}` in place of a game | `{"table"}`, at which the game is studied |
 //! | `GET /api/matches/FOLDER/board` | the boards by the file of the game of a match, as `{"shapes"}`; none where it has no such file |
 //! | `GET /api/tables/TABLE?after=VERSION` | what the table shows, once it is newer than the version, or after a while |
 //! | `GET /api/tables/TABLE/report?after=VERSION` | likewise what Panza thinks at a study table, a [`Report`](crate::table::Report), or null |
+//! | `GET /api/tables/TABLE/lines` | the tree of lines of a study table as `{"lines"}`, as its page wrote it |
+//! | `POST /api/tables` with `{"table"}` | `{"table"}`: the same game from its start, at a table of its own |
 //! | `POST /api/tables/TABLE` with `{"do", ...}`, a [`Command`] | nothing |
 //!
 //! Thinking costs processor time, so it is for clients of this machine, and for those who show the
@@ -25,7 +27,9 @@ use serde_json::json;
 
 use super::{DialectName, PageReply, PageStatus, RoutedRequest, dialect, matches};
 use crate::about::About;
-use crate::table::{Command, Effort, People, Setting, Study, TableError, Tables, read_board};
+use crate::table::{
+    Command, Effort, LEVELS, Level, People, Setting, Study, TableError, Tables, read_board,
+};
 use panza_gdl::sexpr;
 use panza_gdl_games::{BOARDS, EMBEDDED};
 use panza_hrf::Dialect;
@@ -53,6 +57,8 @@ struct Known {
 
 #[derive(Debug, Deserialize)]
 pub(super) struct Opening {
+    /// A table, whose game is opened again.
+    table: Option<String>,
     /// The name of a game inside the program.
     game: Option<String>,
     /// A rulesheet, and the name of its game.
@@ -66,6 +72,8 @@ pub(super) struct Opening {
     people: Option<Seats>,
     /// Seconds of training before the first move.
     training: Option<f64>,
+    /// A level of [`LEVELS`], from 1 on, in place of an effort and training.
+    level: Option<usize>,
     /// What is studied, if the game is not played.
     study: Option<StudyRequest>,
     #[serde(flatten)]
@@ -295,7 +303,7 @@ fn studied(
         (Some(folder), _) => of_match(archive, folder)?,
         (None, Some(table)) => {
             let setting = tables.to_study(table);
-            setting.ok_or_else(|| Box::new(refused(&TableError::Gone)))?
+            setting.map_err(|why| Box::new(refused(&why)))?
         }
         (None, None) => {
             let study = Study {
@@ -323,7 +331,10 @@ pub(super) fn open(it: &RoutedRequest, mut opening: Opening) -> PageReply {
     let tables = &it.pages.tables;
     let setting = match opening.study.take() {
         Some(study) => studied(tables, &it.pages.archive, &mut opening, study),
-        None => played(opening),
+        None => match &opening.table {
+            Some(table) => tables.setting(table).map_err(|why| refused(&why).into()),
+            None => played(opening),
+        },
     };
     match setting.map(|setting| tables.open(setting)) {
         Ok(Ok(table)) => PageReply::json(&json!({ "table": table })),
@@ -347,13 +358,30 @@ fn played(mut opening: Opening) -> Result<Setting, Refusal> {
             _ => People::Named(vec![word]),
         },
     };
+    let training = opening.training.map_or(Duration::ZERO, |seconds| {
+        Duration::try_from_secs_f64(seconds).unwrap_or_default()
+    });
+    let level = match opening.level {
+        None => None,
+        Some(number) => Some(level(number)?),
+    };
     Ok(Setting {
         people,
-        effort: opening.effort,
-        training: opening.training.map_or(Duration::ZERO, |seconds| {
-            Duration::try_from_secs_f64(seconds).unwrap_or_default()
-        }),
+        effort: level.map_or(opening.effort, |level| level.effort),
+        training: level.map_or(training, |level| level.training),
         ..found
+    })
+}
+
+/// The level of this number, counted from 1.
+fn level(number: usize) -> Result<Level, Refusal> {
+    let found = number.checked_sub(1).and_then(|index| LEVELS.get(index));
+    found.copied().ok_or_else(|| {
+        let text = format!(
+            "there is no level {number}: levels are 1 to {}\n",
+            LEVELS.len()
+        );
+        Box::new(PageReply::text(PageStatus::Unprocessable, text))
     })
 }
 
@@ -383,17 +411,24 @@ pub(super) fn page(it: &RoutedRequest, file: &str) -> PageReply {
 /// What a table shows.
 pub(super) fn show(it: &RoutedRequest) -> PageReply {
     match it.pages.tables.view(it.part(0)) {
-        Some(view) => PageReply::json(&*view),
-        None => refused(&TableError::Gone),
+        Ok(view) => PageReply::json(&*view),
+        Err(error) => refused(&error),
     }
 }
 
 /// What Panza thinks at a study table.
 pub(super) fn report(it: &RoutedRequest) -> PageReply {
-    let (tables, table) = (&it.pages.tables, it.part(0));
-    match tables.report_versions(table) {
-        Some(_) => PageReply::json(&tables.report(table).as_deref()),
-        None => refused(&TableError::Gone),
+    match it.pages.tables.report(it.part(0)) {
+        Ok(report) => PageReply::json(&report.as_deref()),
+        Err(error) => refused(&error),
+    }
+}
+
+/// The tree of lines of a study table.
+pub(super) fn lines(it: &RoutedRequest) -> PageReply {
+    match it.pages.tables.lines(it.part(0)) {
+        Ok(lines) => PageReply::json(&json!({ "lines": lines.as_deref() })),
+        Err(error) => refused(&error),
     }
 }
 
@@ -408,11 +443,13 @@ pub(super) fn turn(it: &RoutedRequest) -> PageReply {
 
 fn refused(error: &TableError) -> PageReply {
     let status = match error {
-        TableError::Rules(_) | TableError::Board(_) | TableError::Role(_) => {
-            PageStatus::Unprocessable
-        }
+        TableError::Rules(_)
+        | TableError::Board(_)
+        | TableError::Role(_)
+        | TableError::TooFewRoles(_)
+        | TableError::Later => PageStatus::Unprocessable,
         TableError::Gone => PageStatus::NotFound,
-        TableError::Busy | TableError::Thread => PageStatus::Unavailable,
+        TableError::Busy | TableError::Full | TableError::Thread => PageStatus::Unavailable,
     };
     PageReply::text(status, format!("{error}\n"))
 }

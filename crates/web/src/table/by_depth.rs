@@ -20,7 +20,7 @@ use panza_sync::{Budget, catch_panic};
 
 /// Bytes of the table, at most.
 const MAX_TABLE_BYTES: usize = 64 << 20;
-/// Nodes of a slice, some hundredths of a second: each slice begins its depth again.
+/// Nodes of a slice, some hundredths of a second.
 pub(super) const SLICE_NODES: u64 = 20_000;
 /// Lines that are reported.
 const MAX_LINES: usize = 3;

@@ -3,7 +3,12 @@
 //! Searches run in slices, so that a command is taken at once. Where several roles choose, Panza's
 //! choices are kept until the people's are there.
 //!
-//! Invariant: a search is at the present state, or is dropped.
+//! A joint move that no person has chosen waits for [`PACE`] after the one before, unless that one
+//! was chosen by a person. So people can follow games in which nobody has a choice, and those that
+//! Panza plays with itself.
+//!
+//! Invariants: a search is at the present state, or is dropped; while a person has stopped the
+//! game, nothing is done by itself.
 
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -12,6 +17,7 @@ use crossbeam::channel::{Receiver, RecvTimeoutError, TryRecvError};
 
 use super::history::GameHistory;
 use super::host::{Built, Host, PAUSE, SLICE, Spent};
+use super::store::State;
 use super::view::{Found, Phase};
 use super::{Command, Effort};
 use panza_game::BuiltGame;
@@ -21,10 +27,11 @@ use panza_player::{Manager, Record, Searcher, StartRequest, preferred_search};
 use panza_search::{MoveStats, SearchConfig};
 use panza_sync::{Random, catch_panic};
 
-/// A hint is thought about for at most this long.
-const HINT_TIME: Duration = Duration::from_secs(3);
-/// The same where Panza's moves are counted in iterations.
-const USUAL_HINT_TIME: Duration = Duration::from_secs(1);
+/// A hint is thought about for this long: Panza's strength is no measure of the help that a person
+/// wants.
+const HINT_TIME: Duration = Duration::from_secs(1);
+/// The time between two joint moves that people only look at.
+pub(super) const PACE: Duration = Duration::from_millis(600);
 /// Candidate moves that are listed, at most.
 const MAX_CANDIDATES: usize = 6;
 /// Searches that a table keeps at the same time.
@@ -37,7 +44,7 @@ struct Game {
     config: SearchConfig,
     /// For each role its search.
     searches: Vec<Option<Box<dyn Searcher>>>,
-    /// Draws the moves of the chance role.
+    /// Draws the moves of the chance role, and Panza's where it plays at random.
     random: Random,
     /// For each role its choice of this turn.
     choices: Vec<Option<MoveId>>,
@@ -47,6 +54,14 @@ struct Game {
     spent: Spent,
     /// The role that a hint was asked for.
     hint_for: Option<usize>,
+    /// Whether somebody wants the result of the search at once.
+    is_hurried: bool,
+    /// Whether a person has made a choice of this turn.
+    is_chosen: bool,
+    /// When a joint move that no person has chosen may be made.
+    due: Instant,
+    /// The version of the view that is on disk.
+    kept: u64,
     record: Option<Record>,
 }
 
@@ -64,16 +79,29 @@ impl Host {
     }
 
     fn begin(&mut self, built: Built) -> Game {
-        let record = self.record();
-        let game = built.game;
-        record.built(game.machine.kind(), built.kind, built.took);
-        record.board(&self.view.shapes);
-        self.view.log = record.folder();
+        let kept = self.kept_state();
+        if let Some(kept) = &kept {
+            for (is_person, role) in self.opened.is_person.iter_mut().zip(&self.opened.roles) {
+                *is_person = kept.people.contains(role);
+            }
+            self.view.people.clone_from(&self.opened.is_person);
+            self.view.paused = kept.is_paused;
+        }
+        let mut history = GameHistory::new(&built.game.machine);
+        let moves = kept.as_ref().map_or(&[][..], |kept| &kept.moves);
+        let problem = self.make_again(&mut history, moves).err();
+        self.view.problem = self.view.problem.take().or(problem);
+        let kept = kept.unwrap_or_default();
+        self.view.log = kept.log;
+        let is_ended = history.position.is_terminal() && history.turn() > 0;
+        let is_over = is_ended || kept.resigned.is_some();
+        let record = (!is_over).then(|| self.record(&built, &mut history));
+        self.view.resigned = kept.resigned;
         let n_roles = self.opened.roles.len();
         let n_own = self.opened.is_person.iter().filter(|&&it| !it).count();
-        Game {
-            history: GameHistory::new(&game.machine),
-            built: game,
+        let mut game = Game {
+            history,
+            built: built.game,
             config: self.search_config(n_own.clamp(1, MAX_SEARCHES)),
             searches: (0..n_roles).map(|_| None).collect(),
             random: self.chance_numbers(),
@@ -81,15 +109,42 @@ impl Host {
             found: None,
             spent: Spent::default(),
             hint_for: None,
-            record: Some(record),
+            is_hurried: false,
+            is_chosen: false,
+            due: Instant::now(),
+            kept: 0,
+            record,
+        };
+        for (role, text) in kept.choices.iter().enumerate().take(n_roles) {
+            let mv = text.as_ref().and_then(|text| game.legal_move(role, text));
+            game.choices[role] = mv.filter(|_| self.opened.is_person[role]);
         }
+        game
+    }
+
+    /// Makes the joint moves of before again.
+    fn make_again(
+        &mut self,
+        history: &mut GameHistory,
+        moves: &[Vec<String>],
+    ) -> Result<(), String> {
+        for texts in moves {
+            let turn = history.turn();
+            let joint_move = history.position.legal_joint_move(texts);
+            let joint_move =
+                joint_move.map_err(|why| format!("the game goes on from turn {turn}: {why}"))?;
+            history.make(&joint_move);
+            self.view.moves.push(texts.clone());
+        }
+        Ok(())
     }
 
     /// Studies the game for the time that was asked for, while no match runs. It begins again where
     /// a match cut it off.
     fn train(&mut self, game: &mut Game, is_busy: &(impl Fn() -> bool + Sync)) {
         let time = self.opened.training;
-        while !time.is_zero() && self.wait_for_matches(is_busy) {
+        // Nobody waits for training in the middle of a game.
+        while !time.is_zero() && self.view.moves.is_empty() && self.wait_for_matches(is_busy) {
             self.view.phase = Phase::Training;
             self.publish();
             let trained = self.unless_busy(is_busy, |cancelled| {
@@ -122,12 +177,47 @@ impl Host {
         })
     }
 
-    /// The log of this game, like that of a match.
-    fn record(&self) -> Record {
-        let opened = &self.opened;
-        let own = opened.is_person.iter().position(|&is_person| !is_person);
-        let role = opened.roles.get(own.unwrap_or(0));
+    /// For each role who plays it.
+    fn players(&self) -> Vec<String> {
         let name = |&is_person: &bool| if is_person { "a person" } else { "Panza" };
+        let named = self.opened.is_person.iter().map(name);
+        named.map(String::from).collect()
+    }
+
+    /// Panza's first role, or the first of all where people play them.
+    fn logged_role(&self) -> String {
+        let own = self
+            .opened
+            .is_person
+            .iter()
+            .position(|&is_person| !is_person);
+        let role = self.opened.roles.get(own.unwrap_or(0));
+        role.map_or("player", String::as_str).to_string()
+    }
+
+    /// The log of this game, like that of a match, with the turns that were made.
+    fn record(&mut self, built: &Built, history: &mut GameHistory) -> Record {
+        let record = self.open_record();
+        record.built(built.game.machine.kind(), built.kind, built.took);
+        record.board(&self.view.shapes);
+        if let Some(before) = self.view.log.take() {
+            record.note(&format!("this game goes on from the log {before}"));
+        }
+        self.view.log = record.folder();
+        let info = built.game.info();
+        let is_over = history.position.is_terminal();
+        for (turn, state) in history.states().iter().enumerate() {
+            let is_terminal = turn == history.turn() && is_over;
+            record.position(turn, &info.state_facts(state), is_terminal);
+            if let Some(moves) = self.view.moves.get(turn) {
+                record.played(turn, moves);
+            }
+        }
+        record
+    }
+
+    fn open_record(&self) -> Record {
+        let opened = &self.opened;
         let time = match opened.effort {
             Effort::Time(time) => time,
             Effort::Iterations(_) => Duration::ZERO,
@@ -138,19 +228,14 @@ impl Host {
             .map_or(0, |time| time.as_millis());
         let start = StartRequest {
             match_id: format!("table.{game}.{milliseconds}"),
-            role: role.map_or("player", String::as_str).to_string(),
+            role: self.logged_role(),
             rules: opened.rules.clone(),
             start_clock: Duration::ZERO,
             play_clock: time,
             received: Instant::now(),
             manager: Manager {
                 host: Some("table".to_string()),
-                players: opened
-                    .is_person
-                    .iter()
-                    .map(name)
-                    .map(String::from)
-                    .collect(),
+                players: self.players(),
                 address: None,
             },
         };
@@ -158,17 +243,17 @@ impl Host {
     }
 
     fn play(&mut self, mut game: Game, inbox: &Receiver<Command>, is_busy: &impl Fn() -> bool) {
-        self.enter(&mut game);
-        while !self.resources.is_closed() {
-            if self.view.phase == Phase::Playing
-                && let Some(joint_move) = game.choices.iter().copied().collect()
-            {
+        self.resume(&mut game);
+        while !self.resources.is_closed() && !self.published.is_idle() {
+            let is_busy = is_busy();
+            if let Some(joint_move) = self.joint_move(&game, is_busy) {
                 self.make(&mut game, joint_move);
+                self.keep_game(&mut game, false);
                 continue;
             }
             let thinker = self.thinker(&game);
-            let is_busy = is_busy();
-            let waits = thinker.is_some() && is_busy;
+            let is_automatic = self.is_complete(&game) && !self.view.paused;
+            let waits = is_busy && (thinker.is_some() || is_automatic);
             if is_busy || self.view.phase != Phase::Playing {
                 // A match gets the memory too. After the end a planner would go on for ever.
                 game.searches.iter_mut().for_each(|search| *search = None);
@@ -176,32 +261,110 @@ impl Host {
             }
             let thinks_for = thinker.map(|role| self.opened.roles[role].clone());
             if (waits, &thinks_for) != (self.view.waits, &self.view.thinks_for) {
+                self.view.thinks_since = thinker.filter(|_| !waits).map(|_| Instant::now());
                 (self.view.waits, self.view.thinks_for) = (waits, thinks_for);
                 self.publish();
             }
+            let is_late = self.keep_game(&mut game, false);
             let command = match thinker.filter(|_| !waits) {
                 Some(role) => {
                     self.think(&mut game, role);
                     match inbox.try_recv() {
                         Ok(command) => Some(command),
                         Err(TryRecvError::Empty) => None,
-                        Err(TryRecvError::Disconnected) => return,
+                        Err(TryRecvError::Disconnected) => break,
                     }
                 }
-                None => match inbox.recv_timeout(PAUSE) {
+                None => match inbox.recv_timeout(self.rest(&game, is_late, waits)) {
                     Ok(command) => Some(command),
                     Err(RecvTimeoutError::Timeout) => None,
-                    Err(RecvTimeoutError::Disconnected) => return,
+                    Err(RecvTimeoutError::Disconnected) => break,
                 },
             };
             if let Some(command) = command {
                 self.view.problem = self.apply_game_command(&mut game, command).err();
-                self.publish();
-            }
-            if self.published.is_idle() {
-                return;
+                self.view.told += 1;
+                self.view.version += 1;
+                self.keep_game(&mut game, true);
+                self.published.publish(self.view.clone());
             }
         }
+        self.keep_game(&mut game, true);
+    }
+
+    /// Enters the state that a game begins with, or comes back with.
+    fn resume(&mut self, game: &mut Game) {
+        let (problem, resigned) = (self.view.problem.take(), self.view.resigned.take());
+        let choices = std::mem::take(&mut game.choices);
+        game.choices = vec![None; choices.len()];
+        self.enter(game);
+        for (role, mv) in choices.into_iter().enumerate() {
+            if let Some(mv) = mv.filter(|_| game.choices[role].is_none()) {
+                game.choices[role] = Some(mv);
+                game.is_chosen = true;
+            }
+        }
+        if resigned.is_some() && self.view.phase == Phase::Playing {
+            self.view.resigned = resigned;
+            self.view.phase = Phase::Over;
+        }
+        self.view.problem = self.view.problem.take().or(problem);
+        self.show(game);
+        self.publish();
+    }
+
+    /// Whether all roles have chosen, in a game that goes on.
+    fn is_complete(&self, game: &Game) -> bool {
+        self.view.phase == Phase::Playing && game.choices.iter().all(Option::is_some)
+    }
+
+    /// The joint move that is made now, if there is one.
+    fn joint_move(&self, game: &Game, is_busy: bool) -> Option<Vec<MoveId>> {
+        let by_itself = || !self.view.paused && !is_busy && game.due <= Instant::now();
+        let is_now = self.is_complete(game) && (game.is_chosen || by_itself());
+        is_now.then(|| game.choices.iter().flatten().copied().collect())
+    }
+
+    /// How long a table that does not search waits for a command; `is_late`, where something is to
+    /// be written to disk.
+    fn rest(&self, game: &Game, is_late: bool, waits: bool) -> Duration {
+        let until_due = game.due.saturating_duration_since(Instant::now());
+        match self.is_complete(game) && !self.view.paused && !waits {
+            true => until_due.min(PAUSE),
+            false if is_late => SLICE,
+            false => PAUSE,
+        }
+    }
+
+    /// Keeps the game on disk where it has changed; returns whether something is left to write.
+    fn keep_game(&mut self, game: &mut Game, asks: bool) -> bool {
+        if self.view.version == game.kept {
+            return false;
+        }
+        let info = game.history.info();
+        let opened = &self.opened;
+        let choices = game.choices.iter().zip(&opened.is_person);
+        let choices = choices.map(|(mv, &is_person)| {
+            let mv = mv.filter(|_| is_person && game.is_chosen);
+            mv.map(|mv| info.move_text(mv))
+        });
+        let people = opened.roles.iter().zip(&opened.is_person);
+        let people = people.filter(|&(_, &is_person)| is_person);
+        let state = State {
+            moves: self.view.moves.clone(),
+            people: people.map(|(role, _)| role.clone()).collect(),
+            choices: choices.collect(),
+            resigned: self.view.resigned.clone(),
+            is_paused: self.view.paused,
+            effort: (self.effort != opened.effort).then_some(self.effort),
+            log: self.view.log.clone(),
+            ..State::default()
+        };
+        let is_late = self.keep(state, asks);
+        if !is_late {
+            game.kept = self.view.version;
+        }
+        is_late
     }
 
     /// The role that Panza thinks for now: its own first, then the one that a hint is for.
@@ -209,8 +372,9 @@ impl Host {
         if self.view.phase != Phase::Playing {
             return None;
         }
+        let is_own = |role: &usize| !self.opened.is_person[*role] && game.choices[*role].is_none();
         let mut roles = 0..self.opened.roles.len();
-        let own = roles.find(|&role| !self.opened.is_person[role] && game.choices[role].is_none());
+        let own = roles.find(is_own).filter(|_| !self.view.paused);
         own.or(game.hint_for.filter(|&role| game.choices[role].is_none()))
     }
 
@@ -218,9 +382,7 @@ impl Host {
     fn think(&mut self, game: &mut Game, role: usize) {
         let is_hint = self.opened.is_person[role];
         let effort = match self.effort {
-            Effort::Time(time) if is_hint => Effort::Time(time.min(HINT_TIME)),
-            // Panza's strength is no measure of the help that a person wants.
-            Effort::Iterations(_) if is_hint => Effort::Time(USUAL_HINT_TIME),
+            _ if is_hint => Effort::Time(HINT_TIME),
             effort => effort,
         };
         let begin = Instant::now();
@@ -230,6 +392,7 @@ impl Host {
             config,
             searches,
             spent,
+            is_hurried,
             ..
         } = game;
         let n_kept = searches.iter().flatten().count();
@@ -260,19 +423,15 @@ impl Host {
         spent.time += begin.elapsed();
         let best = searcher.best_move();
         let is_proven = best.is_some_and(|best| best.is_proven_best);
-        if !is_proven && !spent.is_enough(effort) {
+        if !is_proven && !spent.is_enough(effort) && !*is_hurried {
             return;
         }
+        *is_hurried = false;
         let plan = searcher.plan().filter(|plan| plan.goal.is_some());
+        let goal = plan.as_ref().and_then(|plan| plan.goal);
         let plan = plan.map_or(Vec::new(), |plan| plan.moves);
         let took = std::mem::take(spent).time;
         let sample = searcher.sample();
-        let moves = sample.root_moves.iter().take(MAX_CANDIDATES);
-        let candidates = moves.map(|found| {
-            let value = found.value.map_or(f64::NAN, f64::from);
-            (found.mv.clone(), found.visits as u64, value)
-        });
-        let candidates = candidates.collect();
         let legal = game.history.legal(role);
         // A search that has found nothing, or something illegal, does not end the game.
         let mv = best.map(|best| best.mv).filter(|mv| legal.contains(mv));
@@ -280,15 +439,20 @@ impl Host {
             return;
         };
         let info = game.history.info();
+        let first = plan.first().map(|&mv| info.move_text(mv));
+        let known = first.as_ref().zip(goal);
         let found = Found {
             turn: game.history.turn(),
             role: self.opened.roles[role].clone(),
             text: info.move_text(mv),
-            value: best.and_then(|best| best.value).map(f64::from),
+            value: match goal.filter(|_| plan.first() == Some(&mv)) {
+                Some(goal) => Some(goal.into()),
+                None => best.and_then(|best| best.value).map(f64::from),
+            },
+            candidates: candidates(&sample.root_moves, known),
             visits: best.map_or(0, |best| best.visits as u64),
             is_proven,
             plan: plan.iter().map(|&mv| info.move_text(mv)).collect(),
-            candidates,
         };
         if is_hint {
             game.hint_for = None;
@@ -317,6 +481,8 @@ impl Host {
     /// Makes the joint move of all choices.
     fn make(&mut self, game: &mut Game, joint_move: Vec<MoveId>) {
         let turn = game.history.turn();
+        let pace = if game.is_chosen { Duration::ZERO } else { PACE };
+        game.due = Instant::now() + pace;
         game.history.make(&joint_move);
         let is_terminal = game.history.position.is_terminal();
         let state = game.history.position.state();
@@ -336,22 +502,15 @@ impl Host {
         self.enter(game);
     }
 
-    /// Enters the present state: chooses for roles without a choice and for that of chance, and
-    /// ends a game that is over.
+    /// Enters the present state: chooses for roles without a choice, for that of chance, and where
+    /// Panza plays at random, and ends a game that is over.
     fn enter(&mut self, game: &mut Game) {
         self.published
             .note_turns(&game.built.machine, game.history.states());
         (self.view.hint, game.hint_for) = (None, None);
+        (self.view.thinks_for, self.view.thinks_since) = (None, None);
         game.spent = Spent::default();
-        if game.history.turn() == 0
-            && let Some(record) = &game.record
-        {
-            record.position(
-                0,
-                &game.history.position.facts(),
-                game.history.position.is_terminal(),
-            );
-        }
+        (game.is_hurried, game.is_chosen) = (false, false);
         self.show_phase(&mut game.history);
         if let Some(goals) = &self.view.goals
             && let Some(record) = game.record.take()
@@ -359,8 +518,10 @@ impl Host {
             let named = self.opened.roles.iter().cloned().zip(goals.iter().copied());
             record.ended("stopped", &named.collect::<Vec<_>>());
         }
+        let is_random = self.effort == Effort::Iterations(0);
         for role in 0..game.choices.len() {
-            let draws = self.opened.roles[role] == CHANCE_ROLE && !self.opened.is_person[role];
+            let is_chance = self.opened.roles[role] == CHANCE_ROLE;
+            let draws = (is_chance || is_random) && !self.opened.is_person[role];
             game.choices[role] = match game.history.legal(role) {
                 &[only] => Some(only),
                 moves if draws && !moves.is_empty() => {
@@ -395,49 +556,30 @@ impl Host {
     fn apply_game_command(&mut self, game: &mut Game, command: Command) -> Result<(), String> {
         match command {
             Command::Think(effort) => self.effort = effort.bounded(),
-            Command::Switch => {
-                if self.view.phase != Phase::Playing || !self.view.people.contains(&true) {
-                    return Err("there are no sides to switch".to_string());
-                }
-                let roles = self.opened.roles.iter();
-                for (is_person, role) in self.opened.is_person.iter_mut().zip(roles) {
-                    *is_person = !*is_person && role != CHANCE_ROLE;
-                }
-                self.view.people.clone_from(&self.opened.is_person);
-                game.searches.iter_mut().for_each(|search| *search = None);
-                (self.view.answer, game.found) = (None, None);
-                self.enter(game);
-            }
+            Command::Pause { on } => self.view.paused = on,
+            Command::Now => match self.thinker(game) {
+                Some(_) => game.is_hurried = true,
+                None => return Err("Panza is not thinking".to_string()),
+            },
+            Command::Switch => return self.switch_sides(game),
             // The table is gone before its thread could be told.
             Command::Close => {}
             Command::Go { .. }
-            | Command::Pause { .. }
+            | Command::Lines { .. }
             | Command::Watch { .. }
             | Command::Review { .. }
             | Command::EndReview => return Err("that is for games that are studied".to_string()),
-            Command::Undo => {
-                let turn = game.history.last_choice(&self.opened.is_person);
-                let turn = turn.ok_or("there is no move to take back")?;
-                if let Some(record) = &game.record {
-                    record.note(&format!("the moves from step {turn} on are taken back"));
-                }
-                game.history.go_back(turn);
-                self.view.moves.truncate(turn);
-                // The searches have nothing of earlier states any more.
-                game.searches.iter_mut().for_each(|search| *search = None);
-                self.view.resigned = None;
-                (self.view.answer, game.found) = (None, None);
-                self.enter(game);
-            }
+            Command::Undo => return self.take_back(game),
             Command::Move { turn, role, text } => {
                 let role = self.person(game, &role)?;
                 if turn != game.history.turn() {
                     return Err("this move was for an earlier position".to_string());
                 }
-                let info = game.history.info();
-                let mv = info.find_move(RoleId::from_index(role), &text);
-                let mv = mv.filter(|mv| game.history.legal(role).contains(mv));
+                let mv = game.legal_move(role, &text);
                 let mv = mv.ok_or_else(|| format!("{text} is not legal here"))?;
+                // Who makes a move wants the game to go on.
+                self.view.paused = false;
+                game.is_chosen = true;
                 self.choose(game, role, mv);
             }
             Command::Hint { role } => {
@@ -446,17 +588,57 @@ impl Host {
                 game.hint_for = Some(role);
                 self.view.hint = None;
             }
-            Command::Resign { role } => {
-                self.person(game, &role)?;
-                if let Some(record) = game.record.take() {
-                    record.note(&format!("{role} resigns"));
-                    record.ended("resigned", &[]);
-                }
-                self.view.resigned = Some(role);
-                self.view.phase = Phase::Over;
-                self.show(game);
-            }
+            Command::Resign { role } => return self.resign(game, role),
         }
+        Ok(())
+    }
+
+    /// Panza plays the roles that people played, and people those of Panza.
+    fn switch_sides(&mut self, game: &mut Game) -> Result<(), String> {
+        if self.view.phase != Phase::Playing || !self.view.people.contains(&true) {
+            return Err("there are no sides to switch".to_string());
+        }
+        let roles = self.opened.roles.iter();
+        for (is_person, role) in self.opened.is_person.iter_mut().zip(roles) {
+            *is_person = !*is_person && role != CHANCE_ROLE;
+        }
+        self.view.people.clone_from(&self.opened.is_person);
+        if let Some(record) = &game.record {
+            record.seated(&self.logged_role(), &self.players());
+        }
+        game.searches.iter_mut().for_each(|search| *search = None);
+        (self.view.answer, game.found) = (None, None);
+        self.enter(game);
+        Ok(())
+    }
+
+    /// Goes back to the last turn on which a person had a choice.
+    fn take_back(&mut self, game: &mut Game) -> Result<(), String> {
+        let turn = game.history.last_choice(&self.opened.is_person);
+        let turn = turn.ok_or("there is no move to take back")?;
+        if let Some(record) = &game.record {
+            record.note(&format!("the moves from step {turn} on are taken back"));
+        }
+        game.history.go_back(turn);
+        self.view.moves.truncate(turn);
+        // The searches have nothing of earlier states any more.
+        game.searches.iter_mut().for_each(|search| *search = None);
+        self.view.resigned = None;
+        (self.view.answer, game.found) = (None, None);
+        self.enter(game);
+        Ok(())
+    }
+
+    /// A person gives the game up for a role.
+    fn resign(&mut self, game: &mut Game, role: String) -> Result<(), String> {
+        self.person(game, &role)?;
+        if let Some(record) = game.record.take() {
+            record.note(&format!("{role} resigns"));
+            record.ended("resigned", &[]);
+        }
+        self.view.resigned = Some(role);
+        self.view.phase = Phase::Over;
+        self.show(game);
         Ok(())
     }
 
@@ -472,6 +654,33 @@ impl Host {
             Some(_) => Err(format!("{name} has chosen already")),
             None => Ok(role),
         }
+    }
+}
+
+/// The moves that Panza weighed, each with visits and value. `known` is the move that begins a plan,
+/// and the goal of the plan: values of random games say nothing beside it.
+fn candidates(
+    moves: &[MoveStats<String>],
+    known: Option<(&String, u8)>,
+) -> Vec<(String, u64, f64)> {
+    let shown = moves.iter().take(MAX_CANDIDATES).map(|found| {
+        let value = match known {
+            Some((first, goal)) if found.mv == *first => Some(f32::from(goal)),
+            Some(_) => found.proven().map(f32::from),
+            None => found.value,
+        };
+        let value = value.map_or(f64::NAN, f64::from);
+        (found.mv.clone(), found.visits as u64, value)
+    });
+    shown.collect()
+}
+
+impl Game {
+    /// The legal move of a role with this text.
+    fn legal_move(&mut self, role: usize, text: &str) -> Option<MoveId> {
+        let info = self.history.info();
+        let mv = info.find_move(RoleId::from_index(role), text);
+        mv.filter(|mv| self.history.legal(role).contains(mv))
     }
 }
 

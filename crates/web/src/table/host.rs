@@ -11,6 +11,7 @@ use crossbeam::channel::{RecvTimeoutError, bounded};
 use super::decision::deciding_facts;
 use super::effects::effects;
 use super::history::GameHistory;
+use super::store::{State, Store};
 use super::view::{MAX_MOVES, Phase, View};
 use super::{Effort, Published, Setting};
 use crate::build_memory;
@@ -47,6 +48,8 @@ const MAX_BOARD_FACTS: usize = 20_000;
 const BOARD_TIME: Duration = Duration::from_millis(300);
 /// A game with more joint moves is given up.
 const MAX_TURNS: usize = 10_000;
+/// A table that writes to disk rests for this many times the time that it took.
+const WRITING_PAUSE: u32 = 50;
 /// Time for building.
 const BUILD_TIME: Duration = Duration::from_secs(60);
 
@@ -58,6 +61,8 @@ pub(super) struct Opened {
     pub rules: StartRules,
     pub roles: Vec<String>,
     pub is_person: Vec<bool>,
+    /// What was done at the table before it came back, if that is known.
+    pub kept: Option<State>,
 }
 
 /// What tables share, and the flag of this one.
@@ -66,6 +71,7 @@ pub(super) struct TableResources {
     /// Locked by the table that builds.
     pub building: Arc<Mutex<()>>,
     pub closing: Closing,
+    pub store: Option<Arc<Store>>,
 }
 
 /// Ends the work of a table when it is closed; clones end the same.
@@ -133,6 +139,18 @@ pub(super) struct Host {
     pub resources: TableResources,
     pub view: View,
     pub effort: Effort,
+    /// What is on disk.
+    kept: Kept,
+}
+
+/// What was written to disk last.
+#[derive(Default)]
+struct Kept {
+    state: State,
+    /// The disk has refused it, and a warning has said so.
+    is_refused: bool,
+    /// When it may be written again.
+    due: Option<Instant>,
 }
 
 /// What was spent on the position that Panza thinks about.
@@ -166,8 +184,13 @@ impl Host {
         resources: TableResources,
     ) -> Self {
         let view = View::clone(&lock(&published.view));
+        let state = opened.kept.clone().unwrap_or_default();
         Self {
-            effort: opened.effort,
+            effort: state.effort.unwrap_or(opened.effort).bounded(),
+            kept: Kept {
+                state,
+                ..Kept::default()
+            },
             opened,
             settings,
             published,
@@ -186,6 +209,46 @@ impl Host {
     pub fn publish(&mut self) {
         self.view.version += 1;
         self.published.publish(self.view.clone());
+    }
+
+    /// What was done at the table before it came back. Where that is lost, the view says so.
+    pub fn kept_state(&mut self) -> Option<State> {
+        let kept = self.opened.kept.take()?;
+        if kept.is_lost {
+            let text = "what was done here could not be read and is kept aside; it begins again";
+            self.view.problem = Some(text.to_string());
+            return None;
+        }
+        Some(kept)
+    }
+
+    /// Keeps what was done at the table, where it has changed. Unless a person `asks` for it, the
+    /// time that writing takes is a small share of all time: quick moves of Panza may wait for the
+    /// next call. Returns whether something waits.
+    pub fn keep(&mut self, state: State, asks: bool) -> bool {
+        let Some(store) = self.resources.store.as_ref() else {
+            return false;
+        };
+        if state == self.kept.state {
+            return false;
+        }
+        let begin = Instant::now();
+        if !asks && self.kept.due.is_some_and(|due| begin < due) {
+            return true;
+        }
+        let written = store.write(&self.view.table, &state);
+        self.kept.due = Some(Instant::now() + begin.elapsed() * WRITING_PAUSE);
+        self.kept.state = state;
+        match written {
+            Ok(()) => self.kept.is_refused = false,
+            Err(error) if !self.kept.is_refused => {
+                self.kept.is_refused = true;
+                let table = &self.view.table;
+                tracing::warn!("the table {table} cannot be kept on disk: {error}");
+            }
+            Err(_) => {}
+        }
+        false
     }
 
     /// Waits until no match runs. Returns whether the table is still wanted then.

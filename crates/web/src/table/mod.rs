@@ -8,9 +8,13 @@
 //! At a *study table* a person goes to any position of any line. The thread searches the position
 //! that is shown, and publishes what it thinks as a [`Report`].
 //!
+//! A table is kept on disk and comes back when somebody asks for it by its name: after a restart,
+//! and after it was closed.
+//!
 //! Modules: `host` builds the game and publishes; `game` plays it, `study` studies it with `plans`
 //! and `by_depth`;
-//! `history` has the states of all turns, `effects` and `decision` what is shown of a state.
+//! `history` has the states of all turns, `effects` and `decision` what is shown of a state, and
+//! `store` the files.
 //!
 //! Invariants: every joint move is legal on the table's machine; where several roles choose, nobody
 //! sees a choice before all have chosen; while a match of a game manager runs, no table builds a
@@ -25,7 +29,9 @@ mod decision;
 mod effects;
 mod view;
 mod report;
+mod store;
 mod host;
+mod level;
 mod game;
 mod plans;
 mod by_depth;
@@ -37,13 +43,16 @@ use std::time::{Duration, Instant};
 
 use crossbeam::channel::{Receiver, Sender, TrySendError, bounded};
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use tokio::sync::watch;
 
 pub use board_file::read as read_board;
 pub use effects::Effect;
+pub use level::{LEVELS, Level};
 pub use report::{
-    BlunderView, Candidate, LineView, PlanView, Report, ReviewView, Thinking, WorthView,
+    Candidate, GradedView, LineView, OutcomeView, PlanView, Report, ReviewView, SummaryView,
+    Thinking, WorthView,
 };
 pub use view::{Found, Phase, Study, View};
 
@@ -55,6 +64,7 @@ use panza_hrf::Dialect;
 use panza_machine::Machine;
 use panza_player::{Player, StartRules, Status};
 use panza_sync::{Random, allocator, catch_panic, lock, spawn_deep};
+use store::{State, Store};
 
 /// Tables at the same time. A further one takes the place of the one that was idle longest.
 const MAX_TABLES: usize = 8;
@@ -64,6 +74,9 @@ const MAX_STUDIES: usize = 3;
 const MAX_LINE: usize = 2000;
 /// A table that nobody has asked for ends after this time.
 const MAX_IDLE: Duration = Duration::from_secs(30 * 60);
+/// A table that somebody has asked for within this time makes no room for one that comes back. A
+/// page asks at least three times in it.
+const IN_USE: Duration = Duration::from_secs(60);
 /// Commands that wait at a table, at most.
 const MAX_COMMANDS: usize = 32;
 /// Threads of tables at the same time, those of closed tables that have not ended included.
@@ -77,12 +90,12 @@ const MAX_ITERATIONS: u64 = 100_000_000;
 const MAX_TRAINING: Duration = Duration::from_secs(120);
 
 /// How long Panza thinks about a move. In JSON `seconds` or `iterations`, or neither.
-#[derive(Clone, Copy, PartialEq, Debug, Deserialize)]
-#[serde(from = "AskedEffort")]
+#[derive(Clone, Copy, PartialEq, Debug, Deserialize, Serialize)]
+#[serde(from = "AskedEffort", into = "AskedEffort")]
 pub enum Effort {
     /// For a time.
     Time(Duration),
-    /// For a number of iterations.
+    /// For a number of iterations; 0 is a random move.
     Iterations(u64),
 }
 
@@ -91,13 +104,13 @@ impl Effort {
     fn bounded(self) -> Self {
         match self {
             Self::Time(time) => Self::Time(time.clamp(Duration::from_millis(10), MAX_TIME)),
-            Self::Iterations(count) => Self::Iterations(count.clamp(1, MAX_ITERATIONS)),
+            Self::Iterations(count) => Self::Iterations(count.min(MAX_ITERATIONS)),
         }
     }
 }
 
 /// How an effort is written.
-#[derive(Deserialize)]
+#[derive(Deserialize, Serialize)]
 struct AskedEffort {
     seconds: Option<f64>,
     iterations: Option<u64>,
@@ -110,6 +123,19 @@ impl From<AskedEffort> for Effort {
         match (asked.iterations, time) {
             (Some(iterations), _) => Self::Iterations(iterations),
             (None, time) => Self::Time(time.unwrap_or(USUAL_TIME)),
+        }
+    }
+}
+
+impl From<Effort> for AskedEffort {
+    fn from(effort: Effort) -> Self {
+        let (seconds, iterations) = match effort {
+            Effort::Time(time) => (Some(time.as_secs_f64()), None),
+            Effort::Iterations(count) => (None, Some(count)),
+        };
+        Self {
+            seconds,
+            iterations,
         }
     }
 }
@@ -138,8 +164,7 @@ pub struct Setting {
 /// The roles that people play.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum People {
-    /// The role at this index of the rulesheet, that of chance not counted; the last one where
-    /// there are fewer.
+    /// The role at this index of the rulesheet, that of chance not counted.
     Nth(usize),
     /// Every role but that of chance.
     All,
@@ -172,6 +197,8 @@ pub enum Command {
         /// The role's name.
         role: String,
     },
+    /// Panza ends its search and plays the best move that it has found, or gives it as the hint.
+    Now,
     /// Panza thinks for this long from now on.
     Think(Effort),
     /// Panza plays the roles that people played, and people those of Panza.
@@ -183,7 +210,12 @@ pub enum Command {
         /// The joint moves as GDL texts.
         line: Vec<Vec<String>>,
     },
-    /// Stops the search of positions, or lets it go on.
+    /// Keeps the tree of lines of a study table, as its page writes it.
+    Lines {
+        /// The tree.
+        lines: Value,
+    },
+    /// Stops what Panza does by itself, such as moves and searches, or lets it go on.
     Pause {
         /// Whether it stops.
         on: bool,
@@ -197,8 +229,8 @@ pub enum Command {
     Review {
         /// The joint moves from the start of the study.
         line: Vec<Vec<String>>,
-        /// The time for each position.
-        seconds: f64,
+        /// The effort for each position, in milliseconds as `panza study --ms` counts them.
+        ms: u32,
     },
     /// Stops that, and forgets what was found.
     EndReview,
@@ -216,7 +248,19 @@ pub enum TableError {
     /// There is no role of this name.
     #[error("no role is called `{0}`")]
     Role(String),
-    /// There is no table of this name; it may have been idle for too long.
+    /// The game has fewer roles than a person wants to play.
+    #[error("{0}")]
+    TooFewRoles(String),
+    /// All tables that may be open are in use.
+    #[error(
+        "{MAX_TABLES} tables are in use, at most {MAX_STUDIES} of them studies; this one goes on \
+         when another is left"
+    )]
+    Full,
+    /// The files of the table are of a later version of Panza.
+    #[error("a later version of Panza has kept this table; this one cannot read it")]
+    Later,
+    /// There is no table of this name; it may be too old.
     #[error("this table is not there any more")]
     Gone,
     /// The table has not yet done what it was asked before.
@@ -259,6 +303,8 @@ struct Published {
     report_version: watch::Sender<u64>,
     /// What Panza thinks, at a study table.
     report: Mutex<Option<Arc<Report>>>,
+    /// The tree of lines there.
+    lines: Mutex<Option<Arc<Value>>>,
 }
 
 /// The states of a game at a table, from the first turn to the present one.
@@ -276,6 +322,7 @@ impl Published {
             turns: Mutex::new(None),
             report_version: watch::Sender::new(0),
             report: Mutex::new(None),
+            lines: Mutex::new(None),
         }
     }
 
@@ -306,6 +353,10 @@ impl Published {
     fn is_idle(&self) -> bool {
         lock(&self.asked).elapsed() > MAX_IDLE
     }
+
+    fn is_in_use(&self) -> bool {
+        lock(&self.asked).elapsed() < IN_USE
+    }
 }
 
 /// All tables of a player; clones share them.
@@ -319,6 +370,10 @@ struct Shared {
     builders: GameBuilders,
     player: Player,
     tables: Mutex<Vec<Table>>,
+    /// Where tables are kept; none where nothing is written to disk.
+    store: Option<Arc<Store>>,
+    /// Locked while a table comes back, so that it does so once.
+    returning: Mutex<()>,
     /// Threads of tables, those of closed ones that have not ended included.
     n_threads: Arc<AtomicUsize>,
     /// Locked by the table that builds its game: one does at a time.
@@ -332,12 +387,15 @@ impl Tables {
         // Names are hard to guess, so that who has not opened a table does not find it by chance.
         let seed = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
         let seed = seed.map_or(1, |time| time.as_nanos() as u64);
+        let logs = &settings.logs;
         Self {
             shared: Arc::new(Shared {
                 settings: settings.clone(),
                 builders,
                 player,
                 tables: Mutex::new(Vec::new()),
+                store: logs.match_logs.then(|| Arc::new(Store::new(&logs.folder))),
+                returning: Mutex::default(),
                 n_threads: Arc::default(),
                 building: Arc::default(),
                 names: Mutex::new(Random::new(seed)),
@@ -350,25 +408,65 @@ impl Tables {
     /// # Errors
     /// The rules cannot be played, or a person's role is not there.
     pub fn open(&self, setting: Setting) -> Result<String, TableError> {
+        let name = format!("{:016x}", lock(&self.shared.names).bits());
+        let setting = self.begin(&name, setting, None, false)?;
+        let shared = &self.shared;
+        let open: Vec<String> = {
+            let tables = lock(&shared.tables);
+            tables.iter().map(|table| table.name.clone()).collect()
+        };
+        if let Some(store) = &shared.store
+            && let Err(error) = store.add(&name, &setting, &open)
+        {
+            tracing::warn!("the table {name} cannot be kept on disk: {error}");
+        }
+        Ok(name)
+    }
+
+    /// Begins a table, or one that `returns`, with what was done there. Returns its setting, in
+    /// which people play roles by their names.
+    fn begin(
+        &self,
+        name: &str,
+        mut setting: Setting,
+        kept: Option<State>,
+        returns: bool,
+    ) -> Result<Setting, TableError> {
         let rules = rules_of(&setting)?;
         let shapes = setting.board.as_deref().map(board_file::read).transpose();
         let shapes = shapes.map_err(TableError::Board)?;
         let roles = rules.rules.role_names();
         let is_person = people(&setting.people, &roles)?;
-        let shared = &self.shared;
-        let name = format!("{:016x}", lock(&shared.names).bits());
-        let (commands, inbox) = bounded(MAX_COMMANDS);
-        let effort = setting.effort.bounded();
-        let training = setting.training.min(MAX_TRAINING);
-        let mut view = View::first(&name, &setting.game, &roles, &is_person);
+        let named = roles.iter().zip(&is_person).filter(|&(_, &it)| it);
+        setting.people = People::Named(named.map(|(role, _)| role.clone()).collect());
+        let mut view = View::first(name, &setting.game, &roles, &is_person);
         let about = About::read(setting.dialect, &setting.source);
         (view.title, view.about) = (about.title, about.rules);
         view.shapes = shapes.unwrap_or_default();
         view.study.clone_from(&setting.study);
-        let is_study = setting.study.is_some();
-        let of_table = setting.clone();
+        let opened = host::Opened {
+            effort: setting.effort.bounded(),
+            training: setting.training.min(MAX_TRAINING),
+            setting: setting.clone(),
+            rules,
+            roles,
+            is_person,
+            kept,
+        };
+        self.seat(opened, view, returns)?;
+        Ok(setting)
+    }
+
+    /// Gives a table its thread and its place among the tables.
+    fn seat(&self, opened: host::Opened, view: View, returns: bool) -> Result<(), TableError> {
+        let shared = &self.shared;
+        let (commands, inbox) = bounded(MAX_COMMANDS);
+        let name = view.table.clone();
+        let setting = opened.setting.clone();
         let published = Arc::new(Published::new(view));
         let closing = host::Closing::default();
+        let mut tables = lock(&shared.tables);
+        make_room(&mut tables, setting.study.is_some(), returns)?;
         let Some(thread) = ThreadCount::begin(&shared.n_threads) else {
             return Err(TableError::Thread);
         };
@@ -376,16 +474,10 @@ impl Tables {
             n_tables: Arc::clone(&shared.n_threads),
             building: Arc::clone(&shared.building),
             closing: closing.clone(),
+            store: shared.store.clone(),
         };
         let host = host::Host::new(
-            host::Opened {
-                setting,
-                effort,
-                training,
-                rules,
-                roles,
-                is_person,
-            },
+            opened,
             shared.settings.clone(),
             Arc::clone(&published),
             resources,
@@ -400,23 +492,46 @@ impl Tables {
         if spawned.is_err() {
             return Err(TableError::Thread);
         }
-        let mut tables = lock(&shared.tables);
-        tables.retain(|table| !is_over(table));
-        let n_studies = tables.iter().filter(|table| table.is_study()).count();
-        if is_study && n_studies >= MAX_STUDIES {
-            remove_idlest(&mut tables, Table::is_study);
-        }
-        if tables.len() >= MAX_TABLES {
-            remove_idlest(&mut tables, |_| true);
-        }
         tables.push(Table {
-            name: name.clone(),
-            setting: of_table,
+            name,
+            setting,
             commands,
             published,
             closing,
         });
-        Ok(name)
+        Ok(())
+    }
+
+    /// Does something with the table of this name. One that is kept on disk comes back first.
+    fn with<T>(&self, name: &str, act: impl FnOnce(&Table) -> T) -> Result<T, TableError> {
+        if !self.is_open(name) {
+            let _returning = lock(&self.shared.returning);
+            // Another request may have brought it back meanwhile.
+            if !self.is_open(name) {
+                let store = self.shared.store.as_ref().ok_or(TableError::Gone)?;
+                let (setting, kept) = store.read(name)?;
+                self.begin(name, setting, kept, true)?;
+            }
+        }
+        let tables = lock(&self.shared.tables);
+        let table = tables.iter().find(|table| table.name == name);
+        let table = table.ok_or(TableError::Gone)?;
+        *lock(&table.published.asked) = Instant::now();
+        Ok(act(table))
+    }
+
+    /// Whether a table is there and goes on, or has failed.
+    fn is_open(&self, name: &str) -> bool {
+        let mut tables = lock(&self.shared.tables);
+        let Some(place) = tables.iter().position(|table| table.name == name) else {
+            return false;
+        };
+        let table = &tables[place];
+        let is_left = has_ended(table) && lock(&table.published.view).phase != Phase::Failed;
+        if is_left {
+            tables.swap_remove(place);
+        }
+        !is_left
     }
 
     /// Passes a command to a table.
@@ -428,35 +543,24 @@ impl Tables {
             self.close(name);
             return Ok(());
         }
-        let tables = lock(&self.shared.tables);
-        let table = tables.iter().find(|table| table.name == name);
-        let table = table.ok_or(TableError::Gone)?;
-        *lock(&table.published.asked) = Instant::now();
-        table
-            .commands
-            .try_send(command)
-            .map_err(|error| match error {
-                TrySendError::Full(_) => TableError::Busy,
-                TrySendError::Disconnected(_) => TableError::Gone,
-            })
+        let told = self.with(name, |table| table.commands.try_send(command))?;
+        told.map_err(|error| match error {
+            TrySendError::Full(_) => TableError::Busy,
+            TrySendError::Disconnected(_) => TableError::Gone,
+        })
     }
 
     /// What a table shows.
-    pub fn view(&self, name: &str) -> Option<Arc<View>> {
-        let tables = lock(&self.shared.tables);
-        let table = tables.iter().find(|table| table.name == name)?;
-        *lock(&table.published.asked) = Instant::now();
-        Some(Arc::clone(&lock(&table.published.view)))
+    ///
+    /// # Errors
+    /// There is no such table, or it cannot come back.
+    pub fn view(&self, name: &str) -> Result<Arc<View>, TableError> {
+        self.with(name, |table| Arc::clone(&lock(&table.published.view)))
     }
 
     /// The facts of an earlier turn at a table.
     pub fn facts_of_turn(&self, name: &str, turn: usize) -> Option<Vec<String>> {
-        let published = {
-            let tables = lock(&self.shared.tables);
-            let table = tables.iter().find(|table| table.name == name)?;
-            Arc::clone(&table.published)
-        };
-        *lock(&published.asked) = Instant::now();
+        let published = self.with(name, |table| Arc::clone(&table.published)).ok()?;
         let (machine, state) = {
             let turns = lock(&published.turns);
             let turns = turns.as_ref()?;
@@ -469,24 +573,43 @@ impl Tables {
     }
 
     /// The game of a table, with the line of moves that it shows, to be studied.
-    pub fn to_study(&self, name: &str) -> Option<Setting> {
-        let tables = lock(&self.shared.tables);
-        let table = tables.iter().find(|table| table.name == name)?;
-        let line = lock(&table.published.view).moves.clone();
-        let own = table.setting.study.clone().unwrap_or_default();
-        let turn = line.len();
-        Some(Setting {
-            study: Some(Study { line, turn, ..own }),
-            ..table.setting.clone()
+    ///
+    /// # Errors
+    /// There is no such table, or it cannot come back.
+    pub fn to_study(&self, name: &str) -> Result<Setting, TableError> {
+        self.with(name, |table| {
+            let line = lock(&table.published.view).moves.clone();
+            let own = table.setting.study.clone().unwrap_or_default();
+            let turn = line.len();
+            Setting {
+                study: Some(Study { line, turn, ..own }),
+                ..table.setting.clone()
+            }
         })
     }
 
+    /// What a table was opened with, to be opened again.
+    ///
+    /// # Errors
+    /// There is no such table, or it cannot come back.
+    pub fn setting(&self, name: &str) -> Result<Setting, TableError> {
+        self.with(name, |table| table.setting.clone())
+    }
+
     /// What Panza thinks at a study table, once it has said something.
-    pub fn report(&self, name: &str) -> Option<Arc<Report>> {
-        let tables = lock(&self.shared.tables);
-        let table = tables.iter().find(|table| table.name == name)?;
-        *lock(&table.published.asked) = Instant::now();
-        table.published.last_report()
+    ///
+    /// # Errors
+    /// There is no such table, or it cannot come back.
+    pub fn report(&self, name: &str) -> Result<Option<Arc<Report>>, TableError> {
+        self.with(name, |table| table.published.last_report())
+    }
+
+    /// The tree of lines of a study table, as its page wrote it; none where none is kept.
+    ///
+    /// # Errors
+    /// There is no such table, or it cannot come back.
+    pub fn lines(&self, name: &str) -> Result<Option<Arc<Value>>, TableError> {
+        self.with(name, |table| lock(&table.published.lines).clone())
     }
 
     /// The versions of that, from now on; 0 before it has said something.
@@ -503,19 +626,16 @@ impl Tables {
         Some(table.published.version.subscribe())
     }
 
-    /// Which of these tables there are. Asking that keeps none of them.
+    /// Which of these tables there are: open, or kept on disk. Asking that opens none.
     pub fn known(&self, names: &[&str]) -> Vec<String> {
-        let mut tables = lock(&self.shared.tables);
-        tables.retain(|table| !is_over(table));
-        let is_there = |name: &&&str| tables.iter().any(|table| table.name == **name);
-        names
-            .iter()
-            .filter(is_there)
-            .map(ToString::to_string)
-            .collect()
+        let shared = &self.shared;
+        let is_open = |name: &str| lock(&shared.tables).iter().any(|it| it.name == name);
+        let is_kept = |name: &str| shared.store.as_ref().is_some_and(|it| it.has(name));
+        let there = names.iter().filter(|name| is_open(name) || is_kept(name));
+        there.map(ToString::to_string).collect()
     }
 
-    /// Closes a table, which ends its work.
+    /// Closes a table, which ends its work. It comes back when it is asked for.
     fn close(&self, name: &str) {
         lock(&self.shared.tables).retain(|table| table.name != name);
     }
@@ -557,12 +677,22 @@ fn run(
     }
 }
 
-/// Closes the table that was idle longest among those of a kind.
-fn remove_idlest(tables: &mut Vec<Table>, is_meant: impl Fn(&Table) -> bool) {
+/// Makes room for a table: closes the one that was idle longest, of studies where a study comes
+/// that is one too many. Where the table only `returns`, no table that is in use makes room.
+fn make_room(tables: &mut Vec<Table>, is_study: bool, returns: bool) -> Result<(), TableError> {
+    tables.retain(|table| !table.published.is_idle() && !has_ended(table));
+    let n_studies = tables.iter().filter(|table| table.is_study()).count();
+    let is_meant: fn(&Table) -> bool = match () {
+        () if is_study && n_studies >= MAX_STUDIES => Table::is_study,
+        () if tables.len() >= MAX_TABLES => |_| true,
+        () => return Ok(()),
+    };
     let asked = |table: &Table| *lock(&table.published.asked);
     let meant = (0..tables.len()).filter(|&index| is_meant(&tables[index]));
+    let meant = meant.filter(|&index| !(returns && tables[index].published.is_in_use()));
     let idlest = meant.min_by_key(|&index| asked(&tables[index]));
-    idlest.map(|index| tables.swap_remove(index));
+    tables.swap_remove(idlest.ok_or(TableError::Full)?);
+    Ok(())
 }
 
 /// The rules of a game. Those in HRF are translated: moves and facts are terms of KIF from here on,
@@ -586,9 +716,9 @@ fn rules_of(setting: &Setting) -> Result<StartRules, TableError> {
     }
 }
 
-/// Whether the thread of a table has ended, or nobody has asked for it for long.
-fn is_over(table: &Table) -> bool {
-    table.published.is_idle() || Arc::strong_count(&table.published) == 1
+/// Whether the thread of a table has ended.
+fn has_ended(table: &Table) -> bool {
+    Arc::strong_count(&table.published) == 1
 }
 
 /// Whether a person plays, for each role.
@@ -596,9 +726,11 @@ fn people(people: &People, roles: &[String]) -> Result<Vec<bool>, TableError> {
     let is_chance = |role: &String| role == CHANCE_ROLE;
     let names = match people {
         People::Nth(index) => {
-            let meant = (0..roles.len()).filter(|&role| !is_chance(&roles[role]));
-            let meant = meant.take(index.saturating_add(1)).last();
-            return Ok((0..roles.len()).map(|role| meant == Some(role)).collect());
+            let mut playable = (0..roles.len()).filter(|&role| !is_chance(&roles[role]));
+            let n_playable = playable.clone().count();
+            let meant = playable.nth(*index);
+            let meant = meant.ok_or_else(|| too_few_roles(n_playable, *index))?;
+            return Ok((0..roles.len()).map(|role| meant == role).collect());
         }
         People::All => return Ok(roles.iter().map(|role| !is_chance(role)).collect()),
         People::Named(names) => names,
@@ -607,6 +739,23 @@ fn people(people: &People, roles: &[String]) -> Result<Vec<bool>, TableError> {
         return Err(TableError::Role(name.clone()));
     }
     Ok(roles.iter().map(|role| names.contains(role)).collect())
+}
+
+/// A person wants to play a role at a place that the game does not have.
+fn too_few_roles(n_roles: usize, place: usize) -> TableError {
+    let has = match n_roles {
+        1 => "1 role".to_string(),
+        n => format!("{n} roles"),
+    };
+    let wanted = match place {
+        0 => "first",
+        1 => "second",
+        2 => "third",
+        _ => "last",
+    };
+    TableError::TooFewRoles(format!(
+        "this game has {has}, so nobody can play its {wanted} role"
+    ))
 }
 
 #[cfg(test)]

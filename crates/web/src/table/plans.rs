@@ -4,6 +4,8 @@
 //! The planners run on threads of their own, at most one for the position and one for the moves
 //! beside it. [`Plans::suspend`] ends them until the next update, and dropping [`Plans`] for good.
 
+use std::cmp::Reverse;
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -11,8 +13,8 @@ use super::history::GameHistory;
 use super::report::PlanView;
 use panza_game::BuiltGame;
 use panza_gdl::{MoveId, RoleId};
-use panza_machine::GameInfo;
-use panza_player::{PlanStatus, Searcher, preferred_search};
+use panza_machine::{GameInfo, Machine};
+use panza_player::{PlanStatus, Position, Searcher, preferred_search};
 use panza_search::SearchConfig;
 
 /// The moves of a plan that are listed, at most.
@@ -20,12 +22,17 @@ const MAX_MOVES: usize = 500;
 /// Other first moves that are looked at, at most, and the time for each.
 const MAX_ALTERNATIVES: usize = 16;
 const ALTERNATIVE_TIME: Duration = Duration::from_millis(1500);
+/// Positions whose plan is kept, at most.
+const MAX_KNOWN: usize = 5_000;
 /// A plan that is not proven best is good enough after this time to look for others.
 const SETTLED: Duration = Duration::from_secs(3);
 
 /// The plans from a position.
 pub(super) struct Plans {
     planner: Box<dyn Searcher>,
+    state: Vec<u64>,
+    /// The positions along plans that were found, with the plan and the moves of it before them.
+    known: HashMap<Vec<u64>, (Arc<PlanStatus>, usize)>,
     begin: Instant,
     best: Option<PlanStatus>,
     /// The moves whose plans are still to be looked for; none before the best plan is known.
@@ -51,6 +58,8 @@ impl Plans {
         planner.plan()?;
         Some(Self {
             planner,
+            state: state.to_vec(),
+            known: HashMap::new(),
             begin: Instant::now(),
             best: None,
             left: None,
@@ -61,13 +70,37 @@ impl Plans {
         })
     }
 
-    /// Goes to another position. What is known of the game is kept.
-    pub fn go_to(&mut self, state: &[u64]) {
+    /// Goes to another position. What is known of the game is kept: along a plan, the rest of it.
+    pub fn go_to(&mut self, machine: &Arc<dyn Machine>, state: &[u64]) {
+        self.keep_plan(machine);
         self.planner.set_state(state);
+        self.state = state.to_vec();
         self.begin = Instant::now();
-        (self.best, self.left, self.at) = (None, None, None);
+        (self.left, self.at) = (None, None);
+        self.best = self.known.get(state).map(|(plan, before)| PlanStatus {
+            moves: plan.moves[*before..].to_vec(),
+            ..PlanStatus::clone(plan)
+        });
         self.alternatives.clear();
         self.is_suspended = false;
+    }
+
+    /// Keeps the best plan for the positions along it.
+    fn keep_plan(&mut self, machine: &Arc<dyn Machine>) {
+        let Some(plan) = self.best.take().filter(|plan| plan.goal.is_some()) else {
+            return;
+        };
+        let plan = Arc::new(plan);
+        let mut position = Position::new(machine);
+        position.go_to(self.state.clone());
+        for (before, &mv) in plan.moves.iter().enumerate().take(MAX_MOVES) {
+            if self.known.len() >= MAX_KNOWN || position.is_terminal() {
+                break;
+            }
+            let state = position.state().to_vec();
+            self.known.insert(state, (Arc::clone(&plan), before));
+            position.make(&[mv]);
+        }
     }
 
     /// Ends the work of the planners at the position `state`. What was found is kept.
@@ -96,9 +129,9 @@ impl Plans {
         }
         poll(&mut *self.planner);
         let found = self.planner.plan();
-        // After a suspension the planner has to find again what is known.
-        let key = |plan: &PlanStatus| (plan.goal, plan.is_best);
-        if found.as_ref().map(key) >= self.best.as_ref().map(key) {
+        // What is known is not given up for less, nor for another plan that is as good.
+        let key = |plan: &PlanStatus| (plan.goal, plan.is_best, Reverse(plan.moves.len()));
+        if found.as_ref().map(key) > self.best.as_ref().map(key) {
             self.best = found;
         }
         let Some(best) = self.best.clone().filter(|best| best.goal.is_some()) else {

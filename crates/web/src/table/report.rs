@@ -35,6 +35,8 @@ pub struct Report {
     pub worth: WorthView,
     /// The moves of the role, the best first.
     pub moves: Vec<Candidate>,
+    /// What chance may draw, where it alone chooses.
+    pub outcomes: Vec<OutcomeView>,
     /// The joint moves that are expected from here on.
     pub line: Vec<Vec<String>>,
     /// For alpha-beta, the lines that begin with the best moves.
@@ -45,6 +47,120 @@ pub struct Report {
     pub alternatives: Vec<PlanView>,
     /// The look for blunders, if somebody has asked for it.
     pub review: Option<ReviewView>,
+}
+
+impl Report {
+    /// Makes what the position is worth the value of what is shown of it: of the best move, of the
+    /// moves by their shares, or of the outcomes of chance.
+    pub(super) fn agree(&mut self, role: Option<usize>) {
+        if !self.outcomes.is_empty() {
+            for role in 0..self.worth.values.len() {
+                if self.worth.proven[role].is_none() {
+                    let of_outcome = |it: &OutcomeView| Some((it.probability, it.worth.of(role)?));
+                    let value = mean(self.outcomes.iter().map(of_outcome));
+                    self.worth.values[role] = value.or(self.worth.values[role]);
+                }
+            }
+            return;
+        }
+        let Some(role) = role.filter(|&role| role < self.worth.values.len()) else {
+            return;
+        };
+        let value = |it: &Candidate| it.proven.map(f64::from).or(it.value);
+        let shares = self
+            .moves
+            .iter()
+            .filter(|it| it.share.is_some_and(|it| it > 0.0));
+        let of_shares = mean(shares.map(|it| Some((it.share?, value(it)?))));
+        let of_best = self.moves.first().filter(|it| !it.is_bound).and_then(value);
+        if let Some(most) = self.worth.proven[role] {
+            // No move is worth more than the position, where that is proven.
+            for found in &mut self.moves {
+                found.value = found.value.map(|value| value.min(most.into()));
+            }
+            return;
+        }
+        let Some(value) = of_shares.or(of_best) else {
+            return;
+        };
+        let before = self.worth.values[role].replace(value);
+        // What one of two roles gains the other one loses, where that is so by the values before.
+        if let [one, other] = &mut self.worth.values[..]
+            && let Some(before) = before
+        {
+            let other = if role == 0 { other } else { one };
+            let is_zero_sum = |value: f64| (before + value - 100.0).abs() < 0.05;
+            if other.is_some_and(is_zero_sum) {
+                *other = Some(round(100.0 - value));
+            }
+        }
+    }
+
+    /// Where a plan is known, it is what Panza thinks: the position and the move that begins it are
+    /// worth its goal, it is the line that is expected, and values of random games are left out.
+    pub(super) fn follow_plan(&mut self) {
+        let Some(plan) = &self.plan else { return };
+        let (Some(goal), Some(first)) = (plan.goal, plan.moves.first()) else {
+            return;
+        };
+        let is_surpassed = |it: &Candidate| it.proven.is_some_and(|proven| proven > goal);
+        if self.moves.iter().any(is_surpassed) {
+            return;
+        }
+        let proven = plan.is_best.then_some(goal);
+        self.worth.values = vec![Some(goal.into())];
+        self.worth.proven = vec![proven];
+        let line = plan.moves.iter().take(MAX_LINE_SHOWN);
+        self.line = line.map(|mv| vec![mv.clone()]).collect();
+        self.lines.clear();
+        let others = self.alternatives.iter().filter_map(|it| it.moves.first());
+        let mut moves: Vec<Candidate> = Vec::new();
+        for text in std::iter::once(first).chain(others) {
+            let known = self.moves.iter().find(|it| it.text == *text);
+            moves.push(Candidate {
+                text: text.clone(),
+                visits: known.map_or(0, |it| it.visits),
+                value: Some(goal.into()),
+                proven,
+                share: None,
+                is_bound: false,
+            });
+        }
+        for mut other in self.moves.drain(..) {
+            if moves.iter().all(|it| it.text != other.text) {
+                other.value = None;
+                moves.push(other);
+            }
+        }
+        moves.truncate(MAX_CANDIDATES);
+        self.moves = moves;
+    }
+}
+
+impl WorthView {
+    /// The proven goal of a role, or else its value.
+    fn of(&self, role: usize) -> Option<f64> {
+        let proven = self.proven.get(role).copied().flatten();
+        proven
+            .map(f64::from)
+            .or_else(|| self.values.get(role).copied().flatten())
+    }
+}
+
+/// The mean of values with weights; `None` if one is unknown, and without weights.
+fn mean(values: impl Iterator<Item = Option<(f64, f64)>>) -> Option<f64> {
+    let (mut sum, mut weights) = (0.0, 0.0);
+    for value in values {
+        let (weight, value) = value?;
+        sum += weight * value;
+        weights += weight;
+    }
+    (weights > 0.0).then(|| round(sum / weights))
+}
+
+/// A value to two places.
+pub(super) fn round(value: impl Into<f64>) -> f64 {
+    (value.into() * 100.0).round() / 100.0
 }
 
 /// What Panza does about a position.
@@ -91,6 +207,17 @@ pub struct Candidate {
     pub is_bound: bool,
 }
 
+/// A move of the chance role.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct OutcomeView {
+    /// The move.
+    pub text: String,
+    /// How likely it is, 0 to 1.
+    pub probability: f64,
+    /// What the position after it is worth to each role.
+    pub worth: WorthView,
+}
+
 /// A line of alpha-beta.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct LineView {
@@ -128,21 +255,27 @@ pub struct ReviewView {
     pub done: usize,
     /// All positions.
     pub of: usize,
+    /// The moves in doubt that were searched again, and all so far.
+    pub doubts: (usize, usize),
     /// Whether everything was looked at.
     pub is_finished: bool,
     /// What each position is worth, in the order of the turns.
     pub worths: Vec<Option<WorthView>>,
     /// The moves that lost value.
-    pub blunders: Vec<BlunderView>,
+    pub graded: Vec<GradedView>,
+    /// How the roles played that had a choice.
+    pub summary: Vec<SummaryView>,
 }
 
 /// A move that lost value.
 #[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct BlunderView {
+pub struct GradedView {
     /// The joint moves before it.
     pub turn: usize,
     /// The role that made it.
     pub role: String,
+    /// How bad it was: `inaccuracy`, `mistake` or `blunder`.
+    pub grade: &'static str,
     /// The move.
     pub played: String,
     /// A better one.
@@ -151,8 +284,23 @@ pub struct BlunderView {
     pub value: f64,
     /// And after it.
     pub after: f64,
-    /// Whether both values are proven.
+    /// Whether the loss is proven.
     pub is_proven: bool,
     /// The joint moves that were expected instead.
     pub line: Vec<Vec<String>>,
+}
+
+/// How a role played.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct SummaryView {
+    /// The role.
+    pub role: String,
+    /// Its moves whose loss is known.
+    pub moves: usize,
+    /// Those of each grade, inaccuracies first.
+    pub grades: [usize; 3],
+    /// The points that a move lost, on average.
+    pub mean_loss: Option<f64>,
+    /// In percent.
+    pub accuracy: Option<f64>,
 }

@@ -17,18 +17,21 @@ use super::history::GameHistory;
 use super::host::{Built, Host, PAUSE, SLICE, Spent};
 use super::plans::Plans;
 use super::report::{
-    BlunderView, Candidate, MAX_CANDIDATES, MAX_LINE_SHOWN, Report, ReviewView, Thinking, WorthView,
+    Candidate, GradedView, MAX_CANDIDATES, MAX_LINE_SHOWN, OutcomeView, Report, ReviewView,
+    SummaryView, Thinking, WorthView, round,
 };
+use super::store::State;
 use super::view::Phase;
 use super::{Command, Effort, MAX_LINE};
 use panza_game::BuiltGame;
 use panza_gdl::{Id, MoveId, RoleId, Sexpr, sexpr};
 use panza_machine::GameInfo;
 use panza_player::review::Worth;
-use panza_player::{Review, ReviewSettings, whole_search};
+use panza_player::{Review, ReviewSettings, search_config, whole_search};
 use panza_search::alpha_beta::DepthValues;
-use panza_search::{Method, Search, SearchConfig, StopReason};
-use panza_sync::Budget;
+use panza_search::{Method, Outcome, Search, SearchConfig, StopReason};
+use panza_sync::{Budget, lock};
+use serde_json::Value;
 
 /// Searches that a study holds at the same time: of the position, for blunders, and two with
 /// planners.
@@ -39,8 +42,8 @@ const LATER_REPORTS: Duration = Duration::from_millis(600);
 /// Time that a position is searched before planners begin, and in which the first value is reported
 /// at once.
 const GLANCE: Duration = Duration::from_millis(200);
-/// The longest search of a position in a look for blunders.
-const MAX_REVIEW_TIME: Duration = Duration::from_secs(10);
+/// The greatest effort for a position in a look for blunders.
+const MAX_REVIEW_MS: u32 = 10_000;
 /// Facts of a position that is pasted, at most.
 const MAX_FACTS: usize = 50_000;
 
@@ -83,6 +86,7 @@ impl Host {
             Ok(session) => session,
             Err(why) => return self.fail(&why),
         };
+        let mut is_late = self.keep_study(&session, true);
         while !self.resources.is_closed() && !self.published.is_idle() {
             let wants = self.wants_work(&session);
             let waits = (wants || session.has_search()) && is_busy();
@@ -105,20 +109,44 @@ impl Host {
                 true => match inbox.try_recv() {
                     Ok(command) => Some(command),
                     Err(TryRecvError::Empty) => None,
-                    Err(TryRecvError::Disconnected) => return,
+                    Err(TryRecvError::Disconnected) => break,
                 },
-                false => match inbox.recv_timeout(PAUSE) {
+                false => match inbox.recv_timeout(if is_late { SLICE } else { PAUSE }) {
                     Ok(command) => Some(command),
                     Err(RecvTimeoutError::Timeout) => None,
-                    Err(RecvTimeoutError::Disconnected) => return,
+                    Err(RecvTimeoutError::Disconnected) => break,
                 },
             };
             if let Some(command) = command {
-                self.view.problem = self.apply_study_command(&mut session, command).err();
+                // A page keeps lines beside what a person does, which the problem is about.
+                let is_of_person = !matches!(command, Command::Lines { .. });
+                let problem = self.apply_study_command(&mut session, command).err();
+                if is_of_person {
+                    self.view.problem = problem;
+                    self.view.told += 1;
+                }
                 session.due = Instant::now();
                 self.publish();
+                is_late = true;
+            }
+            if is_late {
+                is_late = self.keep_study(&session, false);
             }
         }
+        self.keep_study(&session, true);
+    }
+
+    /// Keeps the study on disk where it has changed; returns whether something is left to write.
+    fn keep_study(&mut self, session: &StudySession, asks: bool) -> bool {
+        let lines = lock(&self.published.lines).as_deref().cloned();
+        let state = State {
+            moves: self.view.moves.clone(),
+            is_paused: session.is_paused,
+            effort: (self.effort != self.opened.effort).then_some(self.effort),
+            lines,
+            ..State::default()
+        };
+        self.keep(state, asks)
     }
 
     /// The game at the position that the study begins with.
@@ -131,6 +159,8 @@ impl Host {
             let state = state.map_err(|why| format!("the position cannot be set up: {why}"))?;
             history = GameHistory::from(&built.machine, state);
         }
+        let kept = self.kept_state();
+        let lost = self.view.problem.take();
         let config = self.search_config(N_SEARCHES);
         let rules = &self.opened.rules.rules;
         let mut session = StudySession {
@@ -145,24 +175,41 @@ impl Host {
             review: None,
             is_reviewed: false,
             is_reviews_turn: false,
-            is_paused: false,
+            is_paused: kept.as_ref().is_some_and(|kept| kept.is_paused),
             is_proven: false,
             spent: Spent::default(),
             wanted: None,
             due: Instant::now(),
-            version: 0,
+            // Greater than what a page knows of a table that has come back.
+            version: self.view.version,
         };
         // What is not legal in the line of a log is not shown.
         let problem = self.go(&mut session, &study.line).err();
         if let Some(study) = &mut self.view.study {
             study.line.clone_from(&self.view.moves);
             study.turn = study.turn.min(study.line.len());
+            study.position = self.view.version;
         }
-        let shown = &study.line[..study.turn.min(self.view.moves.len())];
+        let mut shown = &study.line[..study.turn.min(self.view.moves.len())];
+        if let Some(kept) = &kept {
+            shown = &kept.moves;
+            self.keep_lines(kept.lines.clone());
+        }
         let went = self.go(&mut session, shown);
-        self.view.problem = problem.or(went.err());
+        self.view.problem = lost.or(problem).or(went.err());
         self.publish();
         Ok(session)
+    }
+
+    /// The tree of lines is another one.
+    fn keep_lines(&mut self, lines: Option<Value>) {
+        if let Some(study) = &mut self.view.study {
+            study.lines = match &lines {
+                Some(_) => self.view.version + 1,
+                None => 0,
+            };
+        }
+        *lock(&self.published.lines) = lines.map(Arc::new);
     }
 
     /// Whether there is something to search.
@@ -294,6 +341,7 @@ impl Host {
             role: role.map(name),
             worth: WorthView::default(),
             moves: Vec::new(),
+            outcomes: Vec::new(),
             line: Vec::new(),
             lines: Vec::new(),
             plan: None,
@@ -309,33 +357,12 @@ impl Host {
         } else if let Some(search) = &mut session.by_depth {
             search.write(&mut report, role, &*session.built.machine);
         } else if let Some(search) = &mut session.search {
-            search.set_role(RoleId::from_index(role.unwrap_or(0)));
-            let root = search.root();
-            let outlook = search.outlook();
-            report.iterations = root.iterations;
-            report.nodes = root.nodes;
-            report.worth.values = outlook.iter().map(|it| it.value.map(round)).collect();
-            report.worth.proven = outlook.iter().map(|it| it.proven).collect();
-            report.line = texts(search.principal_line(MAX_LINE_SHOWN));
-            if role.is_some() {
-                let best = search.best_move();
-                let mut moves = root.moves;
-                // The best one is not always the one with the most visits.
-                moves.sort_by_key(|it| Some(it.mv) != best);
-                let moves = moves.into_iter().take(MAX_CANDIDATES);
-                let shown = moves.map(|found| Candidate {
-                    text: info.move_text(found.mv),
-                    visits: found.visits as u32,
-                    value: found.value.map(round),
-                    proven: found.proven(),
-                    share: found.probability.map(f64::from),
-                    is_bound: false,
-                });
-                report.moves = shown.collect();
-            }
+            report.line = texts(write_tree(search, &mut report, role, info));
         }
+        report.agree(role);
         if let Some(plans) = &session.plans {
             (report.plan, report.alternatives) = plans.shown(info);
+            report.follow_plan();
         }
         if self.view.waits
             && let Some(last) = self.published.last_report()
@@ -373,6 +400,10 @@ impl Host {
                 self.effort = effort.bounded();
                 Ok(())
             }
+            Command::Lines { lines } => {
+                self.keep_lines(Some(lines));
+                Ok(())
+            }
             Command::Pause { on } => {
                 session.is_paused = on;
                 Ok(())
@@ -384,7 +415,7 @@ impl Host {
                 session.is_proven = false;
                 Ok(())
             }
-            Command::Review { line, seconds } => self.begin_review(session, &line, seconds),
+            Command::Review { line, ms } => self.begin_review(session, &line, ms),
             Command::EndReview => {
                 session.review = None;
                 Ok(())
@@ -443,7 +474,7 @@ impl Host {
             search.go_to(state);
         }
         if let Some(plans) = &mut session.plans {
-            plans.go_to(state);
+            plans.go_to(&session.built.machine, state);
         }
         session.is_planned = false;
         session.is_proven = false;
@@ -457,11 +488,10 @@ impl Host {
         &mut self,
         session: &mut StudySession,
         line: &[Vec<String>],
-        seconds: f64,
+        ms: u32,
     ) -> Result<(), String> {
-        let time = Duration::try_from_secs_f64(seconds).unwrap_or_default();
         let settings = ReviewSettings {
-            time: time.clamp(Duration::from_millis(10), MAX_REVIEW_TIME),
+            iterations: ReviewSettings::ITERATIONS_PER_MS * u64::from(ms.clamp(1, MAX_REVIEW_MS)),
             ..ReviewSettings::default()
         };
         let start = session.history.states()[0].to_vec();
@@ -477,7 +507,8 @@ impl Host {
         if moves.is_empty() {
             return Err("there are no moves to look at".to_string());
         }
-        let config = session.config.clone();
+        // As the command does it: the memory of this table makes no difference.
+        let config = search_config(&self.settings.search, self.settings.search.seed);
         let machine = &session.built.machine;
         session.review = Some(Review::new(machine, &start, &moves, config, settings));
         session.is_reviewed = false;
@@ -513,15 +544,63 @@ impl StudySession {
     }
 }
 
-/// A value to two places.
-fn round(value: impl Into<f64>) -> f64 {
-    (value.into() * 100.0).round() / 100.0
+/// Writes what the tree has found to a report, with the moves of a role. Returns the principal line.
+fn write_tree(
+    search: &mut Search,
+    report: &mut Report,
+    role: Option<usize>,
+    info: &dyn GameInfo,
+) -> Vec<Vec<MoveId>> {
+    search.set_role(RoleId::from_index(role.unwrap_or(0)));
+    let root = search.root();
+    let outlook = search.outlook();
+    report.iterations = root.iterations;
+    report.nodes = root.nodes;
+    report.worth.values = outlook.iter().map(|it| it.value.map(round)).collect();
+    report.worth.proven = outlook.iter().map(|it| it.proven).collect();
+    let line = search.principal_line(MAX_LINE_SHOWN);
+    let mut outcomes = search.outcomes();
+    outcomes.sort_by_key(|it| it.mv.0);
+    let outcomes = outcomes.into_iter();
+    report.outcomes = outcomes.map(|it| outcome_view(it, info)).collect();
+    if let Some(role) = role {
+        // The line that is expected begins with the best one.
+        let of_line = line.first().map(|joint_move| joint_move[role]);
+        let is_alone = root.moves.iter().all(|it| it.probability.is_none());
+        let best = of_line.filter(|_| is_alone);
+        let best = best.or_else(|| search.best_move());
+        let mut moves = root.moves;
+        moves.sort_by_key(|it| Some(it.mv) != best);
+        let moves = moves.into_iter().take(MAX_CANDIDATES);
+        let shown = moves.map(|found| Candidate {
+            text: info.move_text(found.mv),
+            visits: found.visits as u32,
+            value: found.value.map(round),
+            proven: found.proven(),
+            share: found.probability.map(f64::from),
+            is_bound: false,
+        });
+        report.moves = shown.collect();
+    }
+    line
 }
 
-fn worth_view(worth: &Worth) -> WorthView {
+fn outcome_view(outcome: Outcome, info: &dyn GameInfo) -> OutcomeView {
+    let outlook = outcome.outlook;
+    OutcomeView {
+        text: info.move_text(outcome.mv),
+        probability: outcome.probability,
+        worth: WorthView {
+            values: outlook.iter().map(|it| it.value.map(round)).collect(),
+            proven: outlook.iter().map(|it| it.proven).collect(),
+        },
+    }
+}
+
+fn worth_view(worth: &Worth, n_roles: usize) -> WorthView {
     WorthView {
-        values: worth.values.iter().map(|value| value.map(round)).collect(),
-        proven: worth.proven.clone(),
+        values: (0..n_roles).map(|role| worth.of(role).map(round)).collect(),
+        proven: (0..n_roles).map(|role| worth.proven(role)).collect(),
     }
 }
 
@@ -534,22 +613,35 @@ fn review_view(
 ) -> ReviewView {
     let (done, of) = review.progress();
     let worths = review.worths().into_iter();
-    let blunders = review.blunders().into_iter();
+    let graded = review.graded().into_iter().map(|found| GradedView {
+        turn: found.turn,
+        role: name(found.role),
+        grade: found.grade.name(),
+        played: info.move_text(found.played),
+        better: info.move_text(found.better),
+        value: round(found.value),
+        after: round(found.after),
+        is_proven: found.is_proven,
+        line: texts(found.line),
+    });
+    let summary = review.summary().into_iter().enumerate();
+    let summary = summary.filter(|(_, of)| of.moves > 0);
     ReviewView {
         done,
         of,
+        doubts: review.doubts(),
         is_finished,
-        worths: worths.map(|worth| worth.map(worth_view)).collect(),
-        blunders: blunders
-            .map(|found| BlunderView {
-                turn: found.turn,
-                role: name(found.role),
-                played: info.move_text(found.played),
-                better: info.move_text(found.better),
-                value: found.value,
-                after: found.after,
-                is_proven: found.is_proven,
-                line: texts(found.line),
+        worths: worths
+            .map(|worth| worth.map(|worth| worth_view(worth, info.n_roles())))
+            .collect(),
+        graded: graded.collect(),
+        summary: summary
+            .map(|(role, of)| SummaryView {
+                role: name(role),
+                moves: of.moves,
+                grades: of.grades,
+                mean_loss: of.mean_loss.map(round),
+                accuracy: of.accuracy.map(round),
             })
             .collect(),
     }

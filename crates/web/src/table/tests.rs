@@ -90,7 +90,7 @@ fn a_game_in_hrf_is_played_to_its_end() {
         game: "filling".to_string(),
         source: source.into(),
         dialect: Dialect::Hrf,
-        ..setting("ticTacToe", People::Nth(5))
+        ..setting("ticTacToe", People::Nth(1))
     };
     let table = tables.open(filling).unwrap();
     let view = wait(&tables, &table, is_asked);
@@ -177,7 +177,7 @@ fn moves_are_taken_back_and_hints_given() {
     let over = wait(&tables, &table, |view| view.phase == Phase::Over);
     assert_eq!(over.resigned, Some(over.roles[0].clone()));
     tables.close(&table);
-    assert!(tables.view(&table).is_none());
+    assert!(tables.view(&table).is_err());
 }
 
 #[test]
@@ -236,8 +236,8 @@ fn there_are_at_most_so_many_tables() {
     let tables = tables();
     let open = || tables.open(setting("ticTacToe", People::All)).unwrap();
     let names: Vec<String> = (0..=MAX_TABLES).map(|_| open()).collect();
-    assert!(tables.view(&names[0]).is_none());
-    assert!(names[1..].iter().all(|name| tables.view(name).is_some()));
+    assert!(tables.view(&names[0]).is_err());
+    assert!(names[1..].iter().all(|name| tables.view(name).is_ok()));
 }
 
 #[test]
@@ -462,7 +462,7 @@ fn studied(game: &str, study: Study) -> Setting {
 fn wait_report(tables: &Tables, table: &str, fits: impl Fn(&Report) -> bool) -> Arc<Report> {
     let until = Instant::now() + PATIENCE;
     loop {
-        let report = tables.report(table);
+        let report = tables.report(table).unwrap();
         if let Some(report) = report.as_ref().filter(|report| fits(report)) {
             return Arc::clone(report);
         }
@@ -570,7 +570,7 @@ fn blunders_are_named_at_a_study_table() {
     wait_report(&tables, &table, |report| report.state == Thinking::Paused);
     let review = Command::Review {
         line: line.clone(),
-        seconds: 0.2,
+        ms: 30,
     };
     tables.tell(&table, review).unwrap();
     let report = wait_report(&tables, &table, |report| {
@@ -581,10 +581,17 @@ fn blunders_are_named_at_a_study_table() {
     });
     let review = report.review.as_ref().unwrap();
     assert_eq!((review.done, review.of, review.worths.len()), (6, 6, 6));
-    let [blunder] = &review.blunders[..] else {
+    let [blunder] = &review.graded[..] else {
         panic!("{review:?}");
     };
     assert_eq!((blunder.turn, blunder.role.as_str()), (3, "oplayer"));
+    assert_eq!(blunder.grade, "blunder");
+    let summary = review.summary.iter();
+    let summary = summary.map(|it| (it.role.as_str(), it.moves, it.grades));
+    assert_eq!(
+        summary.collect::<Vec<_>>(),
+        [("xplayer", 3, [0, 0, 0]), ("oplayer", 2, [0, 0, 1])]
+    );
     assert_eq!(
         (blunder.played.as_str(), blunder.better.as_str()),
         ("(mark 3 3)", "(mark 1 3)")
@@ -595,7 +602,7 @@ fn blunders_are_named_at_a_study_table() {
     // There is nothing to look at in an empty line.
     let nothing = Command::Review {
         line: Vec::new(),
-        seconds: f64::NAN,
+        ms: 0,
     };
     tables.tell(&table, nothing).unwrap();
     wait(&tables, &table, |view| view.problem.is_some());
@@ -641,13 +648,63 @@ fn a_puzzle_is_planned_at_a_study_table() {
     let plan = report.plan.as_ref().unwrap();
     assert_eq!(plan.goal, Some(100));
     assert_eq!(plan.n_moves, plan.moves.len());
+    follows_its_plan(&report);
     let first = vec![vec![plan.moves[0].clone()]];
     tables.tell(&table, Command::Go { line: first }).unwrap();
     let view = wait(&tables, &table, |view| view.moves.len() == 1);
+    // The rest of the plan is known at once.
+    let next = wait_report(&tables, &table, |report| report.position == position(&view));
+    assert_eq!(next.plan.as_ref().unwrap().moves, plan.moves[1..]);
+    follows_its_plan(&next);
+}
+
+/// A plan that is known is what is shown, and nothing contradicts it.
+fn follows_its_plan(report: &Report) {
+    let plan = report.plan.as_ref().unwrap();
+    assert_eq!(report.worth.values, [Some(100.0)]);
+    assert_eq!(report.worth.proven, [Some(100)]);
+    let line = plan.moves.iter().take(report.line.len());
+    assert!(report.line.iter().map(|joint_move| &joint_move[0]).eq(line));
+    let first = &report.moves[0];
+    assert_eq!((&first.text, first.value), (&plan.moves[0], Some(100.0)));
+    let begins = |text: &str| report.alternatives.iter().any(|it| it.moves[0] == text);
+    for other in &report.moves[1..] {
+        let is_shown = other.value.is_some();
+        assert!(!is_shown || begins(&other.text), "{other:?}");
+    }
+}
+
+#[test]
+fn outcomes_of_chance_are_listed_at_a_study_table() {
+    let tables = tables();
+    let table = tables.open(studied("diceRace", Study::default())).unwrap();
+    let is_valued = |report: &Report| {
+        let values = report.outcomes.iter().map(|it| it.worth.values.first());
+        report.outcomes.len() == 3 && values.flatten().count() == 3
+    };
+    let report = wait_report(&tables, &table, is_valued);
+    assert!(report.moves.is_empty() && report.role.is_none());
+    let values = report.outcomes.iter().map(|it| it.worth.values[0].unwrap());
+    let mean = values.sum::<f64>() / 3.0;
+    let worth = report.worth.values[0].unwrap();
+    assert!((mean - worth).abs() < 0.02, "{mean} and {worth}");
+    let text = report.outcomes[1].text.clone();
+    let joint = vec!["wait".to_string(), "wait".to_string(), text];
+    tables
+        .tell(&table, Command::Go { line: vec![joint] })
+        .unwrap();
+    let view = wait(&tables, &table, |view| view.moves.len() == 1);
     let next = wait_report(&tables, &table, |report| {
-        report.position == position(&view) && report.plan.as_ref().is_some_and(|it| it.is_best)
+        report.position == position(&view) && !report.moves.is_empty()
     });
-    assert_eq!(next.plan.as_ref().unwrap().goal, Some(100));
+    assert!(next.outcomes.is_empty());
+    // One number: what the position is worth is the value of the best move.
+    let best = &next.moves[0];
+    let role = usize::from(next.role.as_deref() == Some("blue"));
+    assert_eq!(
+        best.proven.map(f64::from).or(best.value),
+        next.worth.values[role]
+    );
 }
 
 #[test]
@@ -663,10 +720,10 @@ fn there_are_at_most_so_many_studies_and_a_table_can_be_studied() {
     let names: Vec<String> = (0..=MAX_STUDIES)
         .map(|_| tables.open(of_table.clone()).unwrap())
         .collect();
-    assert!(tables.view(&names[0]).is_none());
-    assert!(names[1..].iter().all(|name| tables.view(name).is_some()));
-    assert!(tables.view(&played).is_some());
-    assert!(tables.to_study("x").is_none() && tables.report("x").is_none());
+    assert!(tables.view(&names[0]).is_err());
+    assert!(names[1..].iter().all(|name| tables.view(name).is_ok()));
+    assert!(tables.view(&played).is_ok());
+    assert!(tables.to_study("x").is_err() && tables.report("x").is_err());
     assert!(tables.report_versions("x").is_none());
 }
 
@@ -740,5 +797,293 @@ fn alpha_beta_thinks_at_a_study_table_where_it_is_the_stronger_search() {
             (&won.moves[0].text[..], won.moves[0].proven),
             ("(mark 1 3)", Some(100))
         );
+    }
+}
+
+/// Tables that are kept in a folder.
+fn kept_in(folder: &std::path::Path) -> Tables {
+    let items = [
+        "memory.enabled=false".to_string(),
+        format!("logs.folder={}", folder.display()),
+    ];
+    let settings = Settings::load(None, &items).unwrap();
+    let player = Player::new(&settings, GameBuilders::standard()).unwrap();
+    Tables::new(&settings, GameBuilders::standard(), player)
+}
+
+/// Ends all tables, as a restart of the server does, and opens the folder again.
+fn restart(tables: Tables, folder: &std::path::Path) -> Tables {
+    let n_threads = Arc::clone(&tables.shared.n_threads);
+    drop(tables);
+    wait_until(|| n_threads.load(Ordering::Acquire) == 0);
+    kept_in(folder)
+}
+
+#[test]
+fn every_table_goes_on_after_a_restart() {
+    let folder = tempfile::tempdir().unwrap();
+    let tables = kept_in(folder.path());
+    let games = ["ticTacToe", "threeJugs", "connectFour"];
+    let opened = games.map(|game| tables.open(setting(game, People::Nth(0))).unwrap());
+    let before = opened.each_ref().map(|table| {
+        let view = wait(&tables, table, is_asked);
+        let turn = view.moves.len();
+        tables.tell(table, first_move(&view)).unwrap();
+        wait(&tables, table, |view| {
+            view.moves.len() > turn && is_asked(view)
+        })
+    });
+    let tables = restart(tables, folder.path());
+    for (table, before) in opened.iter().zip(&before) {
+        let after = wait(&tables, table, is_asked);
+        assert_eq!(after.moves, before.moves);
+        assert_eq!((&after.facts, &after.legal), (&before.facts, &before.legal));
+        assert_eq!((&after.people, &after.problem), (&before.people, &None));
+        // Each start has a log of its own, with all turns.
+        assert_ne!(after.log, before.log);
+        assert!(after.version > before.version);
+        tables.tell(table, first_move(&after)).unwrap();
+        wait(&tables, table, |view| view.moves.len() > after.moves.len());
+    }
+}
+
+#[test]
+fn sides_pauses_and_resignations_come_back_and_so_does_an_own_rulesheet() {
+    let folder = tempfile::tempdir().unwrap();
+    let tables = kept_in(folder.path());
+    let own = Setting {
+        game: "own".to_string(),
+        source: "role(x) role(o) init(s(1)) base(s(1)) base(s(2)) succ(1,2)
+            legal(x,a) legal(x,b) legal(o,a) legal(o,b)
+            next(s(N)) :- true(s(M)) & succ(M,N) next(s(1)) :- true(s(2))
+            goal(x,50) goal(o,50) terminal :- true(s(3))"
+            .into(),
+        dialect: Dialect::Hrf,
+        ..setting("ticTacToe", People::Nth(0))
+    };
+    let table = tables.open(own).unwrap();
+    wait(&tables, &table, is_asked);
+    tables.tell(&table, Command::Switch).unwrap();
+    let view = wait(&tables, &table, |view| {
+        view.people == [false, true] && is_asked(view)
+    });
+    tables.tell(&table, Command::Pause { on: true }).unwrap();
+    wait(&tables, &table, |view| view.paused);
+    let tables = restart(tables, folder.path());
+    let back = wait(&tables, &table, is_asked);
+    assert_eq!((&back.people[..], back.paused), (&[false, true][..], true));
+    assert_eq!(back.legal, view.legal);
+    let role = view.roles[1].clone();
+    tables.tell(&table, Command::Resign { role }).unwrap();
+    let over = wait(&tables, &table, |view| view.resigned.is_some());
+    let tables = restart(tables, folder.path());
+    let back = wait(&tables, &table, |view| view.phase == Phase::Over);
+    assert_eq!((&back.resigned, &back.log), (&over.resigned, &over.log));
+    // The same game again begins with the sides of its opening.
+    let again = tables.open(tables.setting(&table).unwrap()).unwrap();
+    let view = wait(&tables, &again, is_asked);
+    assert_eq!(view.people, [true, false]);
+}
+
+#[test]
+fn a_table_that_was_closed_comes_back_once_however_many_ask() {
+    let folder = tempfile::tempdir().unwrap();
+    let tables = kept_in(folder.path());
+    let table = tables.open(setting("ticTacToe", People::All)).unwrap();
+    let view = wait(&tables, &table, is_asked);
+    tables.tell(&table, first_move(&view)).unwrap();
+    wait(&tables, &table, |view| view.moves.len() == 1);
+    tables.tell(&table, Command::Close).unwrap();
+    let n_threads = || tables.shared.n_threads.load(Ordering::Acquire);
+    wait_until(|| n_threads() == 0);
+    std::thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| tables.view(&table).unwrap());
+        }
+    });
+    assert_eq!(n_threads(), 1);
+    let view = wait(&tables, &table, is_asked);
+    assert_eq!(view.moves.len(), 1);
+    for wrong in ["../../etc", "0123456789abcdef", ""] {
+        assert_eq!(tables.view(wrong).err(), Some(TableError::Gone));
+    }
+}
+
+#[test]
+fn a_table_comes_back_only_where_another_is_not_in_use() {
+    let folder = tempfile::tempdir().unwrap();
+    let tables = kept_in(folder.path());
+    let open = || tables.open(setting("ticTacToe", People::All)).unwrap();
+    let names: Vec<String> = (0..=MAX_TABLES).map(|_| open()).collect();
+    // The last took the place of the first, and all are in use.
+    assert_eq!(tables.view(&names[0]).err(), Some(TableError::Full));
+    tables.tell(&names[1], Command::Close).unwrap();
+    wait(&tables, &names[0], is_asked);
+}
+
+#[test]
+fn what_is_damaged_on_disk_is_told_and_the_game_begins_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let tables = kept_in(folder.path());
+    let table = tables.open(setting("ticTacToe", People::All)).unwrap();
+    let view = wait(&tables, &table, is_asked);
+    tables.tell(&table, first_move(&view)).unwrap();
+    wait(&tables, &table, |view| view.moves.len() == 1);
+    let of_table = folder.path().join(".tables").join(&table);
+    let state = of_table.join("state.json");
+    wait_until(|| std::fs::read_to_string(&state).is_ok_and(|text| text.contains("mark")));
+    let n_threads = Arc::clone(&tables.shared.n_threads);
+    drop(tables);
+    wait_until(|| n_threads.load(Ordering::Acquire) == 0);
+    std::fs::write(&state, "{\"version\":1,\"moves\":[[").unwrap();
+    let tables = kept_in(folder.path());
+    let view = wait(&tables, &table, is_asked);
+    assert!(view.moves.is_empty());
+    let problem = view.problem.as_deref().unwrap_or_default();
+    assert!(problem.contains("kept aside"), "{problem}");
+    // A move that is not legal any more ends what is made again.
+    let kept =
+        r#"{"version":1,"moves":[["(mark 1 1)","noop"],["(fly)","noop"]],"people":["xplayer"]}"#;
+    let n_threads = Arc::clone(&tables.shared.n_threads);
+    drop(tables);
+    wait_until(|| n_threads.load(Ordering::Acquire) == 0);
+    std::fs::write(&state, kept).unwrap();
+    let tables = kept_in(folder.path());
+    let view = wait(&tables, &table, |view| view.moves.len() == 1);
+    let problem = view.problem.as_deref().unwrap_or_default();
+    assert!(problem.contains("goes on from turn 1"), "{problem}");
+    assert!(of_table.join("state.damaged").exists());
+}
+
+#[test]
+fn a_study_comes_back_with_its_position_and_its_lines() {
+    let folder = tempfile::tempdir().unwrap();
+    let tables = kept_in(folder.path());
+    let table = tables.open(studied("ticTacToe", Study::default())).unwrap();
+    let first = wait(&tables, &table, |view| position(view) > 0);
+    let line = marks(&["1 1", "2 2"]);
+    let go = Command::Go { line: line.clone() };
+    tables.tell(&table, go).unwrap();
+    tables.tell(&table, Command::Pause { on: true }).unwrap();
+    let tree = serde_json::json!([[0, ["(mark 1 1)", "noop"]]]);
+    let lines = Command::Lines {
+        lines: tree.clone(),
+    };
+    tables.tell(&table, lines).unwrap();
+    let told = |view: &View| view.study.as_ref().map_or(0, |study| study.lines);
+    let view = wait(&tables, &table, |view| told(view) > 0);
+    let tables = restart(tables, folder.path());
+    let back = wait(&tables, &table, |view| position(view) > 0);
+    assert_eq!(back.moves, line);
+    assert!(position(&back) > position(&view) && position(&view) > position(&first));
+    assert!(told(&back) > told(&view));
+    assert_eq!(tables.lines(&table).unwrap().as_deref(), Some(&tree));
+    wait_report(&tables, &table, |report| report.state == Thinking::Paused);
+}
+
+#[test]
+fn nothing_is_written_while_nothing_changes() {
+    let folder = tempfile::tempdir().unwrap();
+    let tables = kept_in(folder.path());
+    let played = tables.open(setting("ticTacToe", People::All)).unwrap();
+    let study = tables
+        .open(studied("connectFour", Study::default()))
+        .unwrap();
+    wait(&tables, &played, is_asked);
+    let go = Command::Go {
+        line: vec![vec!["(drop 1)".to_string(), "noop".to_string()]],
+    };
+    tables.tell(&study, go).unwrap();
+    wait(&tables, &study, |view| view.moves.len() == 1);
+    wait_report(&tables, &study, |report| report.iterations > 0);
+    let path = |table: &String| folder.path().join(".tables").join(table).join("state.json");
+    let paths = [&played, &study].map(path);
+    wait_until(|| paths.iter().all(|path| path.exists()));
+    let changed = || {
+        paths
+            .each_ref()
+            .map(|path| path.metadata().unwrap().modified().unwrap())
+    };
+    let before = changed();
+    std::thread::sleep(QUIET);
+    assert_eq!(changed(), before);
+}
+
+/// Two roles with one move each, without an end.
+const ENDLESS: &str = "(role a) (role b) (init (n 0)) (succ 0 1) (succ 1 2) (succ 2 0)
+    (<= (legal ?r go) (role ?r)) (<= (next (n ?y)) (true (n ?x)) (succ ?x ?y))
+    (<= terminal (true (n 3))) (goal a 50) (goal b 50)";
+
+#[test]
+fn forced_moves_keep_a_pace_and_can_be_stopped() {
+    let tables = tables();
+    let endless = Setting {
+        source: ENDLESS.into(),
+        ..setting("ticTacToe", People::Nth(0))
+    };
+    let begin = Instant::now();
+    let table = tables.open(endless).unwrap();
+    let view = wait(&tables, &table, |view| view.moves.len() >= 2);
+    let most = 1 + begin.elapsed().as_millis() / super::game::PACE.as_millis();
+    assert!(view.moves.len() as u128 <= most, "{}", view.moves.len());
+    tables.tell(&table, Command::Pause { on: true }).unwrap();
+    let paused = wait(&tables, &table, |view| view.paused);
+    std::thread::sleep(QUIET);
+    assert_eq!(tables.view(&table).unwrap().moves, paused.moves);
+    tables.tell(&table, Command::Pause { on: false }).unwrap();
+    wait(&tables, &table, |view| {
+        view.moves.len() > paused.moves.len()
+    });
+}
+
+#[test]
+fn a_search_ends_when_somebody_wants_its_result_and_rests_while_paused() {
+    let tables = tables();
+    let slow = |people| Setting {
+        effort: Effort::Time(MAX_TIME),
+        ..setting("connectFour", people)
+    };
+    let table = tables.open(slow(People::Nth(1))).unwrap();
+    let thinks = wait(&tables, &table, |view| view.thinks_for.is_some());
+    assert!(thinks.thinks_since.is_some());
+    tables.tell(&table, Command::Pause { on: true }).unwrap();
+    let paused = wait(&tables, &table, |view| {
+        view.paused && view.thinks_for.is_none()
+    });
+    assert!(paused.thinks_since.is_none() && paused.moves.is_empty());
+    tables.tell(&table, Command::Now).unwrap();
+    let refused = wait(&tables, &table, |view| view.told == 2);
+    assert_eq!(refused.problem.as_deref(), Some("Panza is not thinking"));
+    tables.tell(&table, Command::Pause { on: false }).unwrap();
+    wait(&tables, &table, |view| view.thinks_for.is_some());
+    tables.tell(&table, Command::Now).unwrap();
+    let moved = wait(&tables, &table, |view| {
+        view.moves.len() == 1 && is_asked(view)
+    });
+    assert_eq!(moved.answer.as_ref().unwrap().turn, 0);
+    // A hint has the same second at every level, and ends at a word too.
+    let role = moved.roles[1].clone();
+    tables.tell(&table, Command::Hint { role }).unwrap();
+    tables.tell(&table, Command::Now).unwrap();
+    wait(&tables, &table, |view| view.hint.is_some());
+}
+
+#[test]
+fn a_role_that_a_game_does_not_have_is_refused() {
+    let tables = tables();
+    for (game, place, reason) in [
+        (
+            "ticTacToe",
+            2,
+            "this game has 2 roles, so nobody can play its third role",
+        ),
+        (
+            "threeJugs",
+            1,
+            "this game has 1 role, so nobody can play its second role",
+        ),
+    ] {
+        let refused = tables.open(setting(game, People::Nth(place)));
+        assert_eq!(refused, Err(TableError::TooFewRoles(reason.to_string())));
     }
 }

@@ -1,6 +1,8 @@
 //! What a table shows.
 
-use serde::Serialize;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+use serde::{Deserialize, Serialize, Serializer};
 
 use super::effects::Effect;
 use panza_analysis::board::Layout;
@@ -25,6 +27,8 @@ pub struct View {
     pub phase: Phase,
     /// What is wrong; for a game that cannot be played, or a command that was not followed.
     pub problem: Option<String>,
+    /// The number of commands that were followed or refused; the problem is about the last one.
+    pub told: u64,
     /// The roles, in the order of the rulesheet.
     pub roles: Vec<String>,
     /// Whether a person plays, for each role.
@@ -45,6 +49,11 @@ pub struct View {
     pub chosen: Vec<bool>,
     /// The role that Panza thinks for.
     pub thinks_for: Option<String>,
+    /// When that began. In JSON the seconds since then.
+    #[serde(serialize_with = "seconds_since")]
+    pub thinks_since: Option<Instant>,
+    /// Whether Panza makes no moves and thinks about none, since somebody has stopped it.
+    pub paused: bool,
     /// Whether Panza waits for the end of a match of a game manager.
     pub waits: bool,
     /// What Panza found when it chose last.
@@ -65,7 +74,8 @@ pub struct View {
 }
 
 /// What a study begins with, and the number of the position that is shown.
-#[derive(Clone, PartialEq, Default, Debug, Serialize)]
+#[derive(Clone, PartialEq, Default, Debug, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Study {
     /// The facts of the position from which all lines lead; the initial position without.
     pub facts: Option<String>,
@@ -79,8 +89,10 @@ pub struct Study {
     pub values: Vec<Option<f64>>,
     /// The names of the players, in the order of the roles; empty where they are not known.
     pub players: Vec<String>,
-    /// Greater with each position that is shown.
+    /// Greater with each position that is shown; 0 before the first.
     pub position: u64,
+    /// Greater with each change of the tree of lines; 0 where none is kept.
+    pub lines: u64,
 }
 
 /// How far the game at a table is.
@@ -124,13 +136,14 @@ impl View {
     /// A table whose game is being built.
     pub(super) fn first(table: &str, game: &str, roles: &[String], people: &[bool]) -> Self {
         Self {
-            version: 1,
+            version: first_version(),
             table: table.to_string(),
             game: game.to_string(),
             title: String::new(),
             about: Vec::new(),
             phase: Phase::Building,
             problem: None,
+            told: 0,
             roles: roles.to_vec(),
             people: people.to_vec(),
             shapes: Vec::new(),
@@ -141,6 +154,8 @@ impl View {
             n_legal: vec![0; roles.len()],
             chosen: vec![false; roles.len()],
             thinks_for: None,
+            thinks_since: None,
+            paused: false,
             waits: false,
             answer: None,
             hint: None,
@@ -151,4 +166,16 @@ impl View {
             study: None,
         }
     }
+}
+
+/// The first version of what a table shows: the microseconds since 1970, so that a table that has
+/// come back after a restart has none of the versions that a page knows.
+fn first_version() -> u64 {
+    let time = SystemTime::now().duration_since(UNIX_EPOCH);
+    time.map_or(1, |time| time.as_micros() as u64)
+}
+
+fn seconds_since<S: Serializer>(since: &Option<Instant>, to: S) -> Result<S::Ok, S::Error> {
+    let seconds = since.map(|since| since.elapsed().as_secs_f64());
+    seconds.serialize(to)
 }
