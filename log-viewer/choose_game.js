@@ -1,56 +1,241 @@
-// The part of `/play` and `/study` in which a game is chosen: the games of the program, found by
-// their names, and a rulesheet from a file.
+// The part of `/play` and `/study` in which a game is chosen: tiles of a person's own rulesheets and
+// of the games of the program, found by what is typed, and a rulesheet from a text or a file. The
+// pictures of the boards come one after the other, as their tiles come into view.
 
-import { byId, element, fill } from "./page.js";
-import { askGames } from "./server.js";
+import { layOut, readShapes } from "./board.js";
+import { drawBoards } from "./drawing.js";
+import { counted, list } from "./format.js";
+import { forgetSheet, keptSheets } from "./kept.js";
+import { byId, element, fill, setText, showDialog } from "./page.js";
+import { askGames, askPicture, checkRules } from "./server.js";
 
-/** @import { KnownGame } from "./types.d.ts" */
+/** @import { Child, KeptSheet, KnownGame, OfferedGame, Picture, Setting } from "./types.d.ts" */
+/** @typedef {(game: OfferedGame, button: HTMLElement, people?: Setting["people"]) => void} Choose */
+
+/** The role that chance plays. */
+const CHANCE = "random";
+/** How long nothing is typed before a rulesheet is read, and before a picture is asked for again. */
+const TYPING = 400;
+const AGAIN = 10_000;
+/** How far below the screen tiles get their pictures. */
+const AHEAD = "300px";
 
 /**
- * Lists the games that the search field leaves; `choose` is called with the one that is clicked and
- * its button. `lacks` says what a game has not that is wanted, or nothing: it cannot be chosen then.
- * @param {(game: KnownGame, button: HTMLElement) => void} choose
- * @param {(game: KnownGame) => string | null} [lacks]
+ * Shows the tiles that the search field leaves. `choose` is called with the game that is clicked,
+ * the button, and the roles that people play; with `hasSeats` a person chooses them.
+ * @param {Choose} choose
+ * @param {boolean} [hasSeats]
  */
-export async function offerGames(choose, lacks = () => null) {
-  /** @type {KnownGame[]} */
-  let games = [];
+export async function offerGames(choose, hasSeats = false) {
   const [find, file, rules] = [byId("find", "input"), byId("own-file", "input"), byId("own-rules")];
+  /** @type {{ tile: HTMLElement, words: string }[]} */
+  const tiles = [];
+  const none = element("li", { class: "quiet", hidden: true }, "No game of that name.");
   const show = () => {
     const wanted = find.value.trim().toLowerCase();
-    const found = games.filter(({ name, title }) => wanted === "" || `${name} ${title}`.toLowerCase().includes(wanted));
-    fill(
-      byId("games"),
-      found.map((game) => element("li", null, card(game, choose, lacks(game)))),
-      found.length === 0 && element("li", { class: "quiet" }, "No game of that name."),
-    );
+    for (const { tile, words } of tiles) tile.hidden = !words.includes(wanted);
+    none.hidden = tiles.some(({ tile }) => !tile.hidden);
   };
   find.addEventListener("input", show);
-  file.addEventListener("change", () => readFile(file.files?.[0]));
-  rules.addEventListener("input", () => delete rules.dataset.file);
-  byId("options").addEventListener("change", ({ target }) => {
-    // The field has shown what is typed already, and a list that is made anew loses the focus.
-    if (target !== find) show();
+  file.addEventListener("change", async () => {
+    await readFile(file.files?.[0]);
+    rules.dispatchEvent(new Event("change"));
   });
-  games = await askGames();
+  rules.addEventListener("input", () => delete rules.dataset.file);
+  if (hasSeats) offerOwnSeats(rules, choose);
+  const games = [...keptSheets().map(ofSheet), ...(await askGames())];
+  for (const game of games) {
+    const words = `${game.name} ${game.title} ${game.about} ${players(game.roles)}`.toLowerCase();
+    tiles.push({ tile: tileOf(game, choose, hasSeats), words });
+  }
+  fill(byId("games"), tiles.map(({ tile }) => tile), none);
   show();
+  drawInView(games, tiles.map(({ tile }) => tile));
 }
 
 /**
- * @param {KnownGame} game
- * @param {(game: KnownGame, button: HTMLElement) => void} choose
- * @param {string | null} lack
+ * @param {KeptSheet} sheet
+ * @returns {OfferedGame}
  */
-function card(game, choose, lack) {
+function ofSheet(sheet) {
+  const { name, title = name, words = [], roles = [], picture } = sheet;
+  const about = words[0]?.split(". ")[0] ?? "A rulesheet of your own";
+  return { name, title, about, rules: words, roles, sheet, picture };
+}
+
+/**
+ * What opens a game at a table.
+ * @param {OfferedGame} game
+ * @returns {Setting}
+ */
+export function settingOf({ name, sheet }) {
+  if (sheet === undefined) return { game: name };
+  const { rules, file, dialect } = sheet;
+  return { rules, name, file, dialect };
+}
+
+/**
+ * How many people play, in words.
+ * @param {string[]} roles
+ */
+function players(roles) {
+  const playable = roles.filter((role) => role !== CHANCE).length;
+  const chance = playable < roles.length ? " and chance" : "";
+  return (playable === 1 && chance === "" ? "puzzle, 1 player" : counted(playable, "player")) + chance;
+}
+
+/**
+ * @param {OfferedGame} game
+ * @param {Choose} choose
+ * @param {boolean} hasSeats
+ */
+function tileOf(game, choose, hasSeats) {
+  const { sheet } = game;
   /** @type {HTMLButtonElement} */
-  const made = element(
+  const main = element(
     "button",
-    { type: "button", class: "card game", "data-game": game.name, disabled: lack !== null, on: { click: () => choose(game, made) } },
+    { type: "button", class: "game", "data-game": sheet === undefined ? game.name : null, on: { click: () => choose(game, main) } },
+    element("span", { class: "picture", "aria-hidden": "true" }),
     element("strong", null, game.title),
     element("span", { class: "quiet" }, game.about),
-    element("small", null, lack ?? (game.roles.length === 1 ? "a puzzle" : game.roles.join(", "))),
   );
-  return made;
+  const told = { type: "button", class: "plain", "aria-label": `Rules of ${game.title}`, on: { click: () => showRules(game) } };
+  /** @type {HTMLElement} */
+  const tile = element(
+    "li",
+    { class: sheet === undefined ? "card tile" : "card tile own-tile" },
+    main,
+    hasSeats && game.roles.length > 0 && seats(game.roles, game.title, (people, button) => choose(game, button, people)),
+    element(
+      "p",
+      { class: "tile-foot quiet" },
+      game.roles.length > 0 && element("small", null, players(game.roles)),
+      game.rules.length > 0 && element("button", told, "Rules"),
+      sheet !== undefined && element("button", { type: "button", class: "plain", "aria-label": `Forget ${game.title}`, on: { click: () => forget() } }, "Forget"),
+    ),
+  );
+  const forget = () => {
+    if (sheet === undefined) return;
+    forgetSheet(sheet);
+    tile.remove();
+    byId("find").focus();
+  };
+  return tile;
+}
+
+/**
+ * A button for each way to share the roles out between a person and Panza.
+ * @param {string[]} roles
+ * @param {string} title
+ * @param {(people: Setting["people"], button: HTMLElement) => void} take
+ */
+function seats(roles, title, take) {
+  const playable = roles.filter((role) => role !== CHANCE);
+  /** @type {(says: string, people: Setting["people"], hint: string) => HTMLElement} */
+  const seat = (says, people, hint) => {
+    /** @type {HTMLButtonElement} */
+    const made = element("button", { type: "button", class: "seat", "data-people": String(people), title: hint, on: { click: () => take(people, made) } }, says);
+    return made;
+  };
+  return element(
+    "div",
+    { class: "seats", role: "group", "aria-label": `Play ${title} as` },
+    playable.length > 1 && playable.map((role) => seat(role, [role], `You play ${role}`)),
+    playable.length > 1 && seat(playable.length === 2 ? "both" : "all", "all", "All roles are played at this board"),
+    seat("watch", "none", "Panza plays by itself"),
+  );
+}
+
+/**
+ * Offers the roles of the rulesheet in the field, as soon as it can be read.
+ * @param {HTMLElement} field
+ * @param {Choose} choose
+ */
+function offerOwnSeats(field, choose) {
+  /** @type {number | undefined} */
+  let typing;
+  const read = async () => {
+    const { rules, name, file } = ownRules();
+    if (rules.trim() === "") return fill(byId("own-seats"));
+    const { roles, diagnostics } = await checkRules({ text: rules, file });
+    if (rules !== ownRules().rules) return null;
+    const faults = diagnostics.filter(({ severity }) => severity === "error");
+    // What is missing has no place in the text, and follows from what is wrong there.
+    const fault = faults.find(({ from, to }) => from < to) ?? faults[0];
+    if (fault !== undefined) return setText(byId("own-seats"), `line ${fault.line}, column ${fault.column}: ${fault.message}`);
+    const game = { name, title: name, about: "", rules: [], roles, sheet: { name, rules, file } };
+    return fill(byId("own-seats"), "or as ", seats(roles, name, (people, button) => choose(game, button, people)));
+  };
+  const later = () => {
+    clearTimeout(typing);
+    // What the server does not answer is said by the button that plays.
+    typing = setTimeout(() => read().catch(() => {}), TYPING);
+  };
+  for (const event of ["input", "change"]) field.addEventListener(event, later);
+}
+
+/** @param {OfferedGame} game */
+function showRules({ title, rules }) {
+  showDialog(title, ...rulesInWords(rules));
+}
+
+/**
+ * The paragraphs of rules; drawings among them keep their lines.
+ * @param {string[]} paragraphs
+ */
+export function rulesInWords(paragraphs) {
+  return paragraphs.map((said) =>
+    said.includes("\n") ? element("pre", { tabindex: 0, role: "group", "aria-label": "Drawing" }, said) : element("p", null, said),
+  );
+}
+
+/**
+ * Draws the pictures of tiles that come into view, one after the other.
+ * @param {OfferedGame[]} games
+ * @param {HTMLElement[]} tiles in the same order
+ */
+function drawInView(games, tiles) {
+  /** @type {Set<Element>} */
+  const wanted = new Set();
+  let isDrawing = false;
+  const draw = async () => {
+    if (isDrawing) return;
+    isDrawing = true;
+    for (const tile of wanted) {
+      wanted.delete(tile);
+      const game = games[tiles.findIndex((other) => other === tile)];
+      const found = game.picture ?? (game.sheet === undefined ? await askPicture(game.name).catch(() => null) : null);
+      if (found !== null && "busy" in found) setTimeout(() => (wanted.add(tile), draw()), AGAIN);
+      else if (found !== null) drawPicture(tile, found);
+    }
+    isDrawing = false;
+  };
+  const observer = new IntersectionObserver(
+    (seen) => {
+      for (const { target, isIntersecting } of seen) {
+        if (!isIntersecting) continue;
+        observer.unobserve(target);
+        wanted.add(target);
+      }
+      draw();
+    },
+    { rootMargin: AHEAD },
+  );
+  for (const tile of tiles) observer.observe(tile);
+}
+
+/**
+ * @param {Element} tile
+ * @param {Picture} picture
+ */
+function drawPicture(tile, { shapes, facts }) {
+  /** @type {HTMLElement | null} */
+  const place = tile.querySelector(".picture");
+  if (place === null) return;
+  const boards = drawBoards(layOut(list(facts).map(String), readShapes(shapes)));
+  const rows = boards.map((of) => Math.ceil(of.childElementCount / Number(of.style.getPropertyValue("--boards-abreast"))));
+  place.style.setProperty("--rows", String(rows.reduce((sum, count) => sum + count, 0)));
+  fill(place, boards);
 }
 
 /**

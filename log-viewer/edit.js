@@ -8,8 +8,9 @@ import { drawBoards } from "./drawing.js";
 import { RulesEditor } from "./editor.js";
 import { spoken } from "./expressions.js";
 import { count, counted, list, messageOf, object } from "./format.js";
-import { attempt, byId, element, fill, forgive, setText, wordmark } from "./page.js";
-import { Refused, askGames, askPreview, askRules, askTrial, checkRules, layOutRules, openTable } from "./server.js";
+import { openAndKeep } from "./kept.js";
+import { attempt, byId, element, fill, forgive, offerKeys, setText, wordmark } from "./page.js";
+import { Refused, askGames, askPreview, askRules, askTrial, checkRules, layOutRules } from "./server.js";
 
 /** @import { Diagnostic, Dialect, Preview, Sheet } from "./types.d.ts" */
 
@@ -397,7 +398,7 @@ function play() {
   setText(byId("says"), "");
   const { text: rules, ...told } = sheet();
   const setting = { rules, ...told, name: byId("name", "input").value, people: "first", seconds: 1 };
-  return attempt(byId("play"), async () => location.assign(`/play#${await openTable(setting)}`));
+  return attempt(byId("play"), async () => location.assign(`/play#${await openAndKeep(setting)}`));
 }
 
 /** @type {Record<string, (() => void) | undefined>} */
@@ -430,6 +431,15 @@ async function start() {
   byId("tidy").addEventListener("click", tidy);
   byId("play").addEventListener("click", play);
   byId("look").addEventListener("click", look);
+  offerKeys(
+    ["Ctrl-S", "saves the text as a file"],
+    ["Ctrl-Shift-F", "lays the text out"],
+    ["Ctrl-Enter", "plays the game"],
+    ["Ctrl-Space", "completes a name"],
+    ["F8", "goes to the next fault"],
+    ["Ctrl-Shift-M", "lists all faults"],
+    ["Ctrl-F", "searches the text"],
+  );
   window.addEventListener("pagehide", store);
   check();
   const games = await askGames();

@@ -2,7 +2,7 @@
 // every few seconds; further ones are added on request. Only rows that change are updated.
 
 import { ago, count, counted, duration, goal, list, moment, number, text } from "./format.js";
-import { beat, byId, element, fill, setText, table, wordmark } from "./page.js";
+import { beat, byId, element, fill, offerKeys, setText, table, wordmark } from "./page.js";
 import { PERSON, outcome, tableResult } from "./record.js";
 import { askMatches } from "./server.js";
 
@@ -215,7 +215,7 @@ function rowOf(match) {
  */
 function backTo(folder) {
   const table = sessionStorage.getItem(`panza-log-${folder}`);
-  return table === null ? null : element("a", { class: "back", href: `/play#${table}` }, "Play on");
+  return table === null ? null : element("a", { class: "back", href: `/play/${table}` }, "Play on");
 }
 
 /**
@@ -273,6 +273,7 @@ async function keepAsking() {
 
 function begin() {
   byId("wordmark").replaceWith(wordmark());
+  offerKeys();
   /** @type {number | undefined} */
   let typing;
   const search = byId("search", "input");

@@ -9,7 +9,7 @@ import { Charts } from "./charts.js";
 import { drawBoards } from "./drawing.js";
 import { ago, bytes, clock, counted, duration, goal, list, moment, number, object, text } from "./format.js";
 import { LogPanel } from "./log_panel.js";
-import { around, beat, byId, drawn, element, fill, pairs, setText, wordmark } from "./page.js";
+import { around, beat, byId, drawn, element, fill, offerKeys, pairs, setText, wordmark } from "./page.js";
 import { showPlan } from "./plan.js";
 import { MatchRecord, PERSON, outcome, tableResult } from "./record.js";
 import { FILE_NAMES, Follower, Refused } from "./server.js";
@@ -68,7 +68,7 @@ class MatchPage {
 
   /** @param {KeyboardEvent} event */
   key(event) {
-    if (event.altKey || event.ctrlKey || event.metaKey || around(event, "input, select, textarea, pre")) return;
+    if (event.altKey || event.ctrlKey || event.metaKey || around(event, "input, select, textarea, pre, dialog")) return;
     /** @type {Record<string, (() => void) | undefined>} */
     const acts = {
       ArrowLeft: () => this.move(-1),
@@ -653,6 +653,8 @@ function begin() {
   byId("wordmark").replaceWith(wordmark());
   const page = new MatchPage();
   const folder = folderOfAddress();
+  document.querySelector(`.top nav a[href="${folder === null ? "/viewer" : "/"}"]`)?.setAttribute("aria-current", "page");
+  offerKeys(["Left, Right", "one turn back, one turn on"], ["Home, End", "the first and the last turn"]);
   if (folder === null) openStored(page);
   else follow(page, folder);
 }

@@ -234,3 +234,70 @@ export function wordmark() {
   );
   return element("a", { href: "/", class: "wordmark", "aria-label": "Panza, all matches" }, mark, "Panza");
 }
+
+/**
+ * Shows a dialog that Escape, its button and a click beside it close.
+ * @param {string} title
+ * @param {Child[]} children
+ */
+export function showDialog(title, ...children) {
+  document.querySelector("dialog")?.remove();
+  /** @type {HTMLDialogElement} */
+  const dialog = element(
+    "dialog",
+    { "aria-labelledby": "dialog-title" },
+    element("h2", { id: "dialog-title" }, title),
+    element("div", { class: "dialog-text" }, children),
+    element("p", null, element("button", { type: "button", class: "button", on: { click: () => dialog.close() } }, "Close")),
+  );
+  dialog.addEventListener("click", ({ target }) => target === dialog && dialog.close());
+  dialog.addEventListener("close", () => dialog.remove());
+  document.body.append(dialog);
+  dialog.showModal();
+}
+
+/** Keys that mean the same on every page. */
+const KEYS_OF_ALL = [
+  ["Tab", "to the next field or button"],
+  ["?", "this list"],
+  ["Esc", "closes this list"],
+];
+
+/**
+ * Offers the keys of the page, each with what it does: by `?` and by a button of the header.
+ * @param {[key: string, does: string][]} keys
+ */
+export function offerKeys(...keys) {
+  const show = () => showDialog("Keys", pairs([...keys, ...KEYS_OF_ALL].map(([key, does]) => [element("kbd", null, key), does]), "keys"));
+  document
+    .querySelector(".top nav")
+    ?.append(element("button", { type: "button", class: "plain", title: "Keys (?)", "aria-label": "Keys of this page", on: { click: show } }, "?"));
+  document.addEventListener("keydown", (event) => {
+    const isWriting = around(event, "input, textarea, select, [contenteditable]") !== null;
+    if (event.key !== "?" || isWriting || event.ctrlKey || event.metaKey || document.querySelector("dialog") !== null) return;
+    event.preventDefault();
+    show();
+  });
+}
+
+/**
+ * Copies a text and says so; where the browser does not let it, the text is shown.
+ * @param {string} text
+ * @param {Node} says
+ */
+export async function copyText(text, says) {
+  try {
+    await navigator.clipboard.writeText(text);
+    setText(says, "copied");
+  } catch {
+    setText(says, "");
+    showDialog("To be copied from here", element("textarea", { rows: 12, readonly: true, "aria-label": "Text" }, text));
+    document.querySelector("dialog")?.querySelector("textarea")?.select();
+  }
+}
+
+/**
+ * The facts of a position as GDL.
+ * @param {string[]} facts
+ */
+export const factsText = (facts) => `(${facts.join("\n ")})\n`;

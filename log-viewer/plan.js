@@ -27,7 +27,7 @@ export function showPlan(place, plan, step) {
   if (plan.length > 0) facts.push(["Moves left", count(left)]);
   const moves = plan.moves.map((move, index) => moveItem(move, plan.step + index, index - at));
   const more = plan.length - moves.length;
-  const list = element("ol", { class: "plan-moves" }, moves);
+  const list = element("ol", { class: "plan-moves", tabindex: 0, "aria-label": "Moves of the plan" }, moves);
   fill(
     place,
     element("h2", null, "Plan", plan.step < step && element("small", null, `as of turn ${plan.step}`)),

@@ -5,11 +5,13 @@
 import { layOut, placeOf, readShapes } from "./board.js";
 import { BoardPanel, spokenJoint, turnedRound } from "./board_panel.js";
 import { cellName, readChoices } from "./choices.js";
-import { offerGames, ownRules } from "./choose_game.js";
+import { offerGames, ownRules, rulesInWords, settingOf } from "./choose_game.js";
 import { isIdle, spoken } from "./expressions.js";
-import { count, counted, goal, list, messageOf } from "./format.js";
-import { attempt, byId, complain, element, fill, forgive, keepFocus, setText, skipInPlace, wordmark } from "./page.js";
-import { Refused, askTable, askTurn, openTable, tellTable } from "./server.js";
+import { ago, count, counted, goal, list, messageOf } from "./format.js";
+import { forgetTable, keepView, keptTables, openAndKeep } from "./kept.js";
+import { attempt, byId, complain, copyText, element, factsText, fill, forgive, keepFocus, offerKeys, setText, skipInPlace, wordmark } from "./page.js";
+import { Refused, askKnown, askTable, askTurn, tellTable } from "./server.js";
+import { makeSound, offerSound } from "./sound.js";
 
 /** @import { Child, Found, KnownGame, Laid, Order, Setting, Shape, TableView } from "./types.d.ts" */
 
@@ -44,6 +46,11 @@ class TablePage {
      * @type {number | null}
      */
     this.lookedAt = null;
+    /**
+     * The facts of that turn.
+     * @type {string[]}
+     */
+    this.factsBefore = [];
     /**
      * Whether the board is turned round, so that the person's side is at the bottom; null before
      * that is known.
@@ -85,6 +92,7 @@ class TablePage {
       this.tellOfRole("resign", byId("resign"));
     });
     click("again", (button) => open({ table: this.table }, button));
+    click("copy", () => copyText(factsText(this.lookedAt === null ? this.view.facts : this.factsBefore), byId("copied")));
     byId("filter").addEventListener("input", () => {
       if (this.seen !== null) this.showMoves();
     });
@@ -174,13 +182,15 @@ class TablePage {
     this.silence = null;
     const people = JSON.stringify(view.people);
     if (people !== JSON.stringify(this.seen?.people)) this.isTurned = null;
+    const wasOver = this.seen === null || this.seen.phase === "over";
     this.seen = view;
+    keepView(view);
     const turn = view.moves.length;
     const title = view.title === "" ? view.game : view.title;
     setText(byId("name"), title);
     document.title = `${title} · Panza`;
     byId("rules").hidden = view.about.length === 0;
-    if (byId("about").childElementCount === 0) fill(byId("about"), view.about.map((text) => element("p", null, text)));
+    if (byId("about").childElementCount === 0) fill(byId("about"), rulesInWords(view.about));
     this.showProblem();
     if (turn !== this.turnShown && this.turnShown >= 0) this.before = turn > this.turnShown ? this.shown : null;
     this.shapes = readShapes(view.shapes);
@@ -191,6 +201,7 @@ class TablePage {
     const laid = layOut(view.facts, this.shapes);
     if (turn !== this.turnShown) this.lookedAt = null;
     const isMoved = turn !== this.turnShown;
+    if (this.turnShown >= 0 && turn > this.turnShown) this.sound(laid, view.phase === "over" && !wasOver);
     if (view.phase !== "building") this.turnShown = turn;
     this.shown = laid;
     const { place } = this;
@@ -205,6 +216,18 @@ class TablePage {
     this.showMoves();
     this.showCourse();
     this.showControls();
+  }
+
+  /**
+   * The sound of moves that lead to this position.
+   * @param {Laid} laid
+   * @param {boolean} isEnd
+   */
+  sound(laid, isEnd) {
+    /** @param {Laid} at */
+    const pieces = ({ boards }) =>
+      boards.flatMap(({ cells }) => [...cells.values()].flatMap(({ contents }) => contents.filter(({ isBlank }) => !isBlank))).length;
+    makeSound(isEnd ? "end" : pieces(laid) < pieces(this.shown) ? "capture" : "move");
   }
 
   /**
@@ -240,6 +263,7 @@ class TablePage {
         turn > 0 ? askTurn(this.table, turn - 1) : null,
       ]);
       if (this.lookedAt !== turn) return;
+      this.factsBefore = facts;
       setText(byId("earlier-says"), turn === 0 ? "The start" : `After turn ${turn}`);
       this.draw(layOut(facts, this.shapes), before === null ? null : layOut(before, this.shapes));
     } catch (problem) {
@@ -485,11 +509,10 @@ const own = { page: null };
  * @returns {Setting}
  */
 function options() {
-  const people = byId("people", "select").value;
   const effort = byId("effort", "select").value;
   const amount = Number(effort.slice(1));
   const training = Number(byId("training", "select").value);
-  return { people, training, ...(effort[0] === "s" ? { seconds: amount } : { iterations: amount }) };
+  return { people: "first", training, ...(effort[0] === "s" ? { seconds: amount } : { iterations: amount }) };
 }
 
 /**
@@ -498,21 +521,8 @@ function options() {
  */
 function open(setting, beside) {
   return attempt(beside, async () => {
-    location.hash = await openTable(setting);
+    location.hash = await openAndKeep(setting);
   });
-}
-
-/** The least number of roles that a choice of who plays asks for. */
-const NEEDED = new Map([["second", 2], ["third", 3]]);
-
-/**
- * What a game lacks for the choice of who plays, or null.
- * @param {KnownGame} game
- */
-function lacks({ roles }) {
-  const wanted = byId("people", "select").value;
-  const playable = roles.filter((role) => role !== "random").length;
-  return playable < (NEEDED.get(wanted) ?? 1) ? `has no ${wanted} role to play` : null;
 }
 
 /** @param {TablePage} page */
@@ -538,8 +548,35 @@ async function follow(page) {
   }
 }
 
+/** Shows the games of this browser that go on, with a way back to each. */
+async function showRunning() {
+  const kept = keptTables();
+  const known = kept.length === 0 ? [] : await askKnown(kept.map(({ table }) => table)).catch(() => []);
+  const there = kept.filter(({ table }) => known.includes(table));
+  byId("running").hidden = there.length === 0;
+  fill(
+    byId("tables"),
+    there.map(({ table, title, turns, roles, at }) => {
+      const told = [turns === 0 ? "at its start" : counted(turns, "turn"), roles.length > 0 && `you play ${roles.join(", ")}`, ago(new Date(at).toISOString())];
+      const forget = () => {
+        forgetTable(table);
+        showRunning();
+      };
+      return element(
+        "li",
+        { class: "card" },
+        element("a", { href: `#${table}` }, title),
+        element("span", { class: "quiet" }, told.filter(Boolean).join(", ")),
+        element("button", { type: "button", class: "plain", "aria-label": `Forget this game of ${title}`, on: { click: forget } }, "Forget"),
+      );
+    }),
+  );
+}
+
 /** Shows the table that the address names, or the games. */
 async function route() {
+  const named = /^\/play\/([^/]+)$/.exec(location.pathname)?.[1];
+  if (named !== undefined) history.replaceState(null, "", `/play#${named}`);
   const table = location.hash.slice(1);
   const focused = document.activeElement;
   forgive();
@@ -548,6 +585,7 @@ async function route() {
   if (table === "") {
     own.page = null;
     document.title = "Panza: play";
+    await showRunning();
     return;
   }
   if (own.page !== null) {
@@ -569,8 +607,14 @@ async function start() {
     if (own.page !== null) tellTable(own.page.table, { do: "close" }).catch(() => {});
   });
   byId("own-play").addEventListener("click", () => open({ ...ownRules(), ...options() }, byId("own-play")));
+  offerSound(byId("sound"));
+  offerKeys(
+    ["Arrow keys", "on the board: from cell to cell"],
+    ["Enter or Space", "on the board: clicks the cell; elsewhere: presses the button"],
+  );
   window.addEventListener("hashchange", route);
-  await Promise.all([route(), offerGames((game, button) => open({ game: game.name, ...options() }, button), lacks)]);
+  const choices = offerGames((game, button, people = "first") => open({ ...settingOf(game), ...options(), people }, button), true);
+  await Promise.all([route(), choices]);
 }
 
 /**

@@ -4,7 +4,7 @@
 
 /** @import { MatchRecord } from "./record.js" */
 /** @import { Checked, Diagnostic, FileName, KnownGame, Layout, MatchEntry, MatchList } from "./types.d.ts" */
-/** @import { Meaning, Order, Preview, Proposals, Report, Setting, Sheet } from "./types.d.ts" */
+/** @import { Meaning, Order, Picture, Preview, Proposals, Report, Setting, Sheet } from "./types.d.ts" */
 /** @import { TableView, TrainedGame } from "./types.d.ts" */
 
 /**
@@ -183,6 +183,24 @@ export async function askTraining() {
  */
 export async function askGames() {
   return (await (await ask("/api/games")).json()).games;
+}
+
+/**
+ * The initial position of one of them, or `{ busy: true }` while a match is played.
+ * @param {string} game
+ * @returns {Promise<Picture | { busy: true }>}
+ */
+export async function askPicture(game) {
+  return (await ask(`/api/games/${encodeURIComponent(game)}/picture`)).json();
+}
+
+/**
+ * Which of these tables there are.
+ * @param {string[]} tables
+ * @returns {Promise<string[]>}
+ */
+export async function askKnown(tables) {
+  return (await (await ask(`/api/tables?${new URLSearchParams({ names: tables.join(",") })}`)).json()).tables;
 }
 
 /**

@@ -6,12 +6,13 @@
 import { layOut, placeOf, readShapes } from "./board.js";
 import { BoardPanel, spokenJoint, turnedRound } from "./board_panel.js";
 import { cellName, readChoices } from "./choices.js";
-import { offerGames, ownRules } from "./choose_game.js";
+import { offerGames, ownRules, rulesInWords, settingOf } from "./choose_game.js";
 import { drawCurve, turnAt } from "./curve.js";
 import { isIdle, spoken } from "./expressions.js";
 import { count, counted, goal, list, messageOf } from "./format.js";
-import { around, attempt, byId, complain, element, fill, forgive, keepFocus, refill, setText, skipInPlace, table, wordmark } from "./page.js";
-import { Refused, askLines, askReport, askTable, openTable, tellTable } from "./server.js";
+import { openAndKeep } from "./kept.js";
+import { around, attempt, byId, complain, copyText, element, factsText, fill, forgive, keepFocus, offerKeys, refill, setText, skipInPlace, table, wordmark } from "./page.js";
+import { Refused, askLines, askReport, askTable, tellTable } from "./server.js";
 import { showPlans, showThoughts, showWorth, thinkingText } from "./thoughts.js";
 import { Variations, endOf, lineText, lineTo, nextOf, nodesOf, pathTo, readLine, worthOf } from "./variations.js";
 
@@ -123,7 +124,7 @@ class StudyPage {
     });
     click("review", () => this.review());
     click("copy", () => this.copy(lineText(lineTo(endOf(this.node)), this.remarks()), "The line is in the text and on the clipboard."));
-    click("copy-facts", () => this.copy(`(${list(this.node.view?.facts).join("\n ")})\n`, "The facts are in the text and on the clipboard."));
+    click("copy-facts", () => copyText(factsText(list(this.node.view?.facts)), byId("copied")));
     click("paste", () => this.paste());
     click("forget", () => this.forget());
     for (const id of ["thoughts", "plan", "lines"]) byId(id).addEventListener("pointerdown", () => (this.isHeld = true));
@@ -140,7 +141,7 @@ class StudyPage {
    */
   key(event) {
     if (event.defaultPrevented || event.altKey || event.ctrlKey || event.metaKey) return;
-    if (!this.isBegun || around(event, "input, select, textarea, [data-name]")) return;
+    if (!this.isBegun || around(event, "input, select, textarea, dialog, [data-name]")) return;
     /** @type {Record<string, (() => void) | undefined>} */
     const acts = {
       ArrowLeft: () => this.move(-1),
@@ -446,7 +447,7 @@ class StudyPage {
     setText(byId("name"), title);
     document.title = `${title} · study · Panza`;
     byId("rules").hidden = view.about.length === 0;
-    if (byId("about").childElementCount === 0) fill(byId("about"), view.about.map((text) => element("p", null, text)));
+    if (byId("about").childElementCount === 0) fill(byId("about"), rulesInWords(view.about));
     setText(byId("says"), this.silence ?? this.says());
     if (!this.isBegun) this.showProblem();
   }
@@ -881,7 +882,7 @@ function position() {
  * @param {Element} [beside] the element with which a person chose it
  */
 async function open(setting, beside) {
-  const opened = openTable({ ...setting, seconds: 30 });
+  const opened = openAndKeep({ ...setting, seconds: 30 });
   // What the address asks for fails in place of a choice.
   if (beside === undefined) opened.catch(() => (byId("choose").hidden = false));
   await attempt(beside ?? byId("about-choices"), async () => {
@@ -948,6 +949,8 @@ async function lost(page, problem) {
 }
 
 async function route() {
+  const named = /^\/study\/([^/]+)$/.exec(location.pathname)?.[1];
+  if (named !== undefined) history.replaceState(null, "", `/study#${named}`);
   const table = location.hash.slice(1);
   const focused = document.activeElement;
   const setting = asked();
@@ -983,8 +986,15 @@ async function start() {
     if (own.page !== null) tellTable(own.page.table, { do: "close" }).catch(() => {});
   });
   byId("own-study").addEventListener("click", () => open({ ...ownRules(), study: position() }, byId("own-study")));
+  offerKeys(
+    ["Left, Right", "one turn back, one turn on"],
+    ["Home, End", "the start and the end of the line"],
+    ["Up, Down", "among the variations of a turn"],
+    ["Arrow keys", "on the board: from cell to cell"],
+    ["Enter or Space", "on the board: clicks the cell; elsewhere: presses the button"],
+  );
   window.addEventListener("hashchange", route);
-  await Promise.all([route(), offerGames((game, button) => open({ game: game.name, study: position() }, button))]);
+  await Promise.all([route(), offerGames((game, button) => open({ ...settingOf(game), study: position() }, button))]);
 }
 
 start();

@@ -2,7 +2,7 @@
 // which the player draws. It is read again every minute, as often as a round of training ends.
 
 import { counted, list, number, text } from "./format.js";
-import { byId, element, fill, setText, wordmark } from "./page.js";
+import { byId, element, fill, offerKeys, setText, wordmark } from "./page.js";
 import { askTraining } from "./server.js";
 
 /** @import { TrainedGame } from "./types.d.ts" */
@@ -37,6 +37,7 @@ async function show() {
 }
 
 byId("wordmark").replaceWith(wordmark());
+offerKeys();
 show();
 setInterval(() => {
   if (!document.hidden) show();

@@ -341,12 +341,48 @@ export interface Picked {
 
 // Tables (`/api/tables`), on which games are played or studied.
 
-/** A game inside the program. */
+/** A game inside the program: `about` says in a line what its `rules` say in paragraphs. */
 export interface KnownGame {
   name: string;
   title: string;
   about: string;
+  rules: string[];
   roles: string[];
+}
+
+/** A game that is offered on a tile: one of the program, or one with a rulesheet of a person's own. */
+export interface OfferedGame extends KnownGame {
+  sheet?: KeptSheet;
+  picture?: Picture;
+}
+
+/** The initial position of a game. */
+export interface Picture {
+  shapes: Layout[];
+  facts: string[];
+}
+
+/** A rulesheet that the browser keeps; the rest is known once its table has shown it. */
+export interface KeptSheet {
+  name: string;
+  rules: string;
+  file?: string;
+  dialect?: string;
+  /** The table at which it was opened last. */
+  table?: string;
+  title?: string;
+  words?: string[];
+  roles?: string[];
+  picture?: Picture;
+}
+
+/** A table that the browser keeps: how far it was when it was seen last, and when that was. */
+export interface KeptTable {
+  table: string;
+  title: string;
+  turns: number;
+  roles: string[];
+  at: number;
 }
 
 /** A game that was trained (`/api/training`). */
@@ -368,7 +404,7 @@ export interface Setting {
   name?: string;
   file?: string;
   dialect?: string;
-  people?: string;
+  people?: string | string[];
   training?: number;
   seconds?: number;
   iterations?: number;
@@ -622,6 +658,7 @@ export interface Sheet {
 /** What is wrong with a sheet. */
 export interface Checked {
   dialect: Dialect;
+  roles: string[];
   diagnostics: Diagnostic[];
   /** How many diagnostics are not listed. */
   more: number;

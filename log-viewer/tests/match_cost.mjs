@@ -10,7 +10,7 @@
 import { mkdtemp, readFile, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { closeBrowser, openBrowser, withPage } from "./page.mjs";
+import { closeBrowser, openBrowser, seat, withPage } from "./page.mjs";
 import { serve, startMatch } from "./server.mjs";
 
 const PAIRS = Number(process.argv[2] ?? 4);
@@ -125,8 +125,7 @@ async function main(server, page, other) {
     await page.click('[data-game="connectFour"]');
     await page.waitForFunction(() => document.querySelectorAll("#thoughts tbody tr").length > 0);
     await other.goto(`${server.address}/play`);
-    await other.selectOption("#people", "none");
-    await other.click('[data-game="breakthrough"]');
+    await other.click(seat("breakthrough", "none"));
     await other.waitForFunction(() => /by search/.test(document.getElementById("says").textContent));
     const beside = await match(server, `b${pair}`);
     for (const [place, { times, browser, rate }] of [without, beside].entries()) {

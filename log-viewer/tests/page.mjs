@@ -72,8 +72,8 @@ function untilFocusIsSeen(page) {
     const shows = focused.type === "file" ? focused.closest("label") : focused;
     const { left, right, top, bottom } = shows.getBoundingClientRect();
     if (right <= 0 || bottom <= 0 || left >= innerWidth || top >= innerHeight) return false;
-    const mark = getComputedStyle(focused.querySelector(".cell-mark") ?? shows);
     const isCell = focused.matches(".cell");
+    const mark = getComputedStyle((isCell && focused.querySelector(".cell-mark")) || shows);
     const [kind, width] = isCell ? [mark.stroke, mark.strokeWidth] : [mark.outlineStyle, mark.outlineWidth];
     return kind !== "none" && parseFloat(width) >= 2;
   });
@@ -118,6 +118,17 @@ export async function walkTo(page, selector) {
     await press(page, key);
   }
   assert.fail(`the arrow keys do not reach ${selector}`);
+}
+
+/** The button of a game's tile with which people play some of its roles: one by its name, `all`, or `none`. */
+export const seat = (game, people) => `.tile:has([data-game="${game}"]) [data-people="${people}"]`;
+
+/** What the page's next copy brings to the clipboard, after `act`. */
+export async function copied(page, act) {
+  await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+  await act();
+  await page.waitForFunction(() => document.getElementById("copied").textContent === "copied");
+  return page.evaluate(() => navigator.clipboard.readText());
 }
 
 export async function screenshot(page, name, fullPage = false) {

@@ -35,6 +35,11 @@ test("everything that a page asks for is there", () => {
   }
 });
 
+test("every page has the same links in its header", () => {
+  const links = (page) => /<nav[^>]*>(.*?)<\/nav>/.exec(read(page))[1].replace(' aria-current="page"', "");
+  for (const page of pages) assert.equal(links(page), links("play.html"), page);
+});
+
 test("a page names all modules beforehand, so that none is waited for twice", () => {
   for (const page of pages) {
     const text = read(page);

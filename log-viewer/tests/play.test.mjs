@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { after, before, describe, test } from "node:test";
-import { closeBrowser, openBrowser, press, screenshot, tabTo, walkTo, withPage } from "./page.mjs";
+import { closeBrowser, openBrowser, press, screenshot, seat, tabTo, walkTo, withPage } from "./page.mjs";
 import { serve } from "./server.mjs";
 
 const CORPUS = fileURLToPath(new URL("../../../shared/corpus/games/", import.meta.url));
@@ -32,11 +32,10 @@ after(async () => {
   if (folder !== undefined) await rm(folder, { recursive: true, force: true });
 });
 
-async function choose(page, game, { people = "first", effort = "i1" } = {}) {
+async function choose(page, game, { people = null, effort = "i1" } = {}) {
   await page.goto(`${server.address}/play`);
-  await page.selectOption("#people", people);
   await page.selectOption("#effort", effort);
-  await page.click(`[data-game="${game}"]`);
+  await page.click(people === null ? `[data-game="${game}"]` : seat(game, people));
 }
 
 /** Waits until a person is to move, or the game is over. */
@@ -121,11 +120,10 @@ describe("games in HRF are played to their end by clicks", () => {
     withPage({}, async (page) => {
       await page.goto(`${server.address}/play`);
       await page.selectOption("#effort", "i1");
-      await page.selectOption("#people", "second");
       await page.click("#own summary");
       await page.setInputFiles("#own-file", HEXAPAWN);
       await page.waitForFunction(() => document.getElementById("own-name").value === "hexapawn");
-      await page.click("#own-play");
+      await page.click('#own-seats [data-people="black"]');
       assert.match(await turn(page), /you play black/);
       assert.equal(await page.innerText("#name"), "Hexapawn");
       assert.match(await page.textContent("#about"), /^Each side has three pawns .* without a move\.$/);
@@ -188,7 +186,6 @@ async function chooseByKeyboard(page, game) {
   await press(page, "Tab");
   // The skip link.
   await page.keyboard.press("Enter");
-  await tabTo(page, "#people");
   await tabTo(page, "#effort");
   await page.keyboard.type("level 1");
   await tabTo(page, "#find");
@@ -324,17 +321,6 @@ test("what a person cannot do is said beside where they tried, until the next at
     assert.equal(await page.locator(".complaint").count(), 0);
   }));
 
-test("a role that a game does not have cannot be chosen", () =>
-  withPage({}, async (page) => {
-    await page.goto(`${server.address}/play`);
-    await page.selectOption("#people", "third");
-    await page.waitForSelector('[data-game="ticTacToe"][disabled]');
-    assert.match(await page.innerText('[data-game="ticTacToe"]'), /has no third role to play/);
-    await page.selectOption("#people", "second");
-    await page.waitForSelector('[data-game="ticTacToe"]:not([disabled])');
-    assert.ok(await page.isDisabled('[data-game="threeJugs"]'));
-  }));
-
 test("moves that nobody chooses keep a pace, and are stopped and go on", () =>
   withPage({}, async (page) => {
     await page.goto(`${server.address}/play`);
@@ -356,7 +342,7 @@ test("moves that nobody chooses keep a pace, and are stopped and go on", () =>
 
 test("Panza's seconds are counted, and it plays its best move when it is told to", () =>
   withPage({}, async (page) => {
-    await choose(page, "connectFour", { people: "second", effort: "s20" });
+    await choose(page, "connectFour", { people: "black", effort: "s20" });
     await page.waitForFunction(() => document.getElementById("clock").textContent === "2 s");
     assert.match(await page.innerText("#says"), /You play black\. Panza searches for red/);
     await screenshot(page, "play-thinks", true);

@@ -5,7 +5,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { closeBrowser, openBrowser, press, processorTimeOf, screenshot, tabTo, walkTo, withPage } from "./page.mjs";
+import { closeBrowser, copied, openBrowser, press, processorTimeOf, screenshot, seat, tabTo, walkTo, withPage } from "./page.mjs";
 import { play, processorTime, serve } from "./server.mjs";
 
 /**
@@ -246,8 +246,7 @@ test("a line is copied out as text and pasted in again, and what is not legal is
     await page.click("#paste");
     assert.match(await page.innerText("#texts .complaint"), /expected a list of 2 moves/);
     // A position is copied, and pasted on the page of games.
-    await page.click("#copy-facts");
-    const facts = await page.inputValue("#text");
+    const facts = await copied(page, () => page.click("#copy-facts"));
     assert.match(facts, /\(cell 2 2 x\)/);
     await page.goto(`${server.address}/study`);
     await page.click("#pasted summary");
@@ -337,8 +336,7 @@ test("outcomes of chance are listed, and a click goes there", () =>
 test("a game at a table is studied from there", () =>
   withPage({}, async (page) => {
     await page.goto(`${server.address}/play`);
-    await page.selectOption("#people", "all");
-    await page.click('[data-game="ticTacToe"]');
+    await page.click(seat("ticTacToe", "all"));
     await page.waitForSelector("#board .target");
     await page.locator('#board [data-cell="2 2"]').click();
     await page.waitForFunction(() => document.querySelectorAll("#course li").length === 1);

@@ -25,7 +25,8 @@
 //! was.
 //!
 //! `preview` shows the game of rules that are being written on `/edit`, and `trial` looks for
-//! faults in random games of it; both end when a match begins. The server decides who may use which
+//! faults in random games of it; both end when a match begins. `preview::picture` has the first
+//! position alone, for the tiles of `/play`. The server decides who may use which
 //! port, and refuses unknown Host names where a browser could be made to ask. The pages are plain
 //! files in `log-viewer`, embedded by that crate; `log-viewer/vendor` has the libraries of the
 //! editor and of the charts.
@@ -38,6 +39,7 @@
 
 #![forbid(unsafe_code)]
 
+mod about;
 mod background;
 mod build_memory;
 pub mod gamemaster;

@@ -39,6 +39,7 @@ const BOARD_TIME: Duration = Duration::from_millis(200);
 /// Facts, and moves of a role, that are listed.
 const MAX_FACTS: usize = 20_000;
 const MAX_MOVES: usize = 500;
+
 /// What there is to see of a game.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Preview {
@@ -99,9 +100,72 @@ pub fn preview(
     })
 }
 
+/// The initial position of a game, with what it takes to draw it.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Picture {
+    /// The boards on which facts are drawn.
+    pub shapes: Vec<Layout>,
+    /// The facts.
+    pub facts: Vec<String>,
+}
+
+/// The initial position of a game, on `shapes` where its file says how to draw it. `is_busy` says
+/// whether a match runs.
+///
+/// # Errors
+/// There is a match, or no game.
+pub fn picture(
+    rules: Rules,
+    shapes: Vec<Layout>,
+    is_busy: impl Fn() -> bool,
+) -> Result<Picture, PreviewError> {
+    if is_busy() {
+        return Err(PreviewError::Busy);
+    }
+    let stop = Arc::new(AtomicBool::new(false));
+    background::run("picture", &stop, WHOLE_TIME, is_busy, move |stop| {
+        let (built, _) = build(&rules, stop)?;
+        let shapes = match shapes.is_empty() {
+            true => find_boards(&built, &rules, &mut Random::new(1), stop),
+            false => shapes,
+        };
+        Ok(Picture {
+            shapes,
+            facts: first_facts(&mut Position::new(&built.machine)),
+        })
+    })
+}
+
 /// Builds the game and looks at it, until `stop` is set.
 fn build_preview(rules: &Rules, stop: &Arc<AtomicBool>) -> Result<Preview, BuildError> {
+    let (built, is_slow) = build(rules, stop)?;
+    let mut random = Random::new(1);
+    let shapes = find_boards(&built, rules, &mut random, stop);
+    let mut position = Position::new(&built.machine);
+    let n_roles = built.info().n_roles();
+    let mut legal: Vec<Vec<String>> = Vec::new();
+    let mut n_legal = Vec::new();
+    for role in (0..n_roles).map(RoleId::from_index) {
+        let moves = position.legal_moves(role).to_vec();
+        n_legal.push(moves.len());
+        let shown = moves.iter().take(MAX_MOVES);
+        legal.push(shown.map(|&mv| built.info().move_text(mv)).collect());
+    }
     let is_stopped = || stop.load(Ordering::Acquire);
+    Ok(Preview {
+        roles: built.info().roles(),
+        shapes,
+        facts: first_facts(&mut position),
+        legal,
+        n_legal,
+        terminal: position.is_terminal(),
+        is_slow,
+        playouts: playouts(&built.machine, &mut random, is_stopped),
+    })
+}
+
+/// Builds the game, until `stop` is set. Says too whether the rules themselves are evaluated.
+fn build(rules: &Rules, stop: &Arc<AtomicBool>) -> Result<(BuiltGame, bool), BuildError> {
     let budget = Budget {
         stop: Some(stop),
         ..Budget::within(BUILD_TIME, build_memory::PREVIEW_BYTES)
@@ -120,36 +184,29 @@ fn build_preview(rules: &Rules, stop: &Arc<AtomicBool>) -> Result<Preview, Build
             (Arc::new(ProverMachine::within(rules, budget)?), true)
         }
     };
-    let built = BuiltGame::from(machine);
+    Ok((BuiltGame::from(machine), is_slow))
+}
+
+/// The boards that are seen in random games.
+fn find_boards(
+    built: &BuiltGame,
+    rules: &Rules,
+    random: &mut Random,
+    stop: &AtomicBool,
+) -> Vec<Layout> {
     let until = Instant::now() + BOARD_TIME;
-    let go_on = || Instant::now() < until && !is_stopped();
-    let mut random = Random::new(1);
-    let states = board::sample_states(&built.machine, &mut random, BOARD_STATES, go_on);
+    let go_on = || Instant::now() < until && !stop.load(Ordering::Acquire);
+    let states = board::sample_states(&built.machine, random, BOARD_STATES, go_on);
     let facts = built.info().facts();
     let facts = facts.filter(|facts| facts.len() <= MAX_BOARD_FACTS);
-    let painter = BoardPainter::learn_with(&states, facts.unwrap_or_default(), rules);
-    let mut position = Position::new(&built.machine);
-    let n_roles = built.info().n_roles();
-    let mut legal: Vec<Vec<String>> = Vec::new();
-    let mut n_legal = Vec::new();
-    for role in (0..n_roles).map(RoleId::from_index) {
-        let moves = position.legal_moves(role).to_vec();
-        n_legal.push(moves.len());
-        let shown = moves.iter().take(MAX_MOVES);
-        legal.push(shown.map(|&mv| built.info().move_text(mv)).collect());
-    }
+    BoardPainter::learn_with(&states, facts.unwrap_or_default(), rules).layouts()
+}
+
+/// The facts of a position that are listed.
+fn first_facts(position: &mut Position) -> Vec<String> {
     let mut facts = position.facts();
     facts.truncate(MAX_FACTS);
-    Ok(Preview {
-        roles: built.info().roles(),
-        shapes: painter.layouts(),
-        facts,
-        legal,
-        n_legal,
-        terminal: position.is_terminal(),
-        is_slow,
-        playouts: playouts(&built.machine, &mut random, is_stopped),
-    })
+    facts
 }
 
 /// Plays random games for a while.
@@ -228,6 +285,19 @@ mod tests {
         assert!(shortest >= 5 && longest <= 9, "{shortest} {longest}");
         assert!((5.0..=9.0).contains(&length.unwrap()));
         assert!((goals[0] + goals[1] - 100.0).abs() < 1e-6, "{goals:?}");
+    }
+
+    #[test]
+    fn a_picture_has_the_first_position_and_the_boards_of_the_file_or_those_found() {
+        let _alone = background::alone();
+        let rules = |name| panza_gdl::load(game(name)).0;
+        let seen = picture(rules("connectFour"), Vec::new(), || false).unwrap();
+        assert_eq!(seen.shapes[0].cells.len(), 48);
+        assert_eq!(seen.facts, ["(control red)"]);
+        let hex = picture(rules("hex"), seen.shapes.clone(), || false).unwrap();
+        assert_eq!(hex.shapes, seen.shapes);
+        let busy = picture(rules("hex"), Vec::new(), || true);
+        assert_eq!(busy, Err(PreviewError::Busy));
     }
 
     #[test]

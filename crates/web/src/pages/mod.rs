@@ -11,7 +11,8 @@
 //! - `/api/matches/FOLDER/bundle`: all of a match as one JSON object
 //! - `/api/matches/FOLDER/tiltyard`: the same in the form of match databases
 //! - `/play`, `/study`, `/edit`: pages to play on, to study games on and to write rulesheets; what
-//!   they ask is in `tables` and `rulesheets`
+//!   they ask is in `tables` and `rulesheets`. `/play/TABLE` and `/study/TABLE` are addresses of a
+//!   table
 //! - `/training`: the learning curves of trained games; what it asks is in `training`
 //! - `/gamemaster`, `/api/gamemaster`: the page that plays in Gamemaster, and what it needs
 //! - `/api/unpack`, by POST: unpacks the log in an object of a match database, for `/viewer`

@@ -66,6 +66,8 @@ static ROUTES: &[Route] = &[
     get("play", Players, Light, |it| it.file("play.html")),
     get("edit", Players, Light, |it| it.file("edit.html")),
     get("study", Players, Light, |it| it.file("study.html")),
+    get("play/*", Players, Light, |it| tables::page(it, "play.html")),
+    get("study/*", Players, Light, |it| tables::page(it, "study.html")),
     get("gamemaster", Players, Light, |it| it.file("gamemaster.html")),
     get("training", Players, Light, |it| it.file("training.html")),
     get("matches/*", ReadersOfMatch, Light, matches::page),
@@ -87,6 +89,10 @@ static ROUTES: &[Route] = &[
     get("api/gamemaster", Players, Light, |it| it.pages.gamemaster()),
     get("api/games", Players, Light, |_| tables::games()),
     get("api/games/*", Players, Light, |it| rulesheets::text(it.part(0))),
+    get("api/games/*/picture", Players, Heavy, |it| {
+        rulesheets::picture(it, || it.pages.is_busy())
+    }),
+    get("api/tables", Players, Light, tables::known_tables),
     get("api/tables/*", Players, Light, tables::show)
         .waiting_for(|it| it.pages.tables.versions(it.part(0))),
     get("api/tables/*/turns", Players, Light, tables::turn),

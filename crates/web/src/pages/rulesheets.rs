@@ -3,7 +3,8 @@
 //! | request | answer |
 //! |---|---|
 //! | `GET /api/games/NAME` | the rulesheet of a game inside the program |
-//! | `POST /api/check` with `{"text"}` | `{"dialect", "diagnostics", "more"}`, each diagnostic with its places and its fix |
+//! | `GET /api/games/NAME/picture` | its initial position as a [`Picture`](crate::preview::Picture), or `{"busy"}` |
+//! | `POST /api/check` with `{"text"}` | `{"dialect", "roles", "diagnostics", "more"}`, each diagnostic with its places and its fix |
 //! | `POST /api/format` with `{"text"}` | `{"text"}`, null for a text that cannot be read |
 //! | `POST /api/complete` with `{"text", "at"}` | `{"from", "to", "proposals"}`: what may be written there |
 //! | `POST /api/explain` with `{"text", "at"}` | what the name there means, or null |
@@ -16,13 +17,16 @@
 //!
 //! Never uses: files; how a game is played.
 
-use std::sync::Arc;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::{DialectName, PageReply, PageStatus, dialect};
+use super::tables::board_of;
+use super::{DialectName, PageReply, PageStatus, RoutedRequest, dialect};
 use crate::preview::{self, PreviewError};
+use crate::table::read_board;
 use crate::trial;
 use panza_gdl::lines::utf16_offsets;
 use panza_gdl::{Diagnostic, Edit};
@@ -30,6 +34,7 @@ use panza_gdl_games::EMBEDDED;
 use panza_hrf::Dialect;
 use panza_ide::Sheet;
 use panza_ide::language::Kind;
+use panza_sync::lock;
 
 /// Limits on what is listed.
 const MAX_DIAGNOSTICS: usize = 300;
@@ -131,13 +136,41 @@ pub(super) fn text(name: &str) -> PageReply {
     }
 }
 
+/// The initial position of a game inside the program, made once. `is_busy` says whether a match
+/// runs.
+pub(super) fn picture(it: &RoutedRequest, is_busy: impl Fn() -> bool) -> PageReply {
+    static MADE: Mutex<BTreeMap<&str, Vec<u8>>> = Mutex::new(BTreeMap::new());
+    let Some((name, text)) = EMBEDDED.iter().find(|(own, _)| *own == it.part(0)) else {
+        return PageReply::text(PageStatus::NotFound, "there is no game of this name\n");
+    };
+    if let Some(made) = lock(&MADE).get(name) {
+        return PageReply::new(PageStatus::Ok, "application/json", made.clone());
+    }
+    let (rules, _) = Dialect::of("", text).load(text);
+    let shapes = board_of(name).and_then(|text| read_board(&text).ok());
+    match preview::picture(rules, shapes.unwrap_or_default(), is_busy) {
+        Ok(picture) => {
+            let page = PageReply::json(&picture);
+            lock(&MADE).insert(name, page.body.to_vec());
+            page
+        }
+        Err(PreviewError::Busy | PreviewError::Full) => PageReply::json(&json!({ "busy": true })),
+        Err(error) => PageReply::text(PageStatus::Unprocessable, format!("{error}\n")),
+    }
+}
+
 /// What is wrong with a rulesheet.
 pub(super) fn check(asked: SheetRequest) -> PageReply {
     let sheet = Sheet::read(asked.dialect(), asked.text);
     let shown = views(&sheet, &sheet.diagnostics);
     let more = sheet.diagnostics.len() - shown.len();
     let dialect = sheet.dialect.name();
-    PageReply::json(&json!({ "dialect": dialect, "diagnostics": shown, "more": more }))
+    PageReply::json(&json!({
+        "dialect": dialect,
+        "roles": sheet.rules.role_names(),
+        "diagnostics": shown,
+        "more": more,
+    }))
 }
 
 /// Diagnostics of a sheet as the page takes them, as many as are listed.

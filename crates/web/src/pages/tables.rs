@@ -3,6 +3,7 @@
 //! | request | answer |
 //! |---|---|
 //! | `GET /api/games` | the games inside the program |
+//! | `GET /api/tables?names=TABLE,...` | `{"tables"}`: which of these tables there are |
 //! | `POST /api/tables` with `{"game" or "name" and "rules", "people", "level" or "seconds" or "iterations"}` | `{"table"}` |
 //! | beside `"rules"`: `"file"`, `"dialect"` | as of `/api/check` in `rulesheets` |
 //! | the same with `"study": {"facts", "line", "turn"}`, or with `{"match"}` or `{"table"}` in place of a game | `{"table"}`, at which the game is studied |
@@ -25,9 +26,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::{DialectName, PageReply, PageStatus, RoutedRequest, dialect, matches};
+use crate::about::About;
 use crate::table::{
     Command, Effort, LEVELS, Level, People, Setting, Study, TableError, Tables, read_board,
-    title_and_text,
 };
 use panza_gdl::sexpr;
 use panza_gdl_games::{BOARDS, EMBEDDED};
@@ -40,15 +41,17 @@ const MOST_EVENTS: usize = 64 << 20;
 const MOST_RULES: usize = 1 << 20;
 /// Limit on the characters of the name of a game.
 const LONGEST_NAME: usize = 80;
+/// Tables that are asked about at once, at most.
+const MOST_NAMES: usize = 50;
 
 /// A game inside the program.
 #[derive(Debug, Serialize)]
 struct Known {
     name: &'static str,
-    /// The first line of the rulesheet's comment.
+    /// What the rulesheet says of the game: its name, a line, and the rules.
     title: String,
-    /// Its first paragraph.
     about: String,
+    rules: Vec<String>,
     roles: Vec<String>,
 }
 
@@ -121,11 +124,12 @@ pub(super) fn games() -> PageReply {
 
 fn known(name: &'static str, text: &'static str) -> Known {
     let dialect = Dialect::of("", text);
-    let (title, about) = title_and_text(dialect, text);
+    let about = About::read(dialect, text);
     Known {
         name,
-        title,
-        about: about.into_iter().next().unwrap_or_default(),
+        title: about.title,
+        about: about.line,
+        rules: about.rules,
         roles: dialect.load(text).0.role_names(),
     }
 }
@@ -173,7 +177,7 @@ fn game_of(opening: &mut Opening, study: Option<Study>) -> Result<Setting, Refus
 }
 
 /// How a game inside the program wants to be drawn, if it says so.
-fn board_of(game: &str) -> Option<Arc<str>> {
+pub(super) fn board_of(game: &str) -> Option<Arc<str>> {
     let known = BOARDS.iter().find(|(of, _)| *of == game);
     known.map(|(_, text)| Arc::from(*text))
 }
@@ -386,6 +390,21 @@ pub(super) fn tell(it: &RoutedRequest, command: Command) -> PageReply {
     match it.pages.tables.tell(it.part(0), command) {
         Ok(()) => PageReply::json(&json!({})),
         Err(error) => refused(&error),
+    }
+}
+
+/// Which of the tables that a page names there are.
+pub(super) fn known_tables(it: &RoutedRequest) -> PageReply {
+    let names = it.request.parameter("names").unwrap_or_default();
+    let names: Vec<&str> = names.split(',').take(MOST_NAMES).collect();
+    PageReply::json(&json!({ "tables": it.pages.tables.known(&names) }))
+}
+
+/// A page at the address of a table; nothing where there is no such table.
+pub(super) fn page(it: &RoutedRequest, file: &str) -> PageReply {
+    match it.pages.tables.known(&[it.part(0)]).is_empty() {
+        true => it.nothing(),
+        false => it.file(file),
     }
 }
 

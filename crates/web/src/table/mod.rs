@@ -56,6 +56,7 @@ pub use report::{
 };
 pub use view::{Found, Phase, Study, View};
 
+use crate::about::About;
 use panza_config::Settings;
 use panza_game::GameBuilders;
 use panza_gdl::{CHANCE_ROLE, Diagnostic, sexpr};
@@ -439,7 +440,8 @@ impl Tables {
         let named = roles.iter().zip(&is_person).filter(|&(_, &it)| it);
         setting.people = People::Named(named.map(|(role, _)| role.clone()).collect());
         let mut view = View::first(name, &setting.game, &roles, &is_person);
-        (view.title, view.about) = title_and_text(setting.dialect, &setting.source);
+        let about = About::read(setting.dialect, &setting.source);
+        (view.title, view.about) = (about.title, about.rules);
         view.shapes = shapes.unwrap_or_default();
         view.study.clone_from(&setting.study);
         let opened = host::Opened {
@@ -624,6 +626,15 @@ impl Tables {
         Some(table.published.version.subscribe())
     }
 
+    /// Which of these tables there are: open, or kept on disk. Asking that opens none.
+    pub fn known(&self, names: &[&str]) -> Vec<String> {
+        let shared = &self.shared;
+        let is_open = |name: &str| lock(&shared.tables).iter().any(|it| it.name == name);
+        let is_kept = |name: &str| shared.store.as_ref().is_some_and(|it| it.has(name));
+        let there = names.iter().filter(|name| is_open(name) || is_kept(name));
+        there.map(ToString::to_string).collect()
+    }
+
     /// Closes a table, which ends its work. It comes back when it is asked for.
     fn close(&self, name: &str) {
         lock(&self.shared.tables).retain(|table| table.name != name);
@@ -703,24 +714,6 @@ fn rules_of(setting: &Setting) -> Result<StartRules, TableError> {
             refused(&diagnostics).map(|()| StartRules::translated(rules))
         }
     }
-}
-
-/// The title of a rulesheet and the paragraphs about it: the comment that it begins with. Both are
-/// empty without one.
-pub fn title_and_text(dialect: Dialect, source: &str) -> (String, Vec<String>) {
-    let mark = dialect.comment();
-    let comment = source
-        .lines()
-        .map_while(|line| line.trim_start().strip_prefix(mark));
-    let lines: Vec<&str> = comment
-        .map(|line| line.trim_start_matches(mark).trim())
-        .collect();
-    let paragraphs = lines
-        .split(|line| line.is_empty())
-        .map(|lines| lines.join(" "));
-    let mut paragraphs = paragraphs.filter(|text| !text.is_empty());
-    let title = paragraphs.next().unwrap_or_default();
-    (title, paragraphs.collect())
 }
 
 /// Whether the thread of a table has ended.

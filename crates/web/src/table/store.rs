@@ -144,6 +144,11 @@ impl Store {
         replace(&folder.join(STATE), &serde_json::to_vec(&state)?)
     }
 
+    /// Whether there is a table of this name.
+    pub fn has(&self, name: &str) -> bool {
+        is_name(name) && self.folder.join(name).join(GAME).exists()
+    }
+
     /// A table of before: what it was opened with, and what was done there if that is known.
     ///
     /// # Errors
@@ -336,7 +341,9 @@ mod tests {
         let logs = tempfile::tempdir().unwrap();
         let store = Store::new(logs.path());
         assert_eq!(store.read(NAME).err(), Some(TableError::Gone));
+        assert!(!store.has(NAME) && !store.has(".."));
         store.add(NAME, &own(), &[]).unwrap();
+        assert!(store.has(NAME));
         let (setting, nothing) = store.read(NAME).unwrap();
         assert_eq!(format!("{setting:?}"), format!("{:?}", own()));
         assert!(nothing.is_none());
