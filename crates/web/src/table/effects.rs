@@ -2,13 +2,17 @@
 //!
 //! Moves are compared by the states after them, so that nothing depends on their words. What every
 //! move of a role changes, such as the turn or a counter, says nothing about one and is left out.
+//! Where other roles choose too, a change counts that is there beside the first of their moves and
+//! beside the last.
 //!
 //! Never uses: boards, searches.
 
+use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
+use super::history::GameHistory;
 use panza_gdl::{Id, MoveId, RoleId};
 use panza_player::Position;
 
@@ -30,9 +34,26 @@ pub struct Effect {
     pub came: Vec<String>,
 }
 
-/// The effects of legal moves of a role here, in their order. Empty where another role has a choice
-/// too, on which the effects may depend, where there are too many moves or they take too long, and
-/// where the machine's states are no sets of facts.
+/// What the last joint move changed.
+pub(super) fn last_effect(history: &GameHistory, max_facts: usize) -> Effect {
+    let Some(before) = history.states().iter().rev().nth(1) else {
+        return Effect::default();
+    };
+    let before = history.info().state_facts(before);
+    let after = history.position.facts();
+    let other = |facts: &[String], others: &[String]| {
+        let others: HashSet<&String> = others.iter().collect();
+        let only = facts.iter().filter(|fact| !others.contains(fact));
+        only.take(max_facts).cloned().collect()
+    };
+    Effect {
+        went: other(&before, &after),
+        came: other(&after, &before),
+    }
+}
+
+/// The effects of legal moves of a role here, in their order. Empty where there are too many moves
+/// or they take too long, and where the machine's states are no sets of facts.
 pub(super) fn effects(position: &mut Position, role: usize, moves: &[MoveId]) -> Vec<Effect> {
     let n_words = moves.len().saturating_mul(position.state().len());
     let are_few = moves.len() <= MAX_COMPARED && n_words <= MAX_WORDS;
@@ -42,12 +63,15 @@ pub(super) fn effects(position: &mut Position, role: usize, moves: &[MoveId]) ->
     let begin = Instant::now();
     let n_roles = position.info().n_roles();
     let own = moves.first().copied();
-    let only = |of| match position.legal_moves(RoleId::from_index(of)) {
-        _ if of == role => own,
-        [only] => Some(*only),
-        _ => None,
+    let mut beside = |is_last: bool| -> Option<Vec<MoveId>> {
+        let one = |of| match position.legal_moves(RoleId::from_index(of)) {
+            _ if of == role => own,
+            moves if is_last => moves.last().copied(),
+            moves => moves.first().copied(),
+        };
+        (0..n_roles).map(one).collect()
     };
-    let Some(mut joint_move) = (0..n_roles).map(only).collect::<Option<Vec<_>>>() else {
+    let (Some(mut first), Some(mut last)) = (beside(false), beside(true)) else {
         return Vec::new();
     };
     let state = position.state().to_vec();
@@ -56,11 +80,18 @@ pub(super) fn effects(position: &mut Position, role: usize, moves: &[MoveId]) ->
         if begin.elapsed() > MAX_TIME {
             return Vec::new();
         }
-        joint_move[role] = mv;
-        let mut next = position.after(&joint_move);
+        (first[role], last[role]) = (mv, mv);
+        let mut next = position.after(&first);
         next.iter_mut()
             .zip(&state)
             .for_each(|(word, now)| *word ^= now);
+        if first != last {
+            let other = position.after(&last);
+            let changed = other.iter().zip(&state).map(|(word, now)| word ^ now);
+            next.iter_mut()
+                .zip(changed)
+                .for_each(|(word, of)| *word &= of);
+        }
         changes.push(next);
     }
     if let [first, others @ ..] = &changes[..]
