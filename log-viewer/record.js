@@ -3,6 +3,7 @@
 // position at a step, our answer and the joint move that leads to the next step. Every field may be
 // missing or of another type.
 
+import { spoken } from "./expressions.js";
 import { list, messageOf, number, object, text, texts } from "./format.js";
 import { Lines } from "./lines.js";
 import { Messages } from "./messages.js";
@@ -40,6 +41,11 @@ export class MatchRecord {
     this.shapes = [];
     /** Whether the shapes come from a file of the game. */
     this.hasFile = false;
+    /**
+     * How moves are said; the page that shows the record knows better.
+     * @type {(move: string, role?: string | null) => string}
+     */
+    this.say = spoken;
     /** @type {unknown[]} */
     this.parts = [];
     /** @type {Members[]} */

@@ -1,12 +1,22 @@
 // What Panza thinks about a position that is studied: what it is worth to each role, its moves, the
 // line that is expected, and plans.
 
-import { spokenJoint } from "./board_panel.js";
-import { spoken } from "./expressions.js";
 import { counted, duration, goal, short } from "./format.js";
 import { element, fill, table } from "./page.js";
+import { moveSaid, roleKey } from "./roles.js";
 
+/** @import { Speaker } from "./speaker.js" */
 /** @import { Joint, Report, ShownLine, ShownPlan, Worth } from "./types.d.ts" */
+
+/**
+ * How moves are said, and what is done with lines: one is gone along, or shown on the board.
+ * @typedef {object} Acts
+ * @property {Speaker} speaker
+ * @property {string[]} roles
+ * @property {(text: string) => void} playMove
+ * @property {(line: Joint[]) => void} playLine
+ * @property {(line: Joint[]) => void} preview
+ */
 
 /** Moves of a plan, and other plans, that are listed at most. */
 const MOST_PLANNED = 200;
@@ -31,12 +41,14 @@ export function thinkingText(report) {
 }
 
 /**
- * What a position is worth to each role: a bar with a part for each, and the values.
+ * What a position is worth to each role: a bar with a part for each, and the values, with the
+ * pieces of each where they are counted.
  * @param {HTMLElement} place
  * @param {string[]} roles
  * @param {Worth | null} worth
+ * @param {number[] | null} counts
  */
-export function showWorth(place, roles, worth) {
+export function showWorth(place, roles, worth, counts) {
   const values = roles.map((_, role) => worth?.proven[role] ?? worth?.values[role] ?? null);
   const sum = values.reduce((/** @type {number} */ total, value) => total + (value ?? 0), 0);
   // The bar of a puzzle shows how much of 100 is reached.
@@ -49,7 +61,7 @@ export function showWorth(place, roles, worth) {
       "div",
       { class: "worth-parts", "aria-hidden": "true" },
       values.map((value, role) =>
-        element("span", { class: `part part-${role % 4}`, style: `width:${share(value).toFixed(1)}%` }),
+        share(value) > 0 && element("span", { class: "part", style: `width:${share(value).toFixed(1)}%;background:var(--role-${role});border-color:var(--role-${role}-edge)` }),
       ),
     ),
     element(
@@ -59,8 +71,9 @@ export function showWorth(place, roles, worth) {
         element(
           "li",
           { "data-role": role },
-          element("span", { class: `key part-${index % 4}`, "aria-hidden": "true" }),
+          roleKey(index),
           `${role} `,
+          counts !== null && `(${counts[index]}) `,
           element("b", null, values[index] === null ? "…" : goal(values[index])),
           worth?.proven[index] != null && element("span", { class: "tag proven" }, "proven"),
         ),
@@ -70,24 +83,27 @@ export function showWorth(place, roles, worth) {
 }
 
 /**
- * The moves of the role to move, the best first, and the line; `playLine(line)` goes along joint
- * moves from here.
+ * The moves of the role to move, the best first, and the line.
  * @param {HTMLElement} place
  * @param {Report} report
- * @param {{ playMove: (text: string) => void, playLine: (line: Joint[]) => void }} acts
+ * @param {Acts} acts
  */
-export function showThoughts(place, report, { playMove, playLine }) {
+export function showThoughts(place, report, acts) {
+  const { speaker, roles, playMove } = acts;
+  const role = roles.indexOf(report.role ?? "");
+  /** @param {string} text */
+  const alone = (text) => [roles.map((_, place) => (place === role ? text : "noop"))];
   const isMixed = report.moves.some(({ share }) => share !== null);
   const isByDepth = report.method === "alpha-beta";
   const most = Math.max(1, ...report.moves.map(({ visits }) => visits));
   const rows = report.moves.map((move) =>
     element(
       "tr",
-      { "data-move": move.text },
+      { "data-move": move.text, ...previewed(acts, alone(move.text)) },
       element(
         "td",
         { class: "move" },
-        element("button", { type: "button", class: "plain", on: { click: () => playMove(move.text) } }, spoken(move.text)),
+        element("button", { type: "button", class: "plain", title: move.text, on: { click: () => playMove(move.text) } }, speaker.say(report.role ?? "", move.text)),
       ),
       element(
         "td",
@@ -113,16 +129,15 @@ export function showThoughts(place, report, { playMove, playLine }) {
     place,
     rows.length > 0 && element("div", { class: "root-frame" }, table({ class: "root" }, names, element("tbody", null, rows))),
     rows.length === 0 && element("p", { class: "quiet" }, report.state === "over" ? "" : "No moves yet."),
-    report.lines.length > 0 && linesList(report.lines, playLine),
+    report.lines.length > 0 && linesList(report.lines, acts, report.role ?? ""),
     report.lines.length === 0 &&
       report.line.length > 0 &&
       element(
         "p",
-        { class: "expected" },
+        { class: "expected", ...previewed(acts, report.line) },
         element("b", null, "Expected: "),
-        report.line.map(spokenJoint).join(", "),
-        " ",
-        element("button", { type: "button", class: "button", on: { click: () => playLine(report.line) } }, "Add this line"),
+        lineSaid(acts, report.line),
+        addButton(acts, report.line),
       ),
   );
 }
@@ -139,41 +154,66 @@ function valueText(value, isBound) {
 /**
  * The lines of alpha-beta with their values, the best first.
  * @param {ShownLine[]} lines
- * @param {(line: Joint[]) => void} playLine
+ * @param {Acts} acts
+ * @param {string} role
  */
-function linesList(lines, playLine) {
+function linesList(lines, acts, role) {
   return element(
     "ol",
     { class: "lines" },
     lines.map(({ value, is_bound, line }) =>
       element(
         "li",
-        null,
-        element("b", null, valueText(Math.round(value), is_bound)),
-        " ",
-        line.map(spokenJoint).join(", "),
-        " ",
-        line.length > 0 && element("button", { type: "button", class: "button", on: { click: () => playLine(line) } }, "Add this line"),
+        previewed(acts, line),
+        element("b", { title: `value for ${role}` }, valueText(Math.round(value), is_bound)),
+        element("span", null, lineSaid(acts, line), line.length > 0 && addButton(acts, line)),
       ),
     ),
   );
 }
 
 /**
+ * Listeners that show a line on the board while it is pointed at or something in it has the focus.
+ * @param {Acts} acts
+ * @param {Joint[]} line
+ */
+export function previewed({ preview }, line) {
+  const [show, hide] = [() => preview(line), () => preview([])];
+  return { on: { pointerenter: show, pointerleave: hide, focusin: show, focusout: hide } };
+}
+
+/**
+ * @param {Acts} acts
+ * @param {Joint[]} line
+ */
+function lineSaid({ speaker, roles }, line) {
+  return line.map((joint, at) => [at > 0 && ", ", element("span", null, moveSaid(speaker, roles, joint, -1, false))]);
+}
+
+/**
+ * @param {Acts} acts
+ * @param {Joint[]} line
+ */
+function addButton({ playLine }, line) {
+  return [" ", element("button", { type: "button", class: "button", on: { click: () => playLine(line) } }, "Add this line")];
+}
+
+/**
  * The plan of a puzzle, and others that begin with another move.
  * @param {HTMLElement} place
  * @param {Pick<Report, "plan" | "alternatives">} report
- * @param {(line: Joint[]) => void} playLine
+ * @param {Acts} acts
  */
-export function showPlans(place, { plan, alternatives }, playLine) {
+export function showPlans(place, { plan, alternatives }, acts) {
+  const { speaker, roles } = acts;
+  /** @param {string} text */
+  const say = (text) => speaker.say(roles[0], text);
   place.hidden = plan === null;
   if (plan === null) return;
   /** @param {ShownPlan} plan */
   const line = ({ moves }) => moves.map((move) => [move]);
   /** @param {ShownPlan} of */
-  const add = (of) =>
-    of.moves.length > 0 &&
-    element("button", { type: "button", class: "button", on: { click: () => playLine(line(of)) } }, "Add this line");
+  const add = (of) => of.moves.length > 0 && addButton(acts, line(of));
   /** @param {ShownPlan} of */
   const length = (of) => counted(of.n_moves, "move");
   const reached = plan.goal === null ? "no plan yet" : `goal ${plan.goal}${plan.is_best ? ", proven best" : ` of at most ${plan.bound}`}`;
@@ -181,15 +221,15 @@ export function showPlans(place, { plan, alternatives }, playLine) {
   fill(
     place,
     element("h2", null, "Plan", element("small", null, [reached, plan.goal !== null && length(plan)].filter(Boolean).join(", "))),
-    moves.length > 0 && element("ol", { class: "plan-moves" }, moves.map((move, at) => element("li", null, element("small", null, at + 1), " ", spoken(move)))),
+    moves.length > 0 && element("ol", { class: "plan-moves" }, moves.map((move, at) => element("li", { title: move }, element("small", null, at + 1), " ", say(move)))),
     plan.n_moves > moves.length && element("p", { class: "quiet" }, `and ${counted(plan.n_moves - moves.length, "more move")}`),
-    element("p", null, add(plan)),
+    element("p", previewed(acts, line(plan)), add(plan)),
     alternatives.length > 0 && element("h3", null, "Other plans to the same goal"),
     alternatives.length > 0 &&
       element(
         "ul",
         { class: "alternatives" },
-        alternatives.map((other) => element("li", null, `${spoken(other.moves[0])} first: ${length(other)} `, add(other))),
+        alternatives.map((other) => element("li", previewed(acts, line(other)), `${say(other.moves[0])} first: ${length(other)} `, add(other))),
       ),
   );
 }
