@@ -2,12 +2,14 @@
 // moves beside it. `/play` and `/study` draw their positions here. What a click means follows from
 // what the moves do (`choices.js`).
 
-import { argumentsOf, cellsIn, cellsOf, pick, stateOf, targets } from "./choices.js";
+import { cellsOf, pick, stateOf, targets } from "./choices.js";
+import { compare } from "./board.js";
 import { drawBoards } from "./drawing.js";
 import { isIdle, readExpression, spoken } from "./expressions.js";
 import { count, counted, goal } from "./format.js";
 import { around, drawn, element, fill } from "./page.js";
 import { factText } from "./roles.js";
+import { askTurn } from "./server.js";
 import { Speaker } from "./speaker.js";
 
 /** @import { Board, Choice, Joint, Laid, Place, Shape } from "./types.d.ts" */
@@ -21,6 +23,8 @@ import { Speaker } from "./speaker.js";
 const MOST_LISTED = 300;
 /** Turns of a line that are shown on the board, at most. */
 const MOST_PREVIEWED = 12;
+/** Kinds of moves for which earlier turns are asked for, at most. */
+const MOST_ASKED = 12;
 /** Losses of value from which the colour of a move is another, in points of 100. */
 const LOSSES = [1, 5, 12, 25, 45];
 /** Words that are drawn as arrows. @type {Record<string, string>} */
@@ -96,6 +100,20 @@ export class BoardPanel {
     this.choices = choices;
     this.state = stateOf(choices, keepsPicked ? this.state.picked : []);
     this.speaker.learn(this.role, choices);
+  }
+
+  /**
+   * Learns from earlier turns of a table what moves are called that the page has not seen made.
+   * @param {string} table
+   * @param {string[]} roles
+   * @param {Joint[]} line
+   */
+  async learnPast(table, roles, line) {
+    for (const turn of this.speaker.unknown(line).slice(0, MOST_ASKED)) {
+      const [facts, after] = await Promise.all([askTurn(table, turn), askTurn(table, turn + 1)]);
+      const { came, went } = compare(after, facts);
+      this.speaker.learnLine(roles, [line[turn]], after, { came, went });
+    }
   }
 
   /** @param {string} text */
@@ -246,7 +264,8 @@ export class BoardPanel {
     const cell = this.cells.get(name);
     const over = cell?.ownerSVGElement?.querySelector("g.over");
     const at = cell?.transform.baseVal.consolidate()?.matrix;
-    return over == null || at === undefined ? null : { x: at.e + 50, y: at.f + 50, over };
+    const half = cell?.classList.contains("turn") ? 0 : 50;
+    return over == null || at === undefined ? null : { x: at.e + half, y: at.f + half, over };
   }
 
   /**
@@ -299,8 +318,8 @@ export class BoardPanel {
       const place = this.placeOf(name);
       if (place === null) continue;
       const loss = LOSSES.filter((least) => best - value >= least).length;
-      const isLying = this.cells.get(name)?.classList.contains("lying");
-      const at = isLying ? `translate(${place.x + 27} ${place.y + 29}) scale(.62)` : `translate(${place.x} ${place.y})`;
+      const isCovered = this.cells.get(name)?.matches(".lying, .turn");
+      const at = isCovered ? `translate(${place.x + 27} ${place.y + 29}) scale(.62)` : `translate(${place.x} ${place.y})`;
       place.over.append(
         drawn("g", { class: `worth-mark loss-${loss}${value === best ? " best" : ""}`, transform: at }, drawn("circle", { r: 33 }), drawn("text", { "font-size": value >= 99.5 ? 25 : 30, "text-anchor": "middle", "dominant-baseline": "central" }, goal(Math.round(value)))),
       );
@@ -347,7 +366,7 @@ export class BoardPanel {
    */
   cellsOnWay(text, taken) {
     const choice = this.choices.find((choice) => choice.text === text);
-    if (choice === undefined) return cellsIn(argumentsOf(text), this.laid.shapes).map(({ name }) => name);
+    if (choice === undefined) return this.speaker.cellsOf(text);
     if (choice.lands === undefined) return cellsOf(choice);
     const cells = [...choice.steps[choice.steps.length - 1]].filter((name) => !this.cells.get(name)?.classList.contains("lying") && !taken.has(name));
     const start = this.placeOf(choice.lands);

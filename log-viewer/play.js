@@ -132,7 +132,9 @@ class TablePage {
     this.before = turn === 0 ? null : layOut(factsBefore(view.facts, view.last), this.shapes);
     const { place } = this;
     const isFirst = this.counts.counts.length === 0;
-    if (isMoved) this.panel.speaker.learnLine(view.roles, isFirst ? view.moves : view.moves.slice(-1), view.facts, view.last);
+    const { speaker } = this.panel;
+    if (isMoved) speaker.learnLine(view.roles, isFirst ? view.moves : view.moves.slice(-1), view.facts, view.last);
+    if (isFirst) this.panel.learnPast(this.table, view.roles, view.moves).then(() => this.showCourse(), () => {});
     this.counts.take(laid, view.roles);
     const choices = place < 0 ? [] : readChoices(view.legal[place], laid, view.effects[place]);
     this.panel.roles = view.roles;

@@ -34,8 +34,8 @@ export class Speaker {
      */
     this.ways = new Map();
     /**
-     * What cells are called, by their places.
-     * @type {Map<string, string>}
+     * The cells by their places: their names and what they are called.
+     * @type {Map<string, { name: string, label: string }>}
      */
     this.cells = new Map();
     /** Greater with all that changes what moves are called. */
@@ -55,7 +55,7 @@ export class Speaker {
     for (const shape of shapes) {
       for (const [name, label] of shape.labels) {
         const place = this.placeOf(`${shape.name}|${name}`);
-        if (place !== null) this.cells.set(placeKey(shape, place.line, place.column), label);
+        if (place !== null) this.cells.set(placeKey(shape, place.line, place.column), { name: `${shape.name}|${name}`, label });
       }
     }
   }
@@ -126,7 +126,7 @@ export class Speaker {
   }
 
   /**
-   * The name of the cell to which the words of a move lead from the one that it names.
+   * The cell to which the words of a move lead from the one that it names.
    * @param {string} text
    * @param {string[]} args
    * @param {ReturnType<typeof cellsIn>[number]} from
@@ -137,6 +137,47 @@ export class Speaker {
     if (way == null || place === null) return null;
     const { shape } = place;
     return this.cells.get(placeKey(shape, place.line + way.line, place.column + way.column)) ?? null;
+  }
+
+  /**
+   * The cell that a move with one cell leads to by its words, where it has some and that is known.
+   * @param {string} text
+   * @param {string[]} args
+   * @param {ReturnType<typeof cellsIn>} named
+   */
+  target(text, args, named) {
+    return named.length === 1 && args.length > named[0].taken ? this.led(text, args, named[0]) : null;
+  }
+
+  /**
+   * The cells of a move, by its words.
+   * @param {string} text
+   */
+  cellsOf(text) {
+    const args = argumentsOf(text);
+    const named = cellsIn(args, this.shapes);
+    const to = this.target(text, args, named);
+    return [...named, ...(to === null ? [] : [to])].map(({ name }) => name);
+  }
+
+  /**
+   * The turns of a line whose moves are words beside one cell, and may lead somewhere: one of each
+   * kind that is not known.
+   * @param {Joint[]} line
+   */
+  unknown(line) {
+    /** @type {Map<string, number>} */
+    const turns = new Map();
+    for (const [turn, joint] of line.entries()) {
+      for (const text of joint) {
+        const args = argumentsOf(text);
+        const named = cellsIn(args, this.shapes);
+        if (named.length !== 1 || args.length === named[0].taken) continue;
+        const way = wayOf(text, args, named[0]);
+        if (!this.ways.has(way) && /[a-z]{4}$/i.test(way)) turns.set(way, turn);
+      }
+    }
+    return [...turns.values()];
   }
 
   /**
@@ -171,7 +212,7 @@ export class Speaker {
     const kind = this.kinds.get(keyOf(role, text, args));
     const lane = this.lanes.get(keyOf("", text, args));
     const named = cellsIn(args, this.shapes);
-    const to = named.length === 1 && args.length > named[0].taken ? this.led(text, args, named[0]) : null;
+    const to = this.target(text, args, named);
     const rest = args.flatMap((arg, at) => {
       const cell = named.find((cell) => at >= cell.at && at < cell.at + cell.taken);
       if (cell !== undefined) return cell.at === at ? [cell.label] : [];
@@ -180,7 +221,7 @@ export class Speaker {
       const isAlways = kind !== undefined && kind.texts.size > 1 && kind.values[at] === arg;
       return isAlways ? [] : [plainWords(spoken(arg))];
     });
-    const said = to === null ? rest : [named[0].label, to];
+    const said = to === null ? rest : [named[0].label, to.label];
     return this.needsVerb(role, verbOf(text), said, named.length) ? [plainWords(verbOf(text)), ...said] : said;
   }
 

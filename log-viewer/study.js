@@ -289,6 +289,8 @@ class StudyPage {
     this.isBegun = true;
     this.tree = Variations.read(read(`panza-study-${this.table}`)) ?? new Variations(study.line);
     this.tree.add(this.tree.root, study.line);
+    this.panel.speaker.setShapes(readShapes(view.shapes));
+    this.panel.learnPast(this.table, view.roles, view.moves).then(() => this.showLines(), () => {});
     this.node = this.tree.add(this.tree.root, view.moves);
     const role = view.roles.indexOf(study.role ?? "");
     this.logged = { role, values: list(study.values) };
