@@ -3,7 +3,7 @@
 
 import { ago, count, counted, duration, goal, list, moment, number, text } from "./format.js";
 import { beat, byId, element, fill, setText, table, wordmark } from "./page.js";
-import { outcome } from "./record.js";
+import { outcome, outcomeText } from "./record.js";
 import { askMatches } from "./server.js";
 
 /** @import { Child, MatchEntry, MatchList, PlayerState } from "./types.d.ts" */
@@ -247,13 +247,13 @@ function result(match) {
     return element("span", { class: "badge live" }, value === null ? "playing" : `expects ${goal(Math.round(value))}`);
   }
   const kind = outcome(match.goals, match.role);
-  const reached = goal(match.goals?.[match.role]);
+  const said = outcomeText(match.goals, match.role);
   // At a table a person has the other side: say whose result it is.
   const isTable = list(match.players).includes("a person");
   if (kind !== null && isTable) {
-    return element("span", { class: "badge none" }, `Panza ${reached} ${kind}`);
+    return element("span", { class: "badge none" }, `Panza: ${said}`);
   }
-  if (kind !== null) return element("span", { class: `badge ${kind}` }, `${reached} ${kind}`);
+  if (kind !== null) return element("span", { class: `badge ${kind}` }, said);
   return element("span", { class: "badge none" }, text(match.how) ?? "broken off");
 }
 

@@ -11,8 +11,8 @@ import { ago, bytes, clock, counted, duration, goal, list, moment, number, objec
 import { LogPanel } from "./log_panel.js";
 import { around, beat, byId, drawn, element, fill, pairs, setText, wordmark } from "./page.js";
 import { showPlan } from "./plan.js";
-import { MatchRecord, outcome } from "./record.js";
-import { paintRoles, resultText, roleKey } from "./roles.js";
+import { MatchRecord, outcome, outcomeText } from "./record.js";
+import { PieceCounts, paintRoles, resultText, roleKey } from "./roles.js";
 import { FILE_NAMES, Follower, Refused } from "./server.js";
 import { Speaker } from "./speaker.js";
 import { FILES, NotALog, isForUs, openFiles, openMessage } from "./stored.js";
@@ -289,10 +289,11 @@ class MatchPage {
     const how = record.end?.how ?? text(this.summary.how);
     const result = outcome(goals, role);
     if (result !== null) {
-      const own = goals?.[role ?? ""];
-      const roles = Object.keys(goals ?? {});
-      const says = resultText(roles, roles.map((name) => number(goals?.[name])));
-      return [element("span", { class: `badge ${result}` }, `${result} ${goal(own)}`), element("span", { class: "quiet" }, says)];
+      const roles = record.roles.length > 0 ? record.roles : Object.keys(goals ?? {});
+      const counts = new PieceCounts();
+      for (const turn of [this.turns[0], this.turns.at(-1)]) counts.take(layOut(list(turn?.facts), record.shapes), roles);
+      const says = resultText(roles, roles.map((name) => number(goals?.[name])), counts.result);
+      return [element("span", { class: `badge ${result}` }, outcomeText(goals, role)), element("span", { class: "quiet" }, says)];
     }
     return element("span", { class: "badge none" }, how === null || how === "stopped" ? "no result" : how);
   }

@@ -4,7 +4,7 @@
 // missing or of another type.
 
 import { spoken } from "./expressions.js";
-import { list, messageOf, number, object, text, texts } from "./format.js";
+import { goal, list, messageOf, number, object, text, texts } from "./format.js";
 import { Lines } from "./lines.js";
 import { Messages } from "./messages.js";
 import { Series, rootMoves } from "./series.js";
@@ -356,5 +356,18 @@ export function outcome(goals, role) {
     .map(([, value]) => number(value) ?? 0);
   if (others.length === 0) return own >= 100 ? "win" : own > 0 ? "draw" : "loss";
   const best = Math.max(...others);
+  if (own === 0 && best === 0) return "loss";
   return own > best ? "win" : own < best ? "loss" : "draw";
+}
+
+/**
+ * The same in words, beside the goal; of one role, and where nobody won, in other ones.
+ * @param {Goals | null} goals
+ * @param {string | null} role
+ */
+export function outcomeText(goals, role) {
+  const own = goals?.[role ?? ""];
+  const all = Object.values(object(goals)).map((value) => number(value) ?? 0);
+  if (all.length === 1) return own === 100 ? "solved" : `${goal(own)} of 100`;
+  return all.every((value) => value === 0) ? "nobody won" : `${outcome(goals, role)} ${goal(own)}`;
 }

@@ -173,7 +173,7 @@ export class TurnList {
       short(answer?.visits),
       duration(answer?.seconds),
     ];
-    const marks = [answer?.isProven ? "proven" : "", answer?.isOnly ? "only" : ""].filter((mark) => mark !== "");
+    const marks = [answer?.isProven ? "proven" : "", answer?.isOnly && !isIdle(answer.move ?? "") ? "only" : ""].filter((mark) => mark !== "");
     const said = [...cells, ...marks, record.role, ...record.roles].join("\n");
     const known = this.rows.get(turn.step);
     if (known?.said === said) return;

@@ -111,7 +111,7 @@ describe("a match that is played", () => {
       assert.match(text, /connectFour/);
       assert.match(text, /red/);
       assert.match(text, /random/);
-      assert.match(text, /100 win|0 loss|50 draw/);
+      assert.match(text, /win 100|loss 0|draw 50/);
       await page.waitForSelector(".player.available");
       await screenshot(page, "list");
       await page.fill("#search", "no such words");
