@@ -60,9 +60,29 @@ pub(super) fn effects(position: &mut Position, role: usize, moves: &[MoveId]) ->
     if !are_few || position.info().facts().is_none() {
         return Vec::new();
     }
+    let Some(mut changes) = changes(position, role, moves) else {
+        return Vec::new();
+    };
+    leave_out_common(&mut changes);
+    let n_facts: Vec<usize> = changes.iter().map(|change| n_changed(change)).collect();
+    if n_facts.iter().filter(|&&n| n <= MAX_CHANGED).sum::<usize>() > MAX_LISTED {
+        return Vec::new();
+    }
+    let state = position.state().to_vec();
+    let facts = position.info().facts().unwrap_or_default();
+    let effect = |(change, n): (&Vec<u64>, usize)| match n <= MAX_CHANGED {
+        true => effect_of(change, &state, facts),
+        false => Effect::default(),
+    };
+    changes.iter().zip(n_facts).map(effect).collect()
+}
+
+/// For each move the bits of the state that it changes, beside the first move of every other role
+/// and beside the last.
+fn changes(position: &mut Position, role: usize, moves: &[MoveId]) -> Option<Vec<Vec<u64>>> {
     let begin = Instant::now();
-    let n_roles = position.info().n_roles();
     let own = moves.first().copied();
+    let n_roles = position.info().n_roles();
     let mut beside = |is_last: bool| -> Option<Vec<MoveId>> {
         let one = |of| match position.legal_moves(RoleId::from_index(of)) {
             _ if of == role => own,
@@ -71,78 +91,67 @@ pub(super) fn effects(position: &mut Position, role: usize, moves: &[MoveId]) ->
         };
         (0..n_roles).map(one).collect()
     };
-    let (Some(mut first), Some(mut last)) = (beside(false), beside(true)) else {
-        return Vec::new();
-    };
+    let (mut first, mut last) = (beside(false)?, beside(true)?);
     let state = position.state().to_vec();
     let mut changes: Vec<Vec<u64>> = Vec::with_capacity(moves.len());
     for &mv in moves {
         if begin.elapsed() > MAX_TIME {
-            return Vec::new();
+            return None;
         }
         (first[role], last[role]) = (mv, mv);
-        let mut next = position.after(&first);
-        next.iter_mut()
-            .zip(&state)
-            .for_each(|(word, now)| *word ^= now);
+        let mut change = position.after(&first);
+        let words = change.iter_mut().zip(&state);
+        words.for_each(|(word, now)| *word ^= now);
         if first != last {
             let other = position.after(&last);
             let changed = other.iter().zip(&state).map(|(word, now)| word ^ now);
-            next.iter_mut()
-                .zip(changed)
-                .for_each(|(word, of)| *word &= of);
+            let words = change.iter_mut().zip(changed);
+            words.for_each(|(word, of)| *word &= of);
         }
-        changes.push(next);
+        changes.push(change);
     }
-    if let [first, others @ ..] = &changes[..]
-        && !others.is_empty()
-    {
-        let mut common = first.clone();
-        for other in others {
-            common
-                .iter_mut()
-                .zip(other)
-                .for_each(|(word, of)| *word &= of);
-        }
-        for change in &mut changes {
-            change
-                .iter_mut()
-                .zip(&common)
-                .for_each(|(word, of)| *word &= !of);
-        }
-    }
-    let facts = position.info().facts().unwrap_or_default();
-    let n_facts = |change: &Vec<u64>| -> usize {
-        let n_changed = change.iter().map(|word| word.count_ones() as usize).sum();
-        if n_changed > MAX_CHANGED {
-            0
-        } else {
-            n_changed
-        }
+    Some(changes)
+}
+
+/// Takes away what every one of several moves changes.
+fn leave_out_common(changes: &mut [Vec<u64>]) {
+    let [first, others @ ..] = &*changes else {
+        return;
     };
-    if changes.iter().map(n_facts).sum::<usize>() > MAX_LISTED {
-        return Vec::new();
+    if others.is_empty() {
+        return;
     }
-    let effects = changes.iter().map(|change| {
-        let mut effect = Effect::default();
-        if n_facts(change) == 0 {
-            return effect;
-        }
-        for (at, &word) in change.iter().enumerate() {
-            let mut left = word;
-            while left != 0 {
-                let bit = left.trailing_zeros() as usize;
-                left &= left - 1;
-                let Some(fact) = facts.get(64 * at + bit) else {
-                    continue;
-                };
-                match state[at] >> bit & 1 {
-                    1 => effect.went.push(fact.clone()),
-                    _ => effect.came.push(fact.clone()),
-                }
+    let mut common = first.clone();
+    for other in others {
+        let words = common.iter_mut().zip(other);
+        words.for_each(|(word, of)| *word &= of);
+    }
+    for change in changes {
+        let words = change.iter_mut().zip(&common);
+        words.for_each(|(word, of)| *word &= !of);
+    }
+}
+
+fn n_changed(change: &[u64]) -> usize {
+    change.iter().map(|word| word.count_ones() as usize).sum()
+}
+
+/// The facts of the bits that change.
+fn effect_of(change: &[u64], state: &[u64], facts: &[String]) -> Effect {
+    let mut effect = Effect::default();
+    for (at, &word) in change.iter().enumerate() {
+        let mut left = word;
+        while left != 0 {
+            let bit = left.trailing_zeros() as usize;
+            left &= left - 1;
+            let Some(fact) = facts.get(64 * at + bit) else {
+                continue;
+            };
+            match state[at] >> bit & 1 {
+                1 => effect.went.push(fact.clone()),
+                _ => effect.came.push(fact.clone()),
             }
         }
-        effect
-    });
-    effects.collect()
+    }
+    effect
 }
