@@ -4,8 +4,9 @@
 
 import { list, number, object, text } from "./format.js";
 import { joined, readExpression } from "./expressions.js";
+import { nameCells } from "./labels.js";
 
-/** @import { Board, Cell, Content, Form, Laid, Layout, Lying, Place, Shape } from "./types.d.ts" */
+/** @import { Board, Cell, Content, Effect, Form, Laid, Layout, Lying, Place, Shape } from "./types.d.ts" */
 
 /** Whoever names more is not drawn: a board that large is no picture. */
 const MOST_CELLS = 4096;
@@ -25,6 +26,7 @@ export function readShapes(shapes) {
   // The largest one comes first, so that a host is nobody's guest.
   const bySize = [...read].sort((one, other) => other.cells.size - one.cells.size);
   read.forEach((shape, index) => {
+    nameCells(shape);
     shape.rank = index;
     shape.host = bySize.slice(0, bySize.indexOf(shape)).find((other) => isHost(other, shape)) ?? null;
   });
@@ -103,6 +105,10 @@ function readShape(raw) {
     columnNames: list(shape.columns).map((name) => text(name) ?? ""),
     rank: 0,
     host: null,
+    isJoined: false,
+    labels: new Map(),
+    columnWords: new Map(),
+    lineAt: -1,
   };
 }
 
@@ -244,6 +250,16 @@ export function changedCells(board, before) {
     if (earlier === undefined || contentOf(earlier) !== contentOf(cell)) changed.add(key);
   }
   return changed;
+}
+
+/**
+ * The facts before a change.
+ * @param {string[]} facts
+ * @param {Effect} change
+ */
+export function factsBefore(facts, { went, came }) {
+  const added = new Set(came);
+  return [...facts.filter((fact) => !added.has(fact)), ...went];
 }
 
 /**

@@ -2,21 +2,33 @@
 // moves beside it. `/play` and `/study` draw their positions here. What a click means follows from
 // what the moves do (`choices.js`).
 
-import { cellName, pick, stateOf, targets } from "./choices.js";
+import { cellsOf, pick, stateOf, targets } from "./choices.js";
+import { compare } from "./board.js";
 import { drawBoards } from "./drawing.js";
-import { isIdle, spoken } from "./expressions.js";
-import { count, counted } from "./format.js";
-import { around, element, fill } from "./page.js";
+import { isIdle, readExpression, spoken } from "./expressions.js";
+import { count, counted, goal } from "./format.js";
+import { around, drawn, element, fill } from "./page.js";
+import { factText } from "./roles.js";
+import { askTurn } from "./server.js";
+import { Speaker } from "./speaker.js";
 
-/** @import { Choice, Joint, Laid, Place, Shape } from "./types.d.ts" */
+/** @import { Board, Choice, Joint, Laid, Place, Shape } from "./types.d.ts" */
 
 /**
  * A cell on the page.
- * @typedef {Element & HTMLOrSVGElement} DrawnCell
+ * @typedef {SVGGElement} DrawnCell
  */
 
 /** Moves in the list, at most; the search finds the others. */
 const MOST_LISTED = 300;
+/** Turns of a line that are shown on the board, at most. */
+const MOST_PREVIEWED = 12;
+/** Kinds of moves for which earlier turns are asked for, at most. */
+const MOST_ASKED = 12;
+/** Losses of value from which the colour of a move is another, in points of 100. */
+const LOSSES = [1, 5, 12, 25, 45];
+/** Words that are drawn as arrows. @type {Record<string, string>} */
+const ARROWS_OF_WORDS = { clockwise: "↻", right: "↻", counterclockwise: "↺", anticlockwise: "↺", left: "↺" };
 /** A pointer that has moved further than this, in pixels, has dragged. */
 const DRAG = 12;
 /** @type {Record<string, [x: number, y: number]>} */
@@ -35,6 +47,24 @@ export class BoardPanel {
     /** @type {Choice[]} */
     this.choices = [];
     this.state = stateOf([], []);
+    this.speaker = new Speaker();
+    /** The position that is drawn. */
+    this.laid = /** @type {Laid} */ ({ boards: [], rest: [], shapes: [] });
+    /** The roles, the one that chooses, and those that are to move. */
+    this.roles = /** @type {string[]} */ ([]);
+    this.role = "";
+    this.movers = /** @type {string[]} */ ([]);
+    /** How many turns were made. */
+    this.turn = 0;
+    /** The cells that a person has filled. */
+    this.own = /** @type {Set<string>} */ (new Set());
+    /**
+     * What moves are worth, by text.
+     * @type {Map<string, number>}
+     */
+    this.values = new Map();
+    /** The line that is shown on the board. */
+    this.line = /** @type {Joint[]} */ ([]);
     /** Whether no moves are made on this board for now. */
     this.isLocked = false;
     /**
@@ -54,9 +84,9 @@ export class BoardPanel {
     this.listedAt = 0;
     /** @type {{ cell: DrawnCell | null, x: number, y: number } | null} */
     this.heldAt = null;
-    board.addEventListener("click", (event) => this.clickOn(around(event, "[data-name]")));
+    board.addEventListener("click", (event) => this.clickOn(cellAt(event)));
     board.addEventListener("pointerdown", (event) => {
-      this.heldAt = { cell: around(event, "[data-name]"), x: event.clientX, y: event.clientY };
+      this.heldAt = { cell: cellAt(event), x: event.clientX, y: event.clientY };
     });
     board.addEventListener("pointerup", (event) => this.drop(event));
     board.addEventListener("keydown", (event) => this.key(event));
@@ -69,6 +99,21 @@ export class BoardPanel {
   offer(choices, keepsPicked = false) {
     this.choices = choices;
     this.state = stateOf(choices, keepsPicked ? this.state.picked : []);
+    this.speaker.learn(this.role, choices);
+  }
+
+  /**
+   * Learns from earlier turns of a table what moves are called that the page has not seen made.
+   * @param {string} table
+   * @param {string[]} roles
+   * @param {Joint[]} line
+   */
+  async learnPast(table, roles, line) {
+    for (const turn of this.speaker.unknown(line).slice(0, MOST_ASKED)) {
+      const [facts, after] = await Promise.all([askTurn(table, turn), askTurn(table, turn + 1)]);
+      const { came, went } = compare(after, facts);
+      this.speaker.learnLine(roles, [line[turn]], after, { came, went });
+    }
   }
 
   /** @param {string} text */
@@ -108,7 +153,7 @@ export class BoardPanel {
    * @param {KeyboardEvent} event
    */
   key(event) {
-    const cell = around(event, "[data-name]");
+    const cell = cellAt(event);
     if (cell === null) return;
     if (event.key === "Enter" || event.key === " ") {
       event.preventDefault();
@@ -160,33 +205,67 @@ export class BoardPanel {
    */
   draw(laid, before) {
     const focused = document.activeElement?.getAttribute("data-name") ?? null;
+    const verbs = new Set(this.choices.map(({ text }) => String(readExpression(text)?.[0])));
+    const [verb] = verbs.size === 1 ? verbs : [null];
+    const facts = laid.rest.map((fact) => ({ fact, said: factText(fact, this.roles, { movers: this.movers, verb, turn: this.turn }) })).filter(({ said }) => said !== null);
     fill(
       this.board,
-      drawBoards(laid, before),
-      laid.rest.length > 0 &&
-        element("ul", { class: "other-facts", "aria-label": "Other facts" }, laid.rest.map((fact) => element("li", null, spoken(fact)))),
+      drawBoards(laid, before, this.own),
+      facts.length > 0 &&
+        element("ul", { class: "other-facts", "aria-label": "Other facts" }, facts.map(({ fact, said }) => element("li", { title: fact }, said))),
     );
+    this.laid = laid;
+    this.line = [];
     this.cells = new Map();
-    for (const board of laid.boards) {
-      /** @type {NodeListOf<SVGElement>} */
-      const drawings = this.board.querySelectorAll("svg.board");
-      const drawn = [...drawings].find(
-        ({ dataset }) => dataset.board === board.key && dataset.shape === board.shape.name,
-      );
-      /** @type {NodeListOf<SVGElement> | undefined} */
-      const cells = drawn?.querySelectorAll("[data-cell]");
-      for (const cell of cells ?? []) {
-        const name = cellName(board, cell.dataset.cell ?? "");
-        cell.dataset.name = name;
-        cell.setAttribute("role", "button");
-        cell.setAttribute("tabindex", "-1");
-        this.cells.set(name, cell);
-      }
-    }
+    /** @type {NodeListOf<SVGGElement>} */
+    const cells = this.board.querySelectorAll("[data-name]");
+    for (const cell of cells) this.cells.set(nameOf(cell), cell);
+    this.drawTurns();
+    for (const cell of this.cells.values()) cell.setAttribute("role", "button");
     const stop = this.cells.get(focused ?? this.stop) ?? this.cells.values().next().value;
     if (stop !== undefined) this.stopAt(stop);
     if (focused !== null) this.focus();
     this.mark();
+  }
+
+  /** Buttons on the boards that moves name, where no piece covers them: between the cells. */
+  drawTurns() {
+    /** @type {Map<Board, { text: string, words: string }[]>} */
+    const byBoard = new Map();
+    for (const { text, turns } of this.choices) {
+      if (turns !== undefined) byBoard.set(turns.board, [...(byBoard.get(turns.board) ?? []), { text, words: turns.words }]);
+    }
+    for (const [board, moves] of byBoard) {
+      const corner = this.placeOf(`${board.shape.name}|${board.key}|${[...board.cells].find(([, { line, column }]) => line + column === 0)?.[0]}`);
+      if (corner === null) continue;
+      const y = corner.y + 100 * Math.floor(board.shape.height / 2) - 50;
+      for (const [at, { text, words }] of [...moves].sort((one, other) => other.words.localeCompare(one.words)).entries()) {
+        const x = corner.x + 100 * Math.round(((at + 1) * board.shape.width) / (moves.length + 1)) - 50;
+        const arrow = ARROWS_OF_WORDS[words.toLowerCase()];
+        const says = this.speaker.say(this.role, text);
+        const button = drawn(
+            "g",
+            { class: "cell turn", transform: `translate(${x} ${y})`, "data-name": text, "aria-label": says },
+            drawn("title", null, says),
+            drawn("circle", { class: "cell-mark", r: 29 }),
+            drawn("text", { "font-size": arrow === undefined ? 14 : 40, "text-anchor": "middle", "dominant-baseline": "central" }, arrow ?? words.slice(0, 8)),
+        );
+        corner.over.append(button);
+        this.cells.set(text, button);
+      }
+    }
+  }
+
+  /**
+   * The middle of a cell in its drawing, and what lies over the cells there.
+   * @param {string} name
+   */
+  placeOf(name) {
+    const cell = this.cells.get(name);
+    const over = cell?.ownerSVGElement?.querySelector("g.over");
+    const at = cell?.transform.baseVal.consolidate()?.matrix;
+    const half = cell?.classList.contains("turn") ? 0 : 50;
+    return over == null || at === undefined ? null : { x: at.e + half, y: at.f + half, over };
   }
 
   /**
@@ -195,20 +274,109 @@ export class BoardPanel {
    */
   cellsOf(text) {
     const move = this.choices.find((choice) => choice.text === text);
-    return (move?.steps ?? []).flatMap((step) => [...step]);
+    return move === undefined ? [] : cellsOf(move);
   }
 
-  /** Marks the cells that may be clicked, those that were, and others; asks where several moves are meant. */
+  /**
+   * Marks the cells that may be clicked, those that were, and others; writes values on them; asks
+   * where several moves are meant.
+   */
   mark() {
     const open = this.isLocked ? new Set() : targets(this.state);
     const picked = new Set(this.state.picked);
+    const step = this.state.picked.length;
+    // Of a line of cells only the one where something lands is seen to be a target.
+    const lands = new Set(this.state.open.flatMap(({ steps, lands }) => (lands === undefined || steps.length > step + 1 ? [...steps[step]] : [lands])));
     for (const [name, cell] of this.cells) {
       cell.classList.toggle("target", open.has(name));
+      cell.classList.toggle("lands", lands.has(name));
       cell.classList.toggle("picked", picked.has(name));
       for (const [kind, names] of this.marks) cell.classList.toggle(kind, names.has(name));
       cell.setAttribute("aria-disabled", String(!open.has(name) && !picked.has(name)));
     }
+    this.drawOver();
     this.ask(this.state.ready);
+  }
+
+  /** What moves are worth, on the cells that are clicked for them, and the line that is shown. */
+  drawOver() {
+    for (const old of this.board.querySelectorAll(".over > :not(.turn)")) old.remove();
+    if (this.line.length > 0) {
+      this.drawLine();
+      return;
+    }
+    /** @type {Map<string, number>} */
+    const byCell = new Map();
+    const step = this.state.picked.length;
+    for (const choice of this.state.open) {
+      const value = this.values.get(choice.text);
+      const cells = choice.lands === undefined ? choice.steps[step] : [choice.lands];
+      if (value !== undefined) for (const cell of cells) byCell.set(cell, Math.max(value, byCell.get(cell) ?? 0));
+    }
+    const best = Math.max(...this.values.values());
+    for (const [name, value] of byCell) {
+      const place = this.placeOf(name);
+      if (place === null) continue;
+      const loss = LOSSES.filter((least) => best - value >= least).length;
+      const isCovered = this.cells.get(name)?.matches(".lying, .turn");
+      const at = isCovered ? `translate(${place.x + 27} ${place.y + 29}) scale(.62)` : `translate(${place.x} ${place.y})`;
+      place.over.append(
+        drawn("g", { class: `worth-mark loss-${loss}${value === best ? " best" : ""}`, transform: at }, drawn("circle", { r: 33 }), drawn("text", { "font-size": value >= 99.5 ? 25 : 30, "text-anchor": "middle", "dominant-baseline": "central" }, goal(Math.round(value)))),
+      );
+    }
+  }
+
+  /**
+   * Shows a line on the board for as long as it is pointed at: its moves numbered, in the colours of
+   * the roles, with arrows between cells. An empty one takes it away.
+   * @param {Joint[]} line
+   */
+  preview(line) {
+    if (line.length === 0 && this.line.length === 0) return;
+    this.line = line.slice(0, MOST_PREVIEWED);
+    this.drawOver();
+  }
+
+  drawLine() {
+    const taken = new Set();
+    for (const [turn, joint] of this.line.entries()) {
+      for (const [role, text] of joint.entries()) {
+        const places = isIdle(text) ? [] : this.cellsOnWay(text, taken).map((name) => this.placeOf(name));
+        const [to, from] = [places.at(-1), places.length > 1 ? places[0] : null];
+        if (to == null) continue;
+        const style = `fill:var(--role-${role});stroke:var(--role-${role}-edge)`;
+        if (from != null && from.over === to.over) to.over.append(arrow(from, to, `stroke:var(--role-${role}-line)`));
+        to.over.append(
+          drawn(
+            "g",
+            { class: "step", transform: `translate(${to.x} ${to.y})` },
+            drawn("circle", { r: 31, style }),
+            drawn("text", { style: `fill:var(--role-${role}-ink)`, "font-size": 34, "text-anchor": "middle", "dominant-baseline": "central" }, turn + 1),
+          ),
+        );
+      }
+    }
+  }
+
+  /**
+   * The cells of a move of a line. What is dropped into a line of cells lands beside what was
+   * dropped there before.
+   * @param {string} text
+   * @param {Set<string>} taken
+   */
+  cellsOnWay(text, taken) {
+    const choice = this.choices.find((choice) => choice.text === text);
+    if (choice === undefined) return this.speaker.cellsOf(text);
+    if (choice.lands === undefined) return cellsOf(choice);
+    const cells = [...choice.steps[choice.steps.length - 1]].filter((name) => !this.cells.get(name)?.classList.contains("lying") && !taken.has(name));
+    const start = this.placeOf(choice.lands);
+    const far = (/** @type {string} */ name) => {
+      const place = this.placeOf(name);
+      return start === null || place === null ? Infinity : Math.hypot(place.x - start.x, place.y - start.y);
+    };
+    const [next] = cells.sort((one, other) => far(one) - far(other));
+    if (next !== undefined) taken.add(next);
+    return next === undefined ? [] : [next];
   }
 
   /**
@@ -222,11 +390,12 @@ export class BoardPanel {
     this.asked = asked;
     const isUsed = this.which.contains(document.activeElement);
     this.which.hidden = ready.length === 0;
+    const said = this.speaker.apart(this.role, ready.map(({ text }) => text));
     fill(
       this.which,
       element("span", null, "Which move?"),
-      ready.map(({ text }) =>
-        element("button", { type: "button", class: "button", on: { click: () => this.make(text) } }, spoken(text)),
+      ready.map(({ text }, at) =>
+        element("button", { type: "button", class: "button", title: text, on: { click: () => this.make(text) } }, said[at]),
       ),
     );
     if (isUsed) this.focus();
@@ -241,7 +410,8 @@ export class BoardPanel {
    */
   listMoves(place, { wanted, unlisted, nothing }) {
     const sought = wanted.trim().toLowerCase();
-    const found = this.choices.filter(({ text }) => sought === "" || spoken(text).toLowerCase().includes(sought));
+    const said = this.choices.map(({ text }) => ({ text, said: this.speaker.say(this.role, text) }));
+    const found = said.filter(({ text, said }) => sought === "" || `${said} ${spoken(text)}`.toLowerCase().includes(sought));
     const left = found.length - MOST_LISTED;
     const focused = document.activeElement;
     const isUsed = place.contains(focused);
@@ -252,8 +422,8 @@ export class BoardPanel {
       this.choices.length > 0 && found.length === 0 && element("p", { class: "quiet" }, "No move of that name."),
       found
         .slice(0, MOST_LISTED)
-        .map(({ text }) =>
-          element("button", { type: "button", class: "plain", on: { click: () => this.make(text) } }, spoken(text)),
+        .map(({ text, said }) =>
+          element("button", { type: "button", class: "plain", title: text, on: { click: () => this.make(text) } }, said),
         ),
       left > 0 && element("p", { class: "quiet" }, `and ${count(left)} more: search for them`),
       unlisted > 0 && element("p", { class: "quiet" }, `${counted(unlisted, "further move")} not listed`),
@@ -262,6 +432,14 @@ export class BoardPanel {
     const buttons = place.querySelectorAll("button");
     (buttons[Math.min(this.listedAt, buttons.length - 1)] ?? place).focus({ preventScroll: true });
   }
+}
+
+/**
+ * The cell at the place of an event.
+ * @param {Event} event
+ */
+function cellAt(event) {
+  return /** @type {DrawnCell | null} */ (around(event, "g[data-name]"));
 }
 
 /**
@@ -280,8 +458,13 @@ export function turnedRound(shape) {
   const { borders } = shape;
   /** @param {Place} place */
   const turn = ({ line, column }) => ({ line: shape.height - 1 - line, column: shape.width - 1 - column });
+  const field = { line: Math.max(...shape.boards.map(({ line }) => line)), column: Math.max(...shape.boards.map(({ column }) => column)) };
   const turned = {
     ...shape,
+    // What is drawn as one board is turned as one.
+    boards: shape.isJoined
+      ? shape.boards.map((board) => ({ ...board, line: field.line - board.line, column: field.column - board.column }))
+      : shape.boards,
     cells: new Map([...shape.cells].map(([key, place]) => [key, turn(place)])),
     lineNames: [...shape.lineNames].reverse(),
     columnNames: [...shape.columnNames].reverse(),
@@ -291,10 +474,14 @@ export function turnedRound(shape) {
 }
 
 /**
- * A joint move as people say it: the moves that are more than waiting.
- * @param {Joint} joint
+ * @param {{ x: number, y: number }} from
+ * @param {{ x: number, y: number }} to
+ * @param {string} style
  */
-export function spokenJoint(joint) {
-  const said = joint.filter((move) => !isIdle(move));
-  return (said.length === 0 ? joint : said).map(spoken).join(" · ");
+function arrow(from, to, style) {
+  const [x, y] = [to.x - from.x, to.y - from.y];
+  const far = Math.hypot(x, y) || 1;
+  const [ends, wide] = [{ x: to.x - (33 * x) / far, y: to.y - (33 * y) / far }, 14];
+  const barb = (/** @type {number} */ side) => `${ends.x - (24 * x) / far - (side * wide * y) / far} ${ends.y - (24 * y) / far + (side * wide * x) / far}`;
+  return drawn("path", { class: "way", style, d: `M${from.x} ${from.y}L${ends.x} ${ends.y}M${barb(1)}L${ends.x} ${ends.y}L${barb(-1)}` });
 }

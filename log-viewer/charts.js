@@ -6,6 +6,7 @@
 
 import { FIGURES, onAxis, turnTimes } from "./figures.js";
 import { drawn, element, fill, refill } from "./page.js";
+import { lineColour } from "./roles.js";
 import { FONT, PALETTES, aligned, bandsOf, colourOf, frameOf, seriesOf, swatch, time } from "./plots.js";
 
 /** @import uPlot from "./uplot.js" */
@@ -45,6 +46,11 @@ export class Charts {
     /** @type {typeof uPlot | null} */
     this.UPlot = null;
     this.isMissing = false;
+    /**
+     * The colour of our role.
+     * @type {string | null}
+     */
+    this.own = null;
     this.dark = window.matchMedia("(prefers-color-scheme: dark)");
     this.dark.addEventListener("change", () => this.refresh());
     this.sight = new IntersectionObserver((entries) => this.seen(entries), { rootMargin: "150px" });
@@ -67,8 +73,10 @@ export class Charts {
     if (this.record !== null) this.show(this.record, this.turn);
   }
 
+  /** The colours of the lines; what is said of our role has that role's. */
   get palette() {
-    return this.dark.matches ? PALETTES.dark : PALETTES.light;
+    const palette = this.dark.matches ? PALETTES.dark : PALETTES.light;
+    return { ...palette, strong: this.own ?? palette.strong };
   }
 
   /**
@@ -111,7 +119,7 @@ export class Charts {
 
   /** @param {Figure} figure */
   cardOf(figure) {
-    const title = element("h3", { id: `title-${figure.id}` }, figure.title, element("small", null, figure.note));
+    const title = element("h3", { id: `title-${figure.id}` }, figure.title, element("small", null, noteOf(figure, this.record)));
     /**
      * @param {keyof typeof ICONS} icon
      * @param {string} label
@@ -199,6 +207,8 @@ export class Charts {
   }
 
   refresh() {
+    const place = this.record?.roles.indexOf(this.record.role ?? "") ?? -1;
+    this.own = place < 0 ? null : lineColour(place);
     for (const card of this.cards) this.renew(card, () => this.draw(card));
   }
 
@@ -493,7 +503,7 @@ export class Charts {
     ctx.fillRect(0, 0, picture.width, picture.height);
     ctx.drawImage(canvas, 0, head * devicePixelRatio);
     ctx.scale(devicePixelRatio, devicePixelRatio);
-    ctx.fillStyle = this.palette.strong;
+    ctx.fillStyle = this.palette.text;
     ctx.font = `bold ${FONT}`;
     ctx.fillText(figure.title, 12, 18);
     ctx.font = FONT;
@@ -507,4 +517,13 @@ export class Charts {
     }
     element("a", { href: picture.toDataURL(), download: `${figure.id}.png` }).click();
   }
+}
+
+/**
+ * @param {Figure} figure
+ * @param {MatchRecord | null} record
+ */
+function noteOf({ note }, record) {
+  if (typeof note === "string") return note;
+  return record === null ? "" : note(record);
 }

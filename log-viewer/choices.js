@@ -5,8 +5,9 @@
 
 import { placeOf } from "./board.js";
 import { joined, readExpression } from "./expressions.js";
+import { cellName } from "./labels.js";
 
-/** @import { Board, Choice, Effect, Laid, Picked, Shape } from "./types.d.ts" */
+/** @import { Board, Choice, Effect, Joint, Laid, Picked, Shape } from "./types.d.ts" */
 
 /**
  * What a move does to a cell: the texts of what went and came there.
@@ -18,15 +19,6 @@ import { joined, readExpression } from "./expressions.js";
  * on the first of those named.
  * @typedef {{ text: string, args: string[], named: string[], isLying: boolean, changes: Changes }} ReadMove
  */
-
-/**
- * The name of a cell among all boards of a position.
- * @param {Pick<Board, "shape" | "key">} board
- * @param {string} key
- */
-export function cellName(board, key) {
-  return `${board.shape.name}|${board.key}|${key}`;
-}
 
 /**
  * The moves with what is clicked for each. `laid` is the position on its boards; `effects` has the
@@ -48,13 +40,37 @@ export function readChoices(moves, laid, effects = []) {
   const lines = linesOf(read, laid, isKnown);
   const actor = actorOf(read);
   return read.map((move, index) => {
-    const steps = lines?.[index] ?? (isKnown ? stepsByEffect(move, actor) : move.named.map((name) => new Set([name])));
-    return { text: move.text, steps };
+    const { text } = move;
+    if (lines !== null) return { text, ...lines[index] };
+    const turns = turnOf(move, laid);
+    if (turns !== null) return { text, steps: [new Set([text])], turns };
+    return { text, steps: isKnown ? stepsByEffect(move, actor) : move.named.map((name) => new Set([name])) };
   });
 }
 
-/** @param {string} text */
-function argumentsOf(text) {
+/**
+ * The board that a move turns or otherwise takes as a whole: it names one of several and says more,
+ * and changes nothing elsewhere.
+ * @param {ReadMove} move
+ * @param {Laid} laid
+ */
+function turnOf({ args, named, changes }, laid) {
+  if (named.length > 0) return null;
+  for (const board of laid.boards) {
+    const { nBoardArguments, boards } = board.shape;
+    if (boards.length < 2 || args.length <= nBoardArguments || args.slice(0, nBoardArguments).join(" ") !== board.key) continue;
+    const words = args.slice(nBoardArguments).join(" ");
+    const isWithin = [...changes.keys()].every((name) => name.startsWith(cellName(board, "")));
+    if (isWithin && /^[a-z]+( [a-z]+)*$/i.test(words)) return { board, words };
+  }
+  return null;
+}
+
+/**
+ * The arguments of a move, each as text.
+ * @param {string} text
+ */
+export function argumentsOf(text) {
   const read = readExpression(text);
   return Array.isArray(read) ? read.slice(1).map((argument) => joined([argument])) : [];
 }
@@ -65,20 +81,32 @@ function argumentsOf(text) {
  * @param {Laid} laid
  */
 function namedCells(args, laid) {
-  /** @type {{ cells: string[], covered: number, taken: number }} */
-  let most = { cells: [], covered: 0, taken: 0 };
-  for (const shape of new Set(laid.boards.map((board) => board.shape))) {
-    const { nBoardArguments, nCellArguments } = shape;
+  return cellsIn(args, laid.shapes, (shape, key, cell) =>
+    laid.boards.some((board) => board.shape === shape && board.key === key && board.cells.has(cell)),
+  ).map(({ name }) => name);
+}
+
+/**
+ * The cells that arguments name in full, and where among the arguments.
+ * @param {string[]} args
+ * @param {Shape[]} shapes
+ * @param {(shape: Shape, board: string, cell: string) => boolean} [isCell]
+ */
+export function cellsIn(args, shapes, isCell = (shape, key, cell) => shape.cells.has(cell) && shape.boards.some((board) => board.key === key)) {
+  /** @typedef {{ name: string, label: string, at: number, taken: number }} Named */
+  let most = { cells: /** @type {Named[]} */ ([]), covered: 0, taken: 0 };
+  for (const shape of shapes) {
+    const { nBoardArguments, nCellArguments, name } = shape;
     const taken = nBoardArguments + nCellArguments;
     // A board of a single cell has no name for it.
-    if (taken === 0) continue;
+    if (taken === 0 || shape.host !== null) continue;
+    /** @type {Named[]} */
     const found = [];
     for (let at = 0; at + taken <= args.length; ) {
       const key = args.slice(at, at + nBoardArguments).join(" ");
-      const board = laid.boards.find((board) => board.shape === shape && board.key === key);
       const cell = args.slice(at + nBoardArguments, at + taken).join(" ");
-      if (board?.cells.has(cell)) {
-        found.push(cellName(board, cell));
+      if (isCell(shape, key, cell)) {
+        found.push({ name: cellName({ shape, key }, cell), label: shape.labels.get(`${key}|${cell}`) ?? cell, at, taken });
         at += taken;
       } else at += 1;
     }
@@ -210,11 +238,15 @@ function linesOf(read, laid, isKnown) {
     for (const coordinate of isColumn(shape, 1) ? [1, 0] : [0, 1]) {
       const lines = read.map(({ args, changes }) => {
         const line = args.length === 0 ? [] : lineNamed(boards, coordinate, args);
-        const fits = !isKnown || changes.size === 0 || [...changes.keys()].some((name) => line.includes(name));
-        return fits ? line : [];
+        const changed = line.filter((name) => changes.has(name));
+        const fits = !isKnown || changes.size === 0 || changed.length > 0;
+        return { line: fits ? line : [], changed };
       });
-      if (read.every(({ args }, index) => args.length === 0 || lines[index].length > 0)) {
-        return lines.map((line) => (line.length === 0 ? [] : [new Set(line)]));
+      if (read.every(({ args }, index) => args.length === 0 || lines[index].line.length > 0)) {
+        const lane = { shape, coordinate, at: shape.nBoardArguments };
+        return lines.map(({ line, changed: [lands, ...others] }) =>
+          line.length === 0 ? { steps: [] } : { steps: [new Set(line)], lane, lands: others.length === 0 ? lands : undefined },
+        );
       }
     }
   }
@@ -299,4 +331,32 @@ export function stateOf(choices, picked) {
  */
 export function targets({ picked, open }) {
   return new Set(open.flatMap(({ steps }) => [...steps[picked.length]]));
+}
+
+/**
+ * The cells of a move, in the order of its steps, only that where it lands of a whole line.
+ * @param {Choice} choice
+ */
+export function cellsOf({ steps, lands }) {
+  return lands === undefined ? steps.flatMap((step) => [...step]) : [...steps.slice(0, -1).flatMap((step) => [...step]), lands];
+}
+
+/**
+ * The cells that the moves of a puzzle have filled: a move names a cell and what lies there now.
+ * @param {Joint[]} line
+ * @param {Laid} laid
+ */
+export function filledCells(line, laid) {
+  /** @type {Set<string>} */
+  const filled = new Set();
+  for (const [text, ...others] of line) {
+    const args = others.length === 0 ? argumentsOf(text) : [];
+    const [cell, ...more] = cellsIn(args, laid.shapes);
+    if (cell === undefined || more.length > 0) continue;
+    const rest = args.filter((_, at) => at < cell.at || at >= cell.at + cell.taken).join(" ");
+    const board = laid.boards.find((board) => cell.name.startsWith(cellName(board, "")));
+    const lying = board?.cells.get(cell.name.slice(cellName(board, "").length))?.contents ?? [];
+    if (rest !== "" && lying.some((content) => content.text === rest)) filled.add(cell.name);
+  }
+  return filled;
 }

@@ -2,13 +2,14 @@
 // for screen readers. Cells with new contents are marked.
 
 import { changedCells, contentOf } from "./board.js";
-import { spoken } from "./expressions.js";
+import { plainWords } from "./expressions.js";
+import { cellName } from "./labels.js";
 import { drawn, element } from "./page.js";
 import { drawPiece, isGround, isSilhouette, look, sideColour } from "./pieces.js";
 
 /** @import { Board, Cell, Content, Form, Laid, Look, Place, Shape } from "./types.d.ts" */
 
-/** @typedef {{ left: number, top: number, isChess: boolean, tall: number }} Frame */
+/** @typedef {{ left: number, top: number, isChess: boolean, tall: number, own: Set<string> }} Frame */
 
 const CELL = 100;
 const MARGIN = 44;
@@ -20,30 +21,37 @@ const MOST_MOVING = 64;
 const BORDER = 50;
 /** The height of a cell on which things are stacked, in cells. */
 const STACK = 1.9;
-/** How wide a cell gets on the page at most, in pixels. */
+/** How wide a cell gets on the page at most, in pixels, and a small board, and a cell of that. */
 const LARGEST = 68;
+const SMALL_BOARD = 480;
+const LARGEST_OF_SMALL = 130;
+/** How far beyond the last cell of a line the name of the line stands, where lines lean. */
+const BEYOND = 0.78;
 
 /** As many boards as fit beside each other. */
 const MOST_ABREAST = 3;
 
 /**
- * The boards of a position, `laid` out, with what changed since the one `before` marked.
+ * The boards of a position, `laid` out, with what changed since the one `before` marked; `own` has
+ * the names of cells that a person has filled.
  * @param {Laid} laid
  * @param {Laid | null} [before]
+ * @param {Set<string>} [own]
  */
-export function drawBoards(laid, before) {
-  /** @type {Map<Shape, HTMLElement[]>} */
+export function drawBoards(laid, before, own = new Set()) {
+  /** @type {Map<Shape, { board: Board, before: Board | undefined }[]>} */
   const byShape = new Map();
   laid.boards.forEach((board, index) => {
-    const figures = byShape.get(board.shape) ?? [];
-    figures.push(drawBoard(board, before?.boards[index]));
-    byShape.set(board.shape, figures);
+    const boards = byShape.get(board.shape) ?? [];
+    boards.push({ board, before: before?.boards[index] });
+    byShape.set(board.shape, boards);
   });
-  return [...byShape].map(([shape, figures]) => {
-    const width = 1 + Math.max(...shape.boards.map(({ column }) => column));
+  return [...byShape].map(([shape, boards]) => {
+    const width = shape.isJoined ? 1 : 1 + Math.max(...shape.boards.map(({ column }) => column));
     // A long row of boards is broken, since they would get small; a field of them stays as it is.
     const isRow = width > MOST_ABREAST && shape.boards.every(({ line }) => line === 0);
     const abreast = isRow ? Math.ceil(Math.sqrt(width)) : width;
+    const figures = shape.isJoined ? drawFigure(boards, own) : boards.map((one) => drawFigure([one], own));
     return element("div", { class: isRow ? "boards row" : "boards", style: `--boards-abreast:${abreast}` }, figures);
   });
 }
@@ -75,72 +83,111 @@ function movesOn(board, before, changed) {
 }
 
 /**
- * @param {Board} board
- * @param {Board | undefined} before
+ * A board, or several that are joined.
+ * @param {{ board: Board, before: Board | undefined }[]} boards
+ * @param {Set<string>} own
  */
-function drawBoard(board, before) {
-  const changed = changedCells(board, before);
+function drawFigure(boards, own) {
+  const [{ board }] = boards;
   const { shape } = board;
   const isChess = [...shape.contents].some(([text, content]) => isSilhouette(look({ text, ...content })));
   const names = {
     left: shape.form === "square" && shape.lineNames.some((name) => name !== ""),
     below: ["square", "stack"].includes(shape.form) && shape.columnNames.some((name) => name !== ""),
   };
-  const border = shape.borders === null ? 6 : BORDER;
+  const isLeaning = !names.left && shape.lineAt >= 0 && shape.labels.size > 0;
+  const border = isLeaning ? BORDER + MARGIN : shape.borders === null ? 6 : BORDER;
   const longest = Math.max(0, ...shape.lineNames.map((name) => name.length));
   const left = names.left ? Math.max(MARGIN, 14 * Math.min(longest, LONGEST_NAME)) : border;
   const below = names.below ? MARGIN : border;
   const tall = shape.form === "stack" ? STACK : 1;
-  const width = left + shape.width * CELL + border;
-  const height = border + shape.height * CELL * tall + below;
-  const at = { left, top: border, isChess, tall };
-  const moved = movesOn(board, before, changed);
-  const cells = [...board.cells.values()].map((cell) =>
-    drawCell(cell, shape, { ...at, isChanged: changed.has(cell.key), from: moved.get(cell.key) }),
-  );
+  const isJoined = boards.length > 1;
+  const abreast = isJoined ? 1 + Math.max(...boards.map(({ board }) => board.column)) : 1;
+  const down = isJoined ? 1 + Math.max(...boards.map(({ board }) => board.line)) : 1;
+  const [columns, lines] = [abreast * shape.width, down * shape.height];
+  const width = left + columns * CELL + border;
+  const height = border + lines * CELL * tall + below;
+  const at = { left, top: border, isChess, tall, own };
+  const cells = boards.map(({ board, before }) => {
+    const changed = changedCells(board, before);
+    const moved = movesOn(board, before, changed);
+    const shift = isJoined ? { left: left + board.column * shape.width * CELL, top: border + board.line * shape.height * CELL } : {};
+    return [...board.cells.values()].map((cell) =>
+      drawCell(cell, board, { ...at, ...shift, isChanged: changed.has(cell.key), from: moved.get(cell.key) }),
+    );
+  });
   const edge = [
-    names.left &&
-      shape.lineNames
-        .slice(0, shape.height)
-        .map((name, line) => edgeName(name, left / 2, border + (line + 0.5) * CELL)),
-    names.below &&
-      shape.columnNames
-        .slice(0, shape.width)
-        .map((name, column) => edgeName(name, left + (column + 0.5) * CELL, height - below / 2)),
+    names.left && shape.lineNames.slice(0, lines).map((name, line) => edgeName(name, left / 2, border + (line + 0.5) * CELL)),
+    names.below && shape.columnNames.slice(0, columns).map((name, column) => edgeName(name, left + (column + 0.5) * CELL, height - below / 2)),
+    isLeaning && leaningNames(shape, at),
   ];
-  const says = board.title === "" ? `The board of ${shape.name}` : `The board ${board.title}`;
+  const title = isJoined ? "" : plainWords(board.title);
   const svg = drawn(
     "svg",
     {
       viewBox: `0 0 ${width} ${height}`,
       class: isChess ? "board chequered" : "board",
       role: "group",
-      "aria-label": says,
+      "aria-label": title === "" ? `The board of ${plainWords(shape.name)}` : `The board ${title}`,
       "data-board": board.key,
       "data-shape": shape.name,
-      style: `max-width:${Math.round((width / CELL) * LARGEST)}px`,
+      style: `max-width:${Math.round(Math.max((width / CELL) * LARGEST, Math.min(SMALL_BOARD, (width / CELL) * LARGEST_OF_SMALL)))}px`,
     },
     // Squares of a chequered board that no fact names are no cells, but are seen.
-    isChess &&
-      drawn("rect", {
-        class: "chequered-ground",
-        x: left,
-        y: border,
-        width: shape.width * CELL,
-        height: shape.height * CELL,
-      }),
+    isChess && drawn("rect", { class: "chequered-ground", x: left, y: border, width: columns * CELL, height: lines * CELL }),
     drawBorders(shape, at),
     shape.links.map(([from, to]) => drawLink(from, to, shape, at)),
     cells,
+    isJoined && seams(shape, at, abreast, down),
     edge,
+    drawn("g", { class: "over" }),
   );
-  const place = `grid-area:${Math.floor(board.line) + 1}/${Math.floor(board.column) + 1}`;
-  return element(
-    "figure",
-    { class: "board-figure", style: place },
-    board.title !== "" && element("figcaption", null, spoken(board.title)),
-    svg,
-  );
+  const place = isJoined ? null : `grid-area:${Math.floor(board.line) + 1}/${Math.floor(board.column) + 1}`;
+  return element("figure", { class: "board-figure", style: place }, title !== "" && element("figcaption", null, title), svg);
+}
+
+/**
+ * The lines between boards that are joined.
+ * @param {Shape} shape
+ * @param {Frame} frame
+ * @param {number} abreast
+ * @param {number} down
+ */
+function seams({ width, height }, { left, top }, abreast, down) {
+  const [right, bottom] = [left + abreast * width * CELL, top + down * height * CELL];
+  const across = Array.from({ length: down - 1 }, (_, line) => `M${left} ${top + (line + 1) * height * CELL}H${right}`);
+  const upright = Array.from({ length: abreast - 1 }, (_, column) => `M${left + (column + 1) * width * CELL} ${top}V${bottom}`);
+  return drawn("path", { class: "seam", d: [...across, ...upright].join("") });
+}
+
+/**
+ * The names of lines and columns that lean: before the first cell of a line, and beyond the last
+ * cell of a column, in the direction in which its cells follow each other.
+ * @param {Shape} shape
+ * @param {Frame} frame
+ */
+function leaningNames(shape, frame) {
+  const beyond = shape.borders === null ? BEYOND : BEYOND + 0.35;
+  /** @type {Map<string, Place[]>[]} */
+  const [lines, columns] = [new Map(), new Map()];
+  for (const [key, place] of shape.cells) {
+    const tokens = key.split(" ");
+    const [line, column] = [tokens[shape.lineAt], tokens[1 - shape.lineAt]];
+    lines.set(line, [...(lines.get(line) ?? []), place]);
+    columns.set(column, [...(columns.get(column) ?? []), place]);
+  }
+  const names = [...columns].flatMap(([name, cells]) => {
+    const [last, before] = [...cells].sort((one, other) => other.line - one.line);
+    const way = before === undefined ? { line: 1, column: 0 } : { line: last.line - before.line, column: last.column - before.column };
+    const [x, y] = middle({ line: last.line + beyond * way.line, column: last.column + beyond * way.column }, frame);
+    return [edgeName(shape.columnWords.get(name) ?? name, x, y)];
+  });
+  for (const [name, cells] of lines) {
+    const [first] = [...cells].sort((one, other) => one.column - other.column);
+    const [x, y] = middle({ line: first.line, column: first.column - beyond }, frame);
+    names.push(edgeName(name, x, y));
+  }
+  return names;
 }
 
 /**
@@ -218,17 +265,19 @@ function edgeName(name, x, y) {
 
 /**
  * @param {Cell} cell
- * @param {Shape} shape
+ * @param {Board} board
  * @param {Frame & { isChanged: boolean, from: Place | undefined }} how
  */
-function drawCell(cell, shape, { left, top, tall, isChess, isChanged, from }) {
+function drawCell(cell, board, { left, top, tall, isChess, own, isChanged, from }) {
+  const { shape } = board;
+  const name = cellName(board, cell.key);
   const [x, y] = [left + cell.column * CELL, top + cell.line * CELL * tall];
   const isDark = isChess && (Math.floor(cell.line) + Math.floor(cell.column)) % 2 === 1;
   const looks = cell.contents.filter((content) => !content.isBlank).map(look);
   const lying = looks.filter((found) => !isGround(found));
-  const names = ["cell", isDark && "dark-square", lying.length > 0 && "lying", isChanged && "changed"].filter(Boolean);
+  const names = ["cell", isDark && "dark-square", lying.length > 0 && "lying", isChanged && "changed", own.has(name) && "own"].filter(Boolean);
   const what = contentOf(cell);
-  const says = `${cell.key}: ${looks.length === 0 ? "empty" : what}${isChanged ? ", changed" : ""}`;
+  const says = `${shape.labels.get(`${board.key}|${cell.key}`) ?? cell.key}: ${looks.length === 0 ? "empty" : what}${isChanged ? ", changed" : ""}`;
   const ground = shape.grounds.get(cell.key);
   const content = shape.form === "stack" ? drawStack(lying, cell.contents) : drawLying(lying);
   return drawn(
@@ -239,6 +288,7 @@ function drawCell(cell, shape, { left, top, tall, isChess, isChanged, from }) {
       role: "img",
       "aria-label": says,
       "data-cell": cell.key,
+      "data-name": name,
       "data-content": what,
     },
     drawn("title", null, says),
@@ -267,7 +317,7 @@ function drawCell(cell, shape, { left, top, tall, isChess, isChanged, from }) {
  * @param {string} name
  */
 function outline(form, tall, name) {
-  if (form === "circle") return drawn("circle", { class: name, cx: 50, cy: 50, r: 44 });
+  if (form === "circle") return drawn("circle", { class: name, cx: 50, cy: 50, r: name === "square" ? 45 : 40 });
   if (form === "hexagon") {
     // A mark stays inside, since the next cells are drawn over the edge.
     const [side, half] = name === "square" ? [57.7, 50] : [51.9, 45];
@@ -281,7 +331,9 @@ function outline(form, tall, name) {
     ];
     return drawn("polygon", { class: name, points: corners.map((corner) => corner.join(",")).join(" ") });
   }
-  return drawn("rect", { class: name, x: 1, y: 1, width: CELL - 2, height: CELL * tall - 2, rx: 5 });
+  // A mark stays inside here too, beside that of the last move.
+  const edge = name === "square" ? 1 : 6;
+  return drawn("rect", { class: name, x: edge, y: edge, width: CELL - 2 * edge, height: CELL * tall - 2 * edge, rx: 5 });
 }
 
 /**

@@ -67,10 +67,19 @@ export function isIdle(move) {
 }
 
 /**
- * A move as people say it: `(drop 3)` as `drop 3`.
+ * A move or a fact without parentheses around it: `(drop 3)` as `drop 3`.
  * @param {string} move
  */
 export function spoken(move) {
   const read = readExpression(move);
   return Array.isArray(read) ? joined(read) : move;
+}
+
+/**
+ * A name of the rules in words: `upperLeft` as `upper left`, `tie_breaker` as `tie breaker`.
+ * @param {string} name
+ */
+export function plainWords(name) {
+  const spaced = name.replaceAll("_", " ").replace(/([a-z])([A-Z])/g, (_, end, begin) => `${end} ${begin.toLowerCase()}`);
+  return spaced.trim();
 }

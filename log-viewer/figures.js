@@ -9,7 +9,6 @@
 // move. For a single turn a line is a move.
 
 import { clock, count, duration, goal, short, words } from "./format.js";
-import { spoken } from "./expressions.js";
 
 /** @import { MatchRecord } from "./record.js" */
 /** @import { Answer, Drawing, Figure, RootMove, Trace, Turn } from "./types.d.ts" */
@@ -35,7 +34,7 @@ export const FIGURES = [
   {
     id: "value",
     title: "Value",
-    note: "what our role expects to get, by move",
+    note: (record) => `what ${record.role ?? "our role"} expects to get, by move`,
     over: "time",
     exists: (record) => record.series.length > 0,
     build: valueOverTime,
@@ -43,7 +42,7 @@ export const FIGURES = [
   {
     id: "turn-values",
     title: "Value by turn",
-    note: "as answered",
+    note: (record) => `as answered, for ${record.role ?? "our role"}`,
     over: "turns",
     exists: (record) => record.series.length === 0 && record.turns.some((turn) => turn.answer !== null),
     build: valueByTurn,
@@ -285,14 +284,14 @@ function valueOverTime(record, scope) {
   const traces = rootLines(record, scope, (move) => move.value);
   const best = line(record, scope, "best_value", { name: "Best", colour: "strong", shown: goal });
   const moves = record.series.column("best_move");
-  best.text = places(record, scope).map((index, place) => `${spoken(moves[index] ?? "")} ${goal(best.y[place])}`);
+  best.text = places(record, scope).map((index, place) => `${record.say(moves[index] ?? "")} ${goal(best.y[place])}`);
   const turns = answered(scope === null ? record.turns : [scope], ({ at, value }) => at !== null && value !== null);
   /** @type {Trace} */
   const answers = {
     name: "Answered",
     x: turns.map(({ answer }) => onAxis(answer.at ?? 0)),
     y: turns.map(({ answer }) => answer.value),
-    text: turns.map(({ step, answer }) => `turn ${step}: ${spoken(answer.move ?? "")} ${goal(answer.value)}`),
+    text: turns.map(({ step, answer }) => `turn ${step}: ${record.say(answer.move ?? "")} ${goal(answer.value)}`),
     colour: "strong",
     points: true,
   };
@@ -327,14 +326,14 @@ function rootLines(record, scope, read) {
     while (to < at.length && steps[at[to]] === steps[at[from]]) to += 1;
     const leading = leadingMoves(record, at, from, to, most);
     leading.forEach((name, rank) => {
-      lines[rank] ??= { name: scope === null ? RANK_NAMES[rank] : spoken(name), x: [], y: [], text: [], colour: rank };
+      lines[rank] ??= { name: scope === null ? RANK_NAMES[rank] : record.say(name), x: [], y: [], text: [], colour: rank };
       const trace = lines[rank];
       for (let place = from; place < to; place += 1) {
         const move = record.series.rootMoves(at[place]).find((move) => move.move === name);
         if (move === undefined) continue;
         trace.x.push(onAxis(times[at[place]] ?? 0));
         trace.y.push(read(move));
-        trace.text.push(`${scope === null ? `${spoken(name)} ` : ""}${goal(move.value)} · ${count(move.visits)}`);
+        trace.text.push(`${scope === null ? `${record.say(name)} ` : ""}${goal(move.value)} · ${count(move.visits)}`);
       }
       // A gap, so that no line runs from one turn's move to another's.
       const last = trace.x.at(-1);
@@ -377,7 +376,7 @@ function valueByTurn(record) {
         name: "Value",
         x: turns.map(({ step }) => step),
         y: turns.map(({ answer }) => answer.value),
-        text: turns.map(({ answer }) => `${spoken(answer.move ?? "")} ${goal(answer.value)}`),
+        text: turns.map(({ answer }) => `${record.say(answer.move ?? "")} ${goal(answer.value)}`),
         colour: "strong",
       },
     ],
@@ -399,7 +398,7 @@ function timeToAnswer(record) {
       bars: true,
       x: turns.map(({ step }) => step),
       y: turns.map(({ answer }) => answer.seconds),
-      text: turns.map(({ answer }) => `${spoken(answer.move ?? "")} after ${duration(answer.seconds)}`),
+      text: turns.map(({ answer }) => `${record.say(answer.move ?? "")} after ${duration(answer.seconds)}`),
       colour: 0,
     },
   ];

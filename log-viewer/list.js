@@ -3,7 +3,7 @@
 
 import { ago, count, counted, duration, goal, list, moment, number, text } from "./format.js";
 import { beat, byId, element, fill, offerKeys, setText, table, wordmark } from "./page.js";
-import { PERSON, outcome, tableResult } from "./record.js";
+import { PERSON, outcome, outcomeText, tableResult } from "./record.js";
 import { askMatches } from "./server.js";
 
 /** @import { Child, MatchEntry, MatchList, PlayerState } from "./types.d.ts" */
@@ -247,10 +247,9 @@ function result(match) {
     return element("span", { class: "badge live" }, value === null ? "playing" : `expects ${goal(Math.round(value))}`);
   }
   const kind = outcome(match.goals, match.role);
-  const reached = goal(match.goals?.[match.role]);
   const ofTable = tableResult(list(match.roles), list(match.players), match.goals);
   if (ofTable !== null) return element("span", { class: "badge none" }, ofTable);
-  if (kind !== null) return element("span", { class: `badge ${kind}` }, `${reached} ${kind}`);
+  if (kind !== null) return element("span", { class: `badge ${kind}` }, outcomeText(match.goals, match.role));
   return element("span", { class: "badge none" }, text(match.how) ?? "broken off");
 }
 

@@ -4,15 +4,17 @@
 // redrawn.
 
 import { analysisCards } from "./analysis.js";
-import { layOut } from "./board.js";
+import { compare, layOut } from "./board.js";
 import { Charts } from "./charts.js";
 import { drawBoards } from "./drawing.js";
 import { ago, bytes, clock, counted, duration, goal, list, moment, number, object, text } from "./format.js";
 import { LogPanel } from "./log_panel.js";
 import { around, beat, byId, drawn, element, fill, offerKeys, pairs, setText, wordmark } from "./page.js";
 import { showPlan } from "./plan.js";
-import { MatchRecord, PERSON, outcome, tableResult } from "./record.js";
+import { MatchRecord, PERSON, outcome, outcomeText, tableResult } from "./record.js";
+import { PieceCounts, paintRoles, resultText, roleKey } from "./roles.js";
 import { FILE_NAMES, Follower, Refused } from "./server.js";
+import { Speaker } from "./speaker.js";
 import { FILES, NotALog, isForUs, openFiles, openMessage } from "./stored.js";
 import { TurnList, factTable, playedMoves, rootTable } from "./turns.js";
 
@@ -26,6 +28,8 @@ const DRAW_AT_LEAST_EVERY = 15_000;
 /** Drawing charts of a live match takes no more than this part of the time: the processor is the player's. */
 const DRAWING_SHARE = 0.005;
 const SLOWEST_RETRY = 10_000;
+/** Turns whose positions tell what moves are called. */
+const MOST_LEARNED = 300;
 const LARGEST_FILE = 400 * 1024 * 1024;
 
 class MatchPage {
@@ -36,6 +40,9 @@ class MatchPage {
     /** @type {Follower | null} */
     this.follower = null;
     this.isLive = false;
+    this.speaker = new Speaker();
+    /** The turns whose moves the speaker knows. */
+    this.spokenOf = /** @type {Set<Turn>} */ (new Set());
     this.step = 0;
     /** Whether the newest turn is shown, whichever it is. */
     this.isNewest = true;
@@ -151,7 +158,25 @@ class MatchPage {
     this.show();
   }
 
+  /** What moves are called is learned from the turns that are new. */
+  learn() {
+    const { record, speaker } = this;
+    speaker.setShapes(record.shapes);
+    paintRoles(record.roles, record.shapes);
+    record.say = (move, role = record.role) => speaker.say(role ?? "", move);
+    for (const [place, turn] of record.turns.entries()) {
+      const next = record.turns[place + 1];
+      if (turn.played === null || next === undefined || this.spokenOf.has(turn)) continue;
+      this.spokenOf.add(turn);
+      for (const { move } of turn.root) speaker.learn(record.role ?? "", [{ text: move }]);
+      const isKnown = turn.facts !== null && next.facts !== null && this.spokenOf.size < MOST_LEARNED;
+      const { came, went } = isKnown ? compare(list(next.facts), list(turn.facts)) : { came: [], went: [] };
+      speaker.learnLine(record.roles, [turn.played], isKnown ? list(next.facts) : undefined, { came, went });
+    }
+  }
+
   show() {
+    this.learn();
     this.showHead();
     this.showBanners();
     this.showTurn();
@@ -266,8 +291,11 @@ class MatchPage {
     if (ofTable !== null) return element("span", { class: "badge none" }, ofTable);
     const result = outcome(goals, role);
     if (result !== null) {
-      const own = goals?.[role ?? ""];
-      return element("span", { class: `badge ${result}` }, `${result} ${goal(own)}`);
+      const roles = record.roles.length > 0 ? record.roles : Object.keys(goals ?? {});
+      const counts = new PieceCounts();
+      for (const turn of [this.turns[0], this.turns.at(-1)]) counts.take(layOut(list(turn?.facts), record.shapes), roles);
+      const says = resultText(roles, roles.map((name) => number(goals?.[name])), counts.result);
+      return [element("span", { class: `badge ${result}` }, outcomeText(goals, role)), element("span", { class: "quiet" }, says)];
     }
     return element("span", { class: "badge none" }, how === null || how === "stopped" ? "no result" : how);
   }
@@ -286,6 +314,7 @@ class MatchPage {
       element(
         "span",
         { class: role === own ? "role ours" : "role" },
+        roles.length > 1 && roleKey(place),
         element("b", null, role),
         players[place] ? element("span", null, players[place]) : null,
         role === own && players[place] !== PERSON && element("small", null, "us"),
@@ -369,8 +398,9 @@ class MatchPage {
     this.showStrip();
     this.showPosition(turn);
     this.showConsidered(turn);
-    const plan = this.record.planOf(turn);
-    if (this.isNew("plan", plan, turn.step)) showPlan(byId("plan"), plan, turn.step);
+    const { record } = this;
+    const plan = record.planOf(turn);
+    if (this.isNew("plan", plan, turn.step, this.speaker.version)) showPlan(byId("plan"), plan, turn.step, record.say);
     this.turnList.setTurn(turn);
     this.charts.setTurn(turn);
   }
@@ -381,6 +411,7 @@ class MatchPage {
       answer?.value == null ? [] : [{ place, value: answer.value }],
     );
     const strip = byId("strip");
+    strip.style.setProperty("--line-colour", `var(--role-${this.record.roles.indexOf(this.record.role ?? "")}-line, var(--accent))`);
     if (!this.isNew("strip", this.turns.length, points)) return;
     strip.setAttribute("viewBox", `0 0 ${Math.max(1, this.turns.length - 1)} 100`);
     const line = points.map(({ place, value }) => `${place},${100 - value}`).join(" ");
@@ -417,7 +448,7 @@ class MatchPage {
       ),
       boards,
       hasFacts && boards.length > 0 && element("h3", null, "Other facts"),
-      hasFacts && factTable(laid.rest, before === null ? null : before.rest),
+      hasFacts && factTable(laid.rest, before === null ? null : before.rest, record.roles),
       !hasFacts && boards.length === 0 && element("p", { class: "quiet" }, "Nothing is true in this position."),
     );
   }
@@ -428,7 +459,7 @@ class MatchPage {
     const goals = object(record.end?.goals ?? this.summary.goals);
     const us = element("small", null, "us");
     return pairs(
-      record.roles.map((role) => [[role, role === record.role && us], goal(goals[role])]),
+      record.roles.map((role, place) => [[record.roles.length > 1 && roleKey(place), role, role === record.role && us], goal(goals[role])]),
       "played",
     );
   }
@@ -447,11 +478,12 @@ class MatchPage {
         moves,
         this.record.end,
         this.summary.goals,
+        this.speaker.version,
       )
     )
       return;
     const said = [
-      answer?.value != null && `value ${goal(answer.value)}`,
+      answer?.value != null && `worth ${goal(answer.value)} to ${this.record.role ?? "us"}`,
       answer?.seconds != null && `answered after ${duration(answer.seconds)}`,
       answer?.isProven && "proven",
       answer?.isOnly && "the only move",
@@ -465,7 +497,7 @@ class MatchPage {
         said.length > 0 && element("small", null, said.join(", ")),
       ),
       turn.isTerminal ? this.goalsReached() : playedMoves(this.record, turn),
-      moves.length > 0 && element("div", { class: "root-frame" }, rootTable(moves, answer?.move ?? null)),
+      moves.length > 0 && element("div", { class: "root-frame" }, rootTable(this.record, moves, answer?.move ?? null)),
       moves.length === 0 &&
         !turn.isTerminal &&
         element("p", { class: "quiet" }, "No moves at the root are known for this turn."),

@@ -129,7 +129,8 @@ export function look(content) {
   if (silhouette !== undefined) return { form: silhouette, label: "", ...SIDES[side ?? "grey"] };
   if (side !== null) {
     const rest = words.filter((word, index) => sided[index] === null && !PLAIN_WORDS.has(word));
-    return { form: "disc", label: rest.length === 0 ? "" : label, ...SIDES[side] };
+    // The colour says what a label that the game does not give would repeat.
+    return { form: "disc", label: rest.length === 0 ? "" : label === content.text ? rest.join(" ") : label, ...SIDES[side] };
   }
   if (words.length === 1 && Object.hasOwn(LETTERS, words[0]))
     return { form: "disc", label: "", ...SIDES[LETTERS[words[0]]] };

@@ -1,7 +1,6 @@
 // The plan of a single-player match at a turn: the solver that found it, its goal and how far that
 // can be surpassed, the states made, and the moves, with the one of the turn marked.
 
-import { spoken } from "./expressions.js";
 import { count, counted, goal } from "./format.js";
 import { element, fill, pairs } from "./page.js";
 
@@ -12,8 +11,9 @@ import { element, fill, pairs } from "./page.js";
  * @param {HTMLElement} place
  * @param {Plan | null} plan
  * @param {number} step
+ * @param {(move: string) => string} say
  */
-export function showPlan(place, plan, step) {
+export function showPlan(place, plan, step, say) {
   place.hidden = plan === null;
   if (plan === null) return;
   const at = step - plan.step;
@@ -25,7 +25,7 @@ export function showPlan(place, plan, step) {
   ];
   if (plan.solver !== null) facts.unshift(["Solver", plan.solver]);
   if (plan.length > 0) facts.push(["Moves left", count(left)]);
-  const moves = plan.moves.map((move, index) => moveItem(move, plan.step + index, index - at));
+  const moves = plan.moves.map((move, index) => moveItem(move, say(move), plan.step + index, index - at));
   const more = plan.length - moves.length;
   const list = element("ol", { class: "plan-moves", tabindex: 0, "aria-label": "Moves of the plan" }, moves);
   fill(
@@ -53,16 +53,17 @@ function goalText(plan) {
  * A move of the plan and its turn; `place` is negative for a move before the turn shown, and 0 for
  * its own.
  * @param {string} move
+ * @param {string} said
  * @param {number} turn
  * @param {number} place
  */
-function moveItem(move, turn, place) {
+function moveItem(move, said, turn, place) {
   return element(
     "li",
-    { class: place < 0 ? "done" : null, "aria-current": place === 0 ? "step" : null },
+    { class: place < 0 ? "done" : null, title: move, "aria-current": place === 0 ? "step" : null },
     element("small", null, turn),
     " ",
-    spoken(move),
+    said,
   );
 }
 

@@ -2,18 +2,20 @@
 // news; what it shows is drawn anew with each version. Moves are made on the board or from a list
 // (`board_panel.js`).
 
-import { layOut, placeOf, readShapes } from "./board.js";
-import { BoardPanel, spokenJoint, turnedRound } from "./board_panel.js";
-import { cellName, readChoices } from "./choices.js";
+import { factsBefore, layOut, placeOf, readShapes } from "./board.js";
+import { BoardPanel, turnedRound } from "./board_panel.js";
+import { filledCells, readChoices } from "./choices.js";
 import { offerGames, ownRules, rulesInWords, settingOf } from "./choose_game.js";
 import { isIdle, spoken } from "./expressions.js";
 import { ago, count, counted, goal, list, messageOf } from "./format.js";
 import { forgetTable, keepView, keptTables, openAndKeep } from "./kept.js";
+import { cellName } from "./labels.js";
 import { attempt, byId, complain, copyText, element, factsText, fill, forgive, keepFocus, offerKeys, setText, skipInPlace, wordmark } from "./page.js";
+import { CHANCE, PieceCounts, moveSaid, paintRoles, passerOf, resultText, roleKey } from "./roles.js";
 import { Refused, askKnown, askTable, askTurn, tellTable } from "./server.js";
 import { makeSound, offerSound } from "./sound.js";
 
-/** @import { Child, Found, KnownGame, Laid, Order, Setting, Shape, TableView } from "./types.d.ts" */
+/** @import { Child, Found, Laid, Order, Setting, Shape, TableView } from "./types.d.ts" */
 
 /** Milliseconds after which a server that did not answer, or has no room, is asked again. */
 const RETRY = 500;
@@ -41,6 +43,9 @@ class TablePage {
     /** @type {Laid | null} */
     this.before = null;
     this.turnShown = -1;
+    this.counts = new PieceCounts();
+    /** Which knowledge of moves the list of turns was made with. */
+    this.spokenWith = -1;
     /**
      * The earlier turn that is looked at, or null.
      * @type {number | null}
@@ -192,8 +197,9 @@ class TablePage {
     byId("rules").hidden = view.about.length === 0;
     if (byId("about").childElementCount === 0) fill(byId("about"), rulesInWords(view.about));
     this.showProblem();
-    if (turn !== this.turnShown && this.turnShown >= 0) this.before = turn > this.turnShown ? this.shown : null;
     this.shapes = readShapes(view.shapes);
+    paintRoles(view.roles, this.shapes);
+    this.panel.speaker.setShapes(this.shapes);
     if (this.isTurned === null && view.facts.length > 0) {
       this.isTurned = isOnTop(layOut(view.facts, this.shapes), view.roles, view.people);
     }
@@ -204,8 +210,18 @@ class TablePage {
     if (this.turnShown >= 0 && turn > this.turnShown) this.sound(laid, view.phase === "over" && !wasOver);
     if (view.phase !== "building") this.turnShown = turn;
     this.shown = laid;
+    this.before = turn === 0 ? null : layOut(factsBefore(view.facts, view.last), this.shapes);
     const { place } = this;
+    const isFirst = this.counts.counts.length === 0;
+    const { speaker } = this.panel;
+    if (isMoved) speaker.learnLine(view.roles, isFirst ? view.moves : view.moves.slice(-1), view.facts, view.last);
+    if (isFirst) this.panel.learnPast(this.table, view.roles, view.moves).then(() => this.showCourse(), () => {});
+    this.counts.take(laid, view.roles);
     const choices = place < 0 ? [] : readChoices(view.legal[place], laid, view.effects[place]);
+    this.panel.roles = view.roles;
+    this.panel.role = this.role ?? "";
+    this.panel.turn = turn;
+    this.panel.movers = view.phase === "over" ? view.roles : view.roles.filter((role, at) => view.legal[at].length > 0 || role === view.thinks_for);
     this.panel.offer(choices, !isMoved && place >= 0);
     if (this.lookedAt === null) this.draw(laid);
     this.thinksSince = view.thinks_since === null ? NaN : performance.now() - 1000 * view.thinks_since;
@@ -214,8 +230,29 @@ class TablePage {
     this.showClock();
     this.showFound();
     this.showMoves();
+    this.showSides();
     this.showCourse();
     this.showControls();
+  }
+
+  /** The roles with their colours, who plays them, and their pieces where those are counted. */
+  showSides() {
+    const { view, counts } = this;
+    const isMixed = view.people.includes(true) && view.people.some((isPerson, place) => !isPerson && view.roles[place] !== CHANCE);
+    fill(
+      byId("sides"),
+      view.roles.length > 1 &&
+        view.roles.map((role, place) =>
+          element(
+            "li",
+            { "aria-current": view.phase === "playing" && this.panel.movers.includes(role) ? "true" : null },
+            roleKey(place),
+            role,
+            isMixed && role !== CHANCE && element("small", null, view.people[place] ? " you" : " Panza"),
+            counts.isTelling && counts.counts[place] > 0 && element("b", { title: "pieces on the board" }, ` ${counts.counts[place]}`),
+          ),
+        ),
+    );
   }
 
   /**
@@ -236,6 +273,7 @@ class TablePage {
    */
   draw(laid, before = this.before) {
     this.panel.isLocked = this.lookedAt !== null;
+    this.panel.own = filledCells(this.view.moves.slice(0, this.lookedAt ?? undefined), laid);
     this.panel.marks = this.marks();
     this.panel.draw(laid, before);
   }
@@ -322,9 +360,9 @@ class TablePage {
     const chosen = view.roles.filter((_, place) => view.chosen[place] && view.people[place]);
     const hint = view.thinks_for === null ? "" : view.waits ? " The hint comes after the match that Panza plays." : " Panza looks for a hint …";
     const now = this.secondHalf();
-    if (!isOnlyPerson) return `${chosen.length > 0 ? `${chosen.join(", ")} chose. ` : ""}${role} is to move${now === "" ? "" : `: now ${now}`}.${hint}`;
+    if (!isOnlyPerson) return `${chosen.length > 0 ? `${chosen.join(", ")} chose. ` : this.passed()}${role} is to move${now === "" ? "" : `: now ${now}`}.${hint}`;
     if (now !== "") return `Your move goes on: now ${now}.${hint}`;
-    return `${view.roles.length === 1 ? "Your move." : `Your turn: you play ${role}.`}${hint}`;
+    return `${view.roles.length === 1 ? "Your move." : `${this.passed()}Your turn: you play ${role}.`}${hint}`;
   }
 
   /** The word of the second half of a turn, such as `rotate` after a stone was placed; or nothing. */
@@ -357,19 +395,22 @@ class TablePage {
     return `${role} has resigned.${others.length === 1 ? ` ${others[0]}${who} wins.` : ""}`;
   }
 
-  /** Who has won, and the goals. */
+  /** Who had to pass last. */
+  passed() {
+    const { roles, moves } = this.view;
+    const role = roles[passerOf(moves, moves.length - 1)];
+    return role === undefined ? "" : `${role} had to pass. `;
+  }
+
+  /** Who has won. */
   result() {
     const { roles, people } = this.view;
-    const goals = roles.map((_, place) => this.view.goals?.[place] ?? 0);
-    const all = roles.map((role, place) => `${role} ${goal(goals[place])}`).join(", ");
-    if (roles.length === 1) return goals[0] === 100 ? `solved, ${all}.` : `${all} of 100.`;
-    const best = Math.max(...goals);
-    const winners = roles.filter((_, place) => goals[place] === best);
-    if (winners.length === roles.length) return `a draw, ${all}.`;
-    const isPlayed = people.includes(true) && people.includes(false);
-    const isOwn = people[roles.indexOf(winners[0])];
-    const who = winners.length === 1 && isPlayed ? (isOwn ? " (you)" : " (Panza)") : "";
-    return `${winners.join(" and ")}${who} ${winners.length === 1 ? "wins" : "win"}, ${all}.`;
+    const goals = roles.map((_, place) => this.view.goals?.[place] ?? null);
+    const best = goals.indexOf(Math.max(...goals.map((reached) => reached ?? 0)));
+    const isWon = goals.filter((reached) => reached === goals[best]).length === 1 && roles.length > 1;
+    const isMixed = people.includes(true) && people.includes(false);
+    const who = isWon && isMixed ? (people[best] ? " (you)" : " (Panza)") : "";
+    return `${resultText(roles, goals, this.counts.result)}${who}.`;
   }
 
   showFound() {
@@ -377,12 +418,12 @@ class TablePage {
     /** @type {(title: string, found: Found | null) => Child} */
     const part = (title, found) =>
       found !== null && [
-        element("h2", null, title, element("small", null, found.role)),
+        element("h2", null, title, element("small", null, roleKey(this.view.roles.indexOf(found.role)), found.role)),
         element(
           "p",
-          null,
-          spoken(found.text),
-          found.value !== null && `, worth ${goal(found.value)} of 100`,
+          { title: found.text },
+          this.panel.speaker.say(found.role, found.text),
+          found.value !== null && `, worth ${goal(found.value)} of 100 to ${found.role}`,
           found.is_proven ? ", proven" : `, ${counted(found.visits, "visit")}`,
         ),
         found.value !== null &&
@@ -391,12 +432,12 @@ class TablePage {
           element(
             "details",
             null,
-            element("summary", null, "Other moves"),
+            element("summary", null, `Other moves, and their value for ${found.role}`),
             element(
               "ol",
               { class: "candidates" },
               found.candidates.map(([text, visits, value]) =>
-                element("li", null, `${spoken(text)}: ${value === null ? "" : `${goal(Math.round(value))}, `}${counted(visits, "visit")}`),
+                element("li", { title: text }, `${this.panel.speaker.say(found.role, text)}: ${value === null ? "" : `${goal(Math.round(value))}, `}${counted(visits, "visit")}`),
               ),
             ),
           ),
@@ -405,7 +446,7 @@ class TablePage {
             "details",
             null,
             element("summary", null, `A plan of ${count(found.plan.length)} moves`),
-            element("p", null, found.plan.map(spoken).join(", ")),
+            element("p", { title: found.plan.join(" ") }, found.plan.map((text) => this.panel.speaker.say(found.role, text)).join(", ")),
           ),
       ];
     byId("found").hidden = answer === null && hint === null;
@@ -422,14 +463,18 @@ class TablePage {
   }
 
   showCourse() {
-    const { moves } = this.view;
+    const { moves, roles } = this.view;
+    const { speaker } = this.panel;
     const course = byId("course");
+    if (this.spokenWith !== speaker.version && !course.contains(document.activeElement)) course.replaceChildren();
+    this.spokenWith = speaker.version;
     if (course.childElementCount === moves.length) return;
     while (course.childElementCount > moves.length) course.lastElementChild?.remove();
     for (const joint of moves.slice(course.childElementCount)) {
       const turn = course.childElementCount + 1;
       const go = { type: "button", class: "plain", on: { click: () => this.goTo(turn) } };
-      course.append(element("li", null, element("button", go, spokenJoint(joint))));
+      const says = moveSaid(speaker, roles, joint, passerOf(moves, turn - 1));
+      course.append(element("li", { "aria-current": this.lookedAt === turn ? "" : null }, element("button", go, says)));
     }
     course.scrollTop = course.scrollHeight;
   }

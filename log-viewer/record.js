@@ -3,7 +3,8 @@
 // position at a step, our answer and the joint move that leads to the next step. Every field may be
 // missing or of another type.
 
-import { list, messageOf, number, object, text, texts } from "./format.js";
+import { spoken } from "./expressions.js";
+import { goal, list, messageOf, number, object, text, texts } from "./format.js";
 import { Lines } from "./lines.js";
 import { Messages } from "./messages.js";
 import { Series, rootMoves } from "./series.js";
@@ -40,6 +41,11 @@ export class MatchRecord {
     this.shapes = [];
     /** Whether the shapes come from a file of the game. */
     this.hasFile = false;
+    /**
+     * How moves are said; the page that shows the record knows better.
+     * @type {(move: string, role?: string | null) => string}
+     */
+    this.say = spoken;
     /** @type {unknown[]} */
     this.parts = [];
     /** @type {Members[]} */
@@ -354,6 +360,7 @@ export function outcome(goals, role) {
     .map(([, value]) => number(value) ?? 0);
   if (others.length === 0) return own >= 100 ? "win" : own > 0 ? "draw" : "loss";
   const best = Math.max(...others);
+  if (own === 0 && best === 0) return "loss";
   return own > best ? "win" : own < best ? "loss" : "draw";
 }
 
@@ -382,4 +389,16 @@ export function tableResult(roles, players, goals) {
   // Where one player has several roles, the role says more.
   const named = new Set(players).size === players.length ? winners.map((role) => players[roles.indexOf(role)]) : winners;
   return `${named.join(" and ")} won`;
+}
+
+/**
+ * The same in words, beside the goal; of one role, and where nobody won, in other ones.
+ * @param {Goals | null} goals
+ * @param {string | null} role
+ */
+export function outcomeText(goals, role) {
+  const own = goals?.[role ?? ""];
+  const all = Object.values(object(goals)).map((value) => number(value) ?? 0);
+  if (all.length === 1) return own === 100 ? "solved" : `${goal(own)} of 100`;
+  return all.every((value) => value === 0) ? "nobody won" : `${outcome(goals, role)} ${goal(own)}`;
 }

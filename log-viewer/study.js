@@ -3,17 +3,19 @@
 // of that position, and with the values of its search (`thoughts.js`). Positions that were shown
 // are drawn again at once.
 
-import { layOut, placeOf, readShapes } from "./board.js";
-import { BoardPanel, spokenJoint, turnedRound } from "./board_panel.js";
-import { cellName, readChoices } from "./choices.js";
+import { factsBefore, layOut, placeOf, readShapes } from "./board.js";
+import { BoardPanel, turnedRound } from "./board_panel.js";
+import { filledCells, readChoices } from "./choices.js";
 import { offerGames, ownRules, rulesInWords, settingOf } from "./choose_game.js";
 import { drawCurve, turnAt } from "./curve.js";
-import { isIdle, spoken } from "./expressions.js";
+import { isIdle } from "./expressions.js";
 import { count, counted, goal, list, messageOf } from "./format.js";
 import { openAndKeep } from "./kept.js";
+import { cellName } from "./labels.js";
 import { around, attempt, byId, complain, copyText, element, factsText, fill, forgive, keepFocus, offerKeys, refill, setText, skipInPlace, table, wordmark } from "./page.js";
+import { PieceCounts, moveSaid, paintRoles, passerOf, resultText, roleKey } from "./roles.js";
 import { Refused, askLines, askReport, askTable, tellTable } from "./server.js";
-import { showPlans, showThoughts, showWorth, thinkingText } from "./thoughts.js";
+import { previewed, showPlans, showThoughts, showWorth, thinkingText } from "./thoughts.js";
 import { Variations, endOf, lineText, lineTo, nextOf, nodesOf, pathTo, readLine, worthOf } from "./variations.js";
 
 /** @import { Grade, GradedMove, Joint, Laid, LineNode, Order, Report, Review } from "./types.d.ts" */
@@ -24,8 +26,7 @@ const RETRY = 500;
 const UNAVAILABLE = 503;
 /** The buttons that step along the line, in their order. */
 const steps = () => ["first", "previous", "next", "last"].map((id) => byId(id, "button"));
-/** Moves that are marked on the board, and lines that are compared, at most. */
-const MOST_MARKED = 3;
+/** Lines that are compared, at most. */
 const MOST_COMPARED = 12;
 /**
  * Grades of moves as chess players write them.
@@ -57,6 +58,7 @@ class StudyPage {
      */
     this.chosen = new Map();
     this.isTurned = false;
+    this.counts = new PieceCounts();
     /** @type {Shape[]} */
     this.shapes = [];
     /** @type {Laid} */
@@ -99,6 +101,19 @@ class StudyPage {
   get view() {
     if (this.seen === null) throw new Error("the table has shown nothing");
     return this.seen;
+  }
+
+  /** How moves are said, and what is done with lines. */
+  get acts() {
+    return {
+      speaker: this.panel.speaker,
+      roles: this.view.roles,
+      playMove: (/** @type {string} */ text) => this.playMove(text),
+      playLine: (/** @type {Joint[]} */ line) => this.playLine(line),
+      preview: (/** @type {Joint[]} */ line) => this.panel.preview(line),
+      playOutcome: (/** @type {string} */ text) => this.playOutcome(text),
+      viewer: this.viewer,
+    };
   }
 
   listen() {
@@ -363,6 +378,8 @@ class StudyPage {
   begin(view, study) {
     this.isBegun = true;
     this.tree.add(this.tree.root, study.line);
+    this.panel.speaker.setShapes(readShapes(view.shapes));
+    this.panel.learnPast(this.table, view.roles, view.moves).then(() => this.showLines(), () => {});
     this.node = this.tree.add(this.tree.root, view.moves);
     this.sent = this.tree.changes;
     const role = view.roles.indexOf(study.role ?? "");
@@ -461,7 +478,7 @@ class StudyPage {
     const shown = this.node.view;
     if (shown === null) return "The position is being set up …";
     if (shown.phase === "over") {
-      return `The game is over: ${view.roles.map((role, place) => `${role} ${goal(shown.goals?.[place] ?? 0)}`).join(", ")}.`;
+      return `The game is over: ${resultText(view.roles, view.roles.map((_, place) => shown.goals?.[place] ?? null), this.counts.result)}.`;
     }
     if (view.waits) return "Waiting for a match: studying goes on once Panza has played it.";
     const players = list(view.study?.players);
@@ -495,11 +512,17 @@ class StudyPage {
     }
     this.panel.isLocked = false;
     this.shapes = readShapes(node.view.shapes);
+    paintRoles(this.view.roles, this.shapes);
+    this.panel.speaker.setShapes(this.shapes);
+    this.panel.turn = node.turn;
+    this.panel.speaker.learnLine(this.view.roles, lineTo(node), node.view.facts, node.view.last);
     if (this.isTurned) this.shapes = this.shapes.map(turnedRound);
     this.laid = layOut(node.view.facts, this.shapes);
-    const before = node.parent?.view ?? null;
+    const { facts, last: change } = node.view;
+    this.counts.take(this.laid, this.view.roles);
+    this.panel.own = filledCells(lineTo(node), this.laid);
     this.offer(false);
-    this.panel.draw(this.laid, before === null ? null : layOut(before.facts, this.shapes));
+    this.panel.draw(this.laid, node.parent === null ? null : layOut(factsBefore(facts, change), this.shapes));
     this.showMoves();
   }
 
@@ -507,34 +530,37 @@ class StudyPage {
   offer(isDrawn = true) {
     const { view } = this.node;
     const { place } = this;
+    const { roles } = this.view;
+    this.panel.roles = roles;
+    this.panel.role = roles[place] ?? "";
+    this.panel.movers = view?.phase === "over" ? roles : roles.filter((_, at) => list(view?.legal[at]).some((text) => !isIdle(text)));
     this.panel.offer(view === null || place < 0 ? [] : readChoices(view.legal[place], this.laid, view.effects[place]));
-    this.panel.marks = this.marks();
+    this.setMarks();
     if (!isDrawn) return;
     this.panel.mark();
     this.showMoves();
   }
 
-  /** The cells of the best moves, of the move that follows in the line, and those that decided the game. */
-  marks() {
+  /** The cells that decided the game, those of the best move, and what moves are worth. */
+  setMarks() {
     const { node, report } = this;
     const places = list(node.view?.decisive).map((fact) => placeOf(fact, this.laid));
-    const marks = new Map([
-      ["decisive", new Set(places.filter((place) => place !== null).map(({ board, key }) => cellName(board, key)))],
-    ]);
     const moves = this.view.roles[this.place] === report?.role ? list(report?.moves) : [];
-    const best = moves.filter(({ visits, proven }) => visits > 0 || proven !== null);
-    const taken = new Set();
-    for (let rank = 0; rank < MOST_MARKED; rank += 1) {
-      const cells = rank < best.length ? this.panel.cellsOf(best[rank].text) : [];
-      marks.set(`best-${rank + 1}`, new Set(cells.filter((cell) => !taken.has(cell))));
-      for (const cell of cells) taken.add(cell);
-    }
-    return marks;
+    const known = moves.filter(({ visits, proven }) => visits > 0 || proven !== null);
+    const values = known.flatMap(({ text, proven, value, is_bound }) => {
+      const worth = proven ?? (is_bound ? null : value);
+      return worth === null ? [] : [{ text, worth }];
+    });
+    this.panel.values = new Map(values.map(({ text, worth }) => [text, worth]));
+    this.panel.marks = new Map([
+      ["decisive", new Set(places.filter((place) => place !== null).map(({ board, key }) => cellName(board, key)))],
+      ["best-1", new Set(known.length > 0 ? this.panel.cellsOf(known[0].text) : [])],
+    ]);
   }
 
   showReport() {
     const { report, node, view } = this;
-    showWorth(byId("worth"), view.roles, node.worth);
+    showWorth(byId("worth"), view.roles, node.worth, this.counts.isTelling ? this.counts.counts : null);
     const isPaused = report?.state === "paused";
     byId("pause").setAttribute("aria-pressed", String(isPaused));
     setText(byId("pause"), isPaused ? "Think" : "Stop thinking");
@@ -550,17 +576,11 @@ class StudyPage {
     const watch = byId("watch", "select");
     if (report.role !== null && document.activeElement !== watch) watch.value = report.role;
     if (!isUsed) {
-      showThoughts(byId("thoughts"), report, {
-        playMove: (text) => this.playMove(text),
-        playLine: (line) => this.playLine(line),
-        playOutcome: (text) => this.playOutcome(text),
-        viewer: this.viewer,
-        roles: view.roles,
-      });
-      showPlans(byId("plan"), report, (line) => this.playLine(line));
+      showThoughts(byId("thoughts"), report, this.acts);
+      showPlans(byId("plan"), report, this.acts);
     }
     if (node.view !== null) {
-      this.panel.marks = this.marks();
+      this.setMarks();
       this.panel.mark();
     }
   }
@@ -625,10 +645,10 @@ class StudyPage {
       element(
         "button",
         { type: "button", class: "plain", title: node.fault?.says, on: { click: () => this.goFrom(node) } },
-        spokenJoint(node.joint),
+        moveSaid(this.panel.speaker, this.view.roles, node.joint, passerOf(lineTo(node), node.turn - 1)),
         node.fault !== null && gradeTag(node.fault.grade),
       ),
-      worth !== null && element("small", { class: isProven ? "proven-value" : null }, goal(Math.round(worth))),
+      worth !== null && element("small", { class: isProven ? "proven-value" : null, title: `worth to ${this.view.roles[this.viewer]}` }, goal(Math.round(worth))),
     );
   }
 
@@ -647,10 +667,10 @@ class StudyPage {
       // The line is named after the move with which it leaves the main line.
       const leaves = pathTo(end).find((node) => node.parent !== null && node.parent.children[0] !== node);
       const valued = pathTo(end).findLast((node) => worthOf(node, role) !== null);
-      const name = leaves === undefined ? "Main line" : `${leaves.turn}. ${spokenJoint(leaves.joint)}`;
+      const name = leaves === undefined ? "Main line" : `${leaves.turn}. ${this.panel.speaker.sayJoint(this.view.roles, leaves.joint)}`;
       return element(
         "tr",
-        { class: pathTo(end).includes(this.node) ? "answered" : null },
+        { class: pathTo(end).includes(this.node) ? "answered" : null, ...(pathTo(end).includes(this.node) ? previewed(this.acts, lineTo(end).slice(this.node.turn)) : {}) },
         element("td", { class: "move" }, element("button", { type: "button", class: "plain", on: { click: () => this.goFrom(end) } }, name)),
         element("td", { class: "figure" }, count(end.turn)),
         element("td", { class: "figure" }, valued === undefined ? "" : goal(Math.round(worthOf(valued, role) ?? 0))),
@@ -676,7 +696,9 @@ class StudyPage {
     const last = Math.max(end.turn, ...others.slice(0, MOST_COMPARED).map(({ turn }) => turn));
     /** @type {[turn: number, value: number | null][]} */
     const logged = this.logged.role < 0 ? [] : this.logged.values.map((value, turn) => [turn, value]);
-    setText(byId("curve-role"), `for ${this.view.roles[role]}, turn by turn`);
+    fill(byId("curve-role"), roleKey(role), `for ${this.view.roles[role]}, turn by turn`);
+    fill(byId("lines-role"), roleKey(role), `values for ${this.view.roles[role]}`);
+    byId("curve").style.setProperty("--line-colour", `var(--role-${role}-line)`);
     const own = worthOf(this.node, role);
     drawCurve(byId("curve"), {
       lines: [
@@ -736,8 +758,8 @@ class StudyPage {
       if (worth !== null && !(node.worth?.proven.some((proven) => proven !== null) ?? false)) node.worth = worth;
     }
     for (const node of this.reviewed) node.fault = null;
-    for (const { turn, grade, better, value, after } of review.graded) {
-      const says = `${spoken(better)} was better: ${goal(Math.round(value))}, not ${goal(Math.round(after))}`;
+    for (const { turn, role, grade, better, value, after } of review.graded) {
+      const says = `${this.panel.speaker.say(role, better)} was better: ${goal(Math.round(value))}, not ${goal(Math.round(after))}`;
       this.reviewed[turn + 1].fault = { grade, says };
     }
     refill(byId("review-summary"), review.summary.length > 0 && summaryTable(review.summary));
@@ -756,12 +778,12 @@ class StudyPage {
       element(
         "button",
         { type: "button", class: "plain", on: { click: () => this.goTo(before) } },
-        `${found.turn + 1}. ${found.role}: ${spoken(found.played)}`,
+        `${found.turn + 1}. ${found.role}: ${this.panel.speaker.say(found.role, found.played)}`,
       ),
       gradeTag(found.grade),
       ` ${values}`,
       found.is_proven && element("span", { class: "tag proven" }, "proven"),
-      `; better: ${spoken(found.better)} `,
+      `; better: ${this.panel.speaker.say(found.role, found.better)} `,
       found.line.length > 0 &&
         element(
           "button",

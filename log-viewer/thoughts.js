@@ -1,21 +1,23 @@
 // What Panza thinks about a position that is studied: what it is worth to each role, its moves, the
 // line that is expected, and plans.
 
-import { spokenJoint } from "./board_panel.js";
-import { spoken } from "./expressions.js";
 import { counted, duration, goal, short } from "./format.js";
 import { element, fill, table } from "./page.js";
+import { CHANCE, moveSaid, roleKey } from "./roles.js";
 
+/** @import { Speaker } from "./speaker.js" */
 /** @import { Joint, Outcome, Report, ShownLine, ShownPlan, Worth } from "./types.d.ts" */
 
 /**
- * What a person can do with what is shown, and the role that values of outcomes are for.
+ * How moves are said, and what is done with lines: one is gone along, or shown on the board.
  * @typedef {object} Acts
+ * @property {Speaker} speaker
+ * @property {string[]} roles
  * @property {(text: string) => void} playMove
  * @property {(line: Joint[]) => void} playLine
+ * @property {(line: Joint[]) => void} preview
  * @property {(text: string) => void} playOutcome
- * @property {number} viewer
- * @property {string[]} roles
+ * @property {number} viewer the place of the role that values of outcomes are for
  */
 
 /** Moves of a plan, and other plans, that are listed at most. */
@@ -41,12 +43,14 @@ export function thinkingText(report) {
 }
 
 /**
- * What a position is worth to each role: a bar with a part for each, and the values.
+ * What a position is worth to each role: a bar with a part for each, and the values, with the
+ * pieces of each where they are counted.
  * @param {HTMLElement} place
  * @param {string[]} roles
  * @param {Worth | null} worth
+ * @param {number[] | null} counts
  */
-export function showWorth(place, roles, worth) {
+export function showWorth(place, roles, worth, counts) {
   const values = roles.map((_, role) => worth?.proven[role] ?? worth?.values[role] ?? null);
   const sum = values.reduce((/** @type {number} */ total, value) => total + (value ?? 0), 0);
   // The bar of a puzzle shows how much of 100 is reached.
@@ -59,7 +63,7 @@ export function showWorth(place, roles, worth) {
       "div",
       { class: "worth-parts", "aria-hidden": "true" },
       values.map((value, role) =>
-        element("span", { class: `part part-${role % 4}`, style: `width:${share(value).toFixed(1)}%` }),
+        share(value) > 0 && element("span", { class: "part", style: `width:${share(value).toFixed(1)}%;background:var(--role-${role});border-color:var(--role-${role}-edge)` }),
       ),
     ),
     element(
@@ -69,8 +73,9 @@ export function showWorth(place, roles, worth) {
         element(
           "li",
           { "data-role": role },
-          element("span", { class: `key part-${index % 4}`, "aria-hidden": "true" }),
+          roleKey(index),
           `${role} `,
+          counts !== null && `(${counts[index]}) `,
           element("b", null, values[index] === null ? "…" : goal(values[index])),
           worth?.proven[index] != null && element("span", { class: "tag proven" }, "proven"),
         ),
@@ -80,29 +85,31 @@ export function showWorth(place, roles, worth) {
 }
 
 /**
- * The moves of the role to move, the best first, or the outcomes of chance, and the line;
- * `playLine(line)` goes along joint moves from here. Outcomes have their values for the role at the
- * place `viewer`.
+ * The moves of the role to move, the best first, or the outcomes of chance, and the line.
  * @param {HTMLElement} place
  * @param {Report} report
  * @param {Acts} acts
  */
-export function showThoughts(place, report, { playMove, playLine, playOutcome, viewer, roles }) {
+export function showThoughts(place, report, acts) {
   if (report.outcomes.length > 0) {
-    fill(place, outcomesTable(report.outcomes, { playOutcome, viewer, roles }));
+    fill(place, outcomesTable(report.outcomes, acts));
     return;
   }
+  const { speaker, roles, playMove } = acts;
+  const role = roles.indexOf(report.role ?? "");
+  /** @param {string} text */
+  const alone = (text) => [roles.map((_, place) => (place === role ? text : "noop"))];
   const isMixed = report.moves.some(({ share }) => share !== null);
   const isByDepth = report.method === "alpha-beta";
   const most = Math.max(1, ...report.moves.map(({ visits }) => visits));
   const rows = report.moves.map((move) =>
     element(
       "tr",
-      { "data-move": move.text },
+      { "data-move": move.text, ...previewed(acts, alone(move.text)) },
       element(
         "td",
         { class: "move" },
-        element("button", { type: "button", class: "plain", on: { click: () => playMove(move.text) } }, spoken(move.text)),
+        element("button", { type: "button", class: "plain", title: move.text, on: { click: () => playMove(move.text) } }, speaker.say(report.role ?? "", move.text)),
       ),
       element(
         "td",
@@ -128,16 +135,15 @@ export function showThoughts(place, report, { playMove, playLine, playOutcome, v
     place,
     rows.length > 0 && element("div", { class: "root-frame" }, table({ class: "root" }, names, element("tbody", null, rows))),
     rows.length === 0 && element("p", { class: "quiet" }, report.state === "over" ? "" : "No moves yet."),
-    report.lines.length > 0 && linesList(report.lines, playLine),
+    report.lines.length > 0 && linesList(report.lines, acts, report.role ?? ""),
     report.lines.length === 0 &&
       report.line.length > 0 &&
       element(
         "p",
-        { class: "expected" },
+        { class: "expected", ...previewed(acts, report.line) },
         element("b", null, "Expected: "),
-        report.line.map(spokenJoint).join(", "),
-        " ",
-        element("button", { type: "button", class: "button", on: { click: () => playLine(report.line) } }, "Add this line"),
+        lineSaid(acts, report.line),
+        addButton(acts, report.line),
       ),
   );
 }
@@ -145,9 +151,9 @@ export function showThoughts(place, report, { playMove, playLine, playOutcome, v
 /**
  * What chance may draw.
  * @param {Outcome[]} outcomes
- * @param {Pick<Acts, "playOutcome" | "viewer" | "roles">} acts
+ * @param {Acts} acts
  */
-function outcomesTable(outcomes, { playOutcome, viewer, roles }) {
+function outcomesTable(outcomes, { speaker, playOutcome, viewer, roles }) {
   const rows = outcomes.map(({ text, probability, worth }) => {
     const proven = worth.proven[viewer] ?? null;
     const value = proven ?? worth.values[viewer] ?? null;
@@ -157,7 +163,7 @@ function outcomesTable(outcomes, { playOutcome, viewer, roles }) {
       element(
         "td",
         { class: "move" },
-        element("button", { type: "button", class: "plain", on: { click: () => playOutcome(text) } }, spoken(text)),
+        element("button", { type: "button", class: "plain", title: text, on: { click: () => playOutcome(text) } }, speaker.say(CHANCE, text)),
       ),
       element("td", { class: "figure" }, `${(100 * probability).toFixed(probability < 0.1 ? 1 : 0)} %`),
       element(
@@ -184,41 +190,66 @@ function valueText(value, isBound) {
 /**
  * The lines of alpha-beta with their values, the best first.
  * @param {ShownLine[]} lines
- * @param {(line: Joint[]) => void} playLine
+ * @param {Acts} acts
+ * @param {string} role
  */
-function linesList(lines, playLine) {
+function linesList(lines, acts, role) {
   return element(
     "ol",
     { class: "lines" },
     lines.map(({ value, is_bound, line }) =>
       element(
         "li",
-        null,
-        element("b", null, valueText(Math.round(value), is_bound)),
-        " ",
-        line.map(spokenJoint).join(", "),
-        " ",
-        line.length > 0 && element("button", { type: "button", class: "button", on: { click: () => playLine(line) } }, "Add this line"),
+        previewed(acts, line),
+        element("b", { title: `value for ${role}` }, valueText(Math.round(value), is_bound)),
+        element("span", null, lineSaid(acts, line), line.length > 0 && addButton(acts, line)),
       ),
     ),
   );
 }
 
 /**
+ * Listeners that show a line on the board while it is pointed at or something in it has the focus.
+ * @param {Acts} acts
+ * @param {Joint[]} line
+ */
+export function previewed({ preview }, line) {
+  const [show, hide] = [() => preview(line), () => preview([])];
+  return { on: { pointerenter: show, pointerleave: hide, focusin: show, focusout: hide } };
+}
+
+/**
+ * @param {Acts} acts
+ * @param {Joint[]} line
+ */
+function lineSaid({ speaker, roles }, line) {
+  return line.map((joint, at) => [at > 0 && ", ", element("span", null, moveSaid(speaker, roles, joint, -1, false))]);
+}
+
+/**
+ * @param {Acts} acts
+ * @param {Joint[]} line
+ */
+function addButton({ playLine }, line) {
+  return [" ", element("button", { type: "button", class: "button", on: { click: () => playLine(line) } }, "Add this line")];
+}
+
+/**
  * The plan of a puzzle, and others that begin with another move.
  * @param {HTMLElement} place
  * @param {Pick<Report, "plan" | "alternatives">} report
- * @param {(line: Joint[]) => void} playLine
+ * @param {Acts} acts
  */
-export function showPlans(place, { plan, alternatives }, playLine) {
+export function showPlans(place, { plan, alternatives }, acts) {
+  const { speaker, roles } = acts;
+  /** @param {string} text */
+  const say = (text) => speaker.say(roles[0], text);
   place.hidden = plan === null;
   if (plan === null) return;
   /** @param {ShownPlan} plan */
   const line = ({ moves }) => moves.map((move) => [move]);
   /** @param {ShownPlan} of */
-  const add = (of) =>
-    of.moves.length > 0 &&
-    element("button", { type: "button", class: "button", on: { click: () => playLine(line(of)) } }, "Add this line");
+  const add = (of) => of.moves.length > 0 && addButton(acts, line(of));
   /** @param {ShownPlan} of */
   const length = (of) => counted(of.n_moves, "move");
   const reached = plan.goal === null ? "no plan yet" : `goal ${plan.goal}${plan.is_best ? ", proven best" : ` of at most ${plan.bound}`}`;
@@ -226,15 +257,15 @@ export function showPlans(place, { plan, alternatives }, playLine) {
   fill(
     place,
     element("h2", null, "Plan", element("small", null, [reached, plan.goal !== null && length(plan)].filter(Boolean).join(", "))),
-    moves.length > 0 && element("ol", { class: "plan-moves" }, moves.map((move, at) => element("li", null, element("small", null, at + 1), " ", spoken(move)))),
+    moves.length > 0 && element("ol", { class: "plan-moves" }, moves.map((move, at) => element("li", { title: move }, element("small", null, at + 1), " ", say(move)))),
     plan.n_moves > moves.length && element("p", { class: "quiet" }, `and ${counted(plan.n_moves - moves.length, "more move")}`),
-    element("p", null, add(plan)),
+    element("p", previewed(acts, line(plan)), add(plan)),
     alternatives.length > 0 && element("h3", null, "Other plans to the same goal"),
     alternatives.length > 0 &&
       element(
         "ul",
         { class: "alternatives" },
-        alternatives.map((other) => element("li", null, `${spoken(other.moves[0])} first: ${length(other)} `, add(other))),
+        alternatives.map((other) => element("li", previewed(acts, line(other)), `${say(other.moves[0])} first: ${length(other)} `, add(other))),
       ),
   );
 }

@@ -2,9 +2,10 @@
 // considered, and the list of all turns.
 
 import { compare } from "./board.js";
-import { isIdle, spoken } from "./expressions.js";
+import { isIdle } from "./expressions.js";
 import { counted, duration, goal, short } from "./format.js";
-import { around, element, fill, table } from "./page.js";
+import { around, element, fill, setText, table } from "./page.js";
+import { factText, roleKey } from "./roles.js";
 
 /** @import { MatchRecord } from "./record.js" */
 /** @import { Child, RootMove, Turn } from "./types.d.ts" */
@@ -15,8 +16,9 @@ const MOST_FACTS = 300;
  * Facts, with what came and went since the position before marked; `before` is null for the first.
  * @param {string[]} facts
  * @param {string[] | null} before
+ * @param {string[]} roles
  */
-export function factTable(facts, before) {
+export function factTable(facts, before, roles) {
   const { stayed, came, went } = before === null ? { stayed: facts, came: [], went: [] } : compare(facts, before);
   const rows = [
     ...came.map((fact) => [fact, "came", "+", "new"]),
@@ -28,9 +30,9 @@ export function factTable(facts, before) {
     .map(([fact, kind, sign, says]) =>
       element(
         "li",
-        { class: `fact ${kind}`, "data-fact": fact },
+        { class: `fact ${kind}`, "data-fact": fact, title: fact },
         element("span", { class: "sign", "aria-hidden": "true" }, sign),
-        element("code", null, fact),
+        element("span", { class: "what" }, factText(fact, roles)),
         says !== "" && element("span", { class: "unseen" }, ` (${says})`),
       ),
     );
@@ -65,9 +67,9 @@ export function playedMoves(record, turn) {
       return element(
         "div",
         { class: isOurs ? "ours" : null },
-        element("dt", null, role ?? "", isOurs && element("small", null, "us")),
-        element("dd", null, shown === null ? element("span", { class: "quiet" }, "…") : spoken(shown)),
-        replaced !== null && element("dd", { class: "replaced" }, `we answered ${spoken(replaced)}; it was replaced`),
+        element("dt", null, rows.length > 1 && roleKey(record.roles.indexOf(role ?? "")), role ?? "", isOurs && element("small", null, "us")),
+        element("dd", { title: shown }, shown === null ? element("span", { class: "quiet" }, "…") : record.say(shown, role)),
+        replaced !== null && element("dd", { class: "replaced", title: replaced }, `we answered ${record.say(replaced, role)}; it was replaced`),
       );
     }),
   );
@@ -75,10 +77,11 @@ export function playedMoves(record, turn) {
 
 /**
  * The moves at the root of a turn, most visited first, with the answer marked.
+ * @param {MatchRecord} record
  * @param {RootMove[]} moves
  * @param {string | null} answered
  */
-export function rootTable(moves, answered) {
+export function rootTable(record, moves, answered) {
   const most = Math.max(1, ...moves.map((move) => move.visits));
   const rows = moves.map((move) =>
     element(
@@ -86,8 +89,8 @@ export function rootTable(moves, answered) {
       { class: move.move === answered ? "answered" : null, "data-move": move.move },
       element(
         "td",
-        { class: "move" },
-        element("span", null, spoken(move.move)),
+        { class: "move", title: move.move },
+        element("span", null, record.say(move.move)),
         move.move === answered && element("span", { class: "tag" }, "answered"),
       ),
       element(
@@ -99,7 +102,7 @@ export function rootTable(moves, answered) {
       element("td", { class: "figure" }, goal(move.value)),
     ),
   );
-  return table({ class: "root" }, ["Move", "Visits", "Value"], element("tbody", null, rows));
+  return table({ class: "root" }, ["Move", "Visits", `Value for ${record.role ?? "us"}`], element("tbody", null, rows));
 }
 
 /** @param {number} share */
@@ -127,7 +130,8 @@ export class TurnList {
     /** @type {HTMLTableRowElement | null} */
     this.chosen = null;
     this.body = element("tbody");
-    fill(place, table({ class: "turn-list" }, ["Turn", "Moves", "Value", "Visits", "Time"], this.body));
+    this.table = table({ class: "turn-list" }, ["Turn", "Moves", "Value", "Visits", "Time"], this.body);
+    fill(place, this.table);
     this.body.addEventListener("click", (event) => {
       const row = around(event, "tr");
       if (row !== null) choose(Number(row.dataset.step));
@@ -139,6 +143,7 @@ export class TurnList {
    * @param {Turn | null} turn
    */
   show(record, turn) {
+    if (record.role !== null) setText(this.table.querySelectorAll("th")[2], `Value for ${record.role}`);
     for (const [step, { row }] of this.rows) {
       if (record.byStep.has(step)) continue;
       row.remove();
@@ -158,17 +163,17 @@ export class TurnList {
     const cells = [
       String(turn.step),
       played !== null
-        ? played.map(spoken).join(" · ")
+        ? played.map((move, place) => record.say(move, record.roles[place])).join(" · ")
         : turn.isTerminal
           ? "the end"
           : answer?.move
-            ? spoken(answer.move)
+            ? record.say(answer.move)
             : "…",
       goal(answer?.value),
       short(answer?.visits),
       duration(answer?.seconds),
     ];
-    const marks = [answer?.isProven ? "proven" : "", answer?.isOnly ? "only" : ""].filter((mark) => mark !== "");
+    const marks = [answer?.isProven ? "proven" : "", answer?.isOnly && !isIdle(answer.move ?? "") ? "only" : ""].filter((mark) => mark !== "");
     const said = [...cells, ...marks, record.role, ...record.roles].join("\n");
     const known = this.rows.get(turn.step);
     if (known?.said === said) return;
@@ -216,9 +221,21 @@ export class TurnList {
  */
 function moveTexts(record, turn, otherwise) {
   if (turn.played === null) return element("span", { class: "quiet" }, otherwise);
+  // Who waits while others move is not told.
+  const isAll = turn.played.every(isIdle);
   return turn.played.map((move, place) => {
+    if (isIdle(move) && !isAll) return null;
     const isOurs = record.roles[place] !== undefined && record.roles[place] === record.role;
     const names = ["one-move", isIdle(move) && "idle", isOurs && "ours"].filter(Boolean);
-    return element("span", { class: names.join(" "), title: record.roles[place] }, spoken(move));
+    const role = record.roles[place];
+    const says = `${role === undefined ? "" : `${role}: `}${move}`;
+    const isSeveral = (turn.played ?? []).length > 1;
+    return element(
+      "span",
+      { class: names.join(" "), title: says },
+      isSeveral && roleKey(place),
+      isSeveral && element("span", { class: "unseen" }, `${role} `),
+      record.say(move, role),
+    );
   });
 }

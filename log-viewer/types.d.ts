@@ -185,7 +185,8 @@ export interface Drawing {
 export interface Figure {
   id: string;
   title: string;
-  note: string;
+  /** Of what it is; a function where that depends on the record. */
+  note: string | ((record: MatchRecord) => string);
   over: "time" | "turns";
   exists(record: MatchRecord): boolean;
   build(record: MatchRecord, scope: Turn | null): Drawing;
@@ -281,6 +282,14 @@ export interface Shape {
   rank: number;
   /** The shape on whose boards its facts are drawn, if not on its own. */
   host: Shape | null;
+  /** Whether its boards fill a field and are drawn as one. */
+  isJoined: boolean;
+  /** What cells are called, by `board|cell`. */
+  labels: Map<string, string>;
+  /** Columns that have another name at the edge than in the rules. */
+  columnWords: Map<string, string>;
+  /** Which word of a cell's name tells its line, if one of two does, else -1. */
+  lineAt: number;
 }
 
 /** What lies on a cell. */
@@ -326,10 +335,17 @@ export interface Look {
   ink?: string;
 }
 
-/** A legal move with its clicks: for each step the names of cells that may be clicked. */
+/**
+ * A legal move with its clicks: for each step the names of cells that may be clicked. `lands` is the
+ * cell of the last step that changes, where more may be clicked; `lane` is the argument that names
+ * those, and which word of their names it is. `turns` is the board that a move without cells names.
+ */
 export interface Choice {
   text: string;
   steps: Set<string>[];
+  lands?: string;
+  lane?: { shape: Shape; coordinate: number; at: number };
+  turns?: { board: Board; words: string };
 }
 
 /** What clicking on cells has come to: the moves that go on, and those that are complete. */
@@ -437,6 +453,7 @@ export interface TableView {
   people: boolean[];
   shapes: Layout[];
   facts: string[];
+  last: Effect;
   moves: Joint[];
   legal: string[][];
   effects: Effect[][];

@@ -213,10 +213,11 @@ export function isAtNewest(page) {
   });
 }
 
-/** The plan that the page shows: the text of its facts, and the move that is marked. */
+/** The plan that the page shows: the text of its facts, and the move that is marked, also as the rules write it. */
 export async function shownPlan(page) {
   return {
     facts: await page.locator("#plan dd").allInnerTexts(),
     current: (await page.locator("#plan li[aria-current]").allInnerTexts()).map((text) => text.replace(/\s+/g, " ")),
+    written: await page.locator("#plan li[aria-current]").evaluateAll((items) => items.map(({ title }) => title)),
   };
 }

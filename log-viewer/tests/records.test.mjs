@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { mock, test } from "node:test";
 import { FIGURES, onAxis, turnTimes } from "../figures.js";
-import { MatchRecord, outcome, tableResult } from "../record.js";
+import { MatchRecord, outcome, outcomeText, tableResult } from "../record.js";
 import { salvage } from "../salvage.js";
 import { NotALog, isForUs, openFiles, openMessage } from "../stored.js";
 import { bundleOf, makeMatch, makePuzzle, packed, tiltyard } from "./samples.mjs";
@@ -160,6 +160,9 @@ test("results are told apart", () => {
   assert.equal(outcome({ alone: 40 }, "alone"), "draw");
   assert.equal(outcome({ red: null, black: 0 }, "red"), null);
   assert.equal(outcome(null, "red"), null);
+  assert.equal(outcome({ red: 0, black: 0 }, "red"), "loss");
+  const said = [{ red: 0, black: 0 }, { red: 50, black: 50 }, { red: 100 }, { red: 40 }].map((goals) => outcomeText(goals, "red"));
+  assert.deepEqual(said, ["nobody won", "draw 50", "solved", "40 of 100"]);
 });
 
 test("an object that is cut off is read as far as it goes", () => {

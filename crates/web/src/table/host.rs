@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use crossbeam::channel::{RecvTimeoutError, bounded};
 
 use super::decision::deciding_facts;
-use super::effects::effects;
+use super::effects::{effects, last_effect};
 use super::history::GameHistory;
 use super::store::{State, Store};
 use super::view::{MAX_MOVES, Phase, View};
@@ -397,6 +397,7 @@ impl Host {
     pub fn show_position(&mut self, history: &mut GameHistory, is_asked: &[bool]) {
         self.view.facts = history.position.facts();
         self.view.facts.truncate(MAX_SHOWN_FACTS);
+        self.view.last = last_effect(history, MAX_SHOWN_FACTS);
         for (role, &is_asked) in is_asked.iter().enumerate() {
             let moves = history.legal(role).to_vec();
             self.view.n_legal[role] = moves.len();

@@ -1,3 +1,4 @@
+use super::effects::Effect;
 use super::host::Spent;
 use super::*;
 use crate::build_memory::{PROVER_BYTES, TABLE_BYTES};
@@ -113,6 +114,34 @@ fn a_game_in_hrf_is_played_to_its_end() {
         why.contains("ticTacToe:2:7: error[unknown-character]"),
         "{why}"
     );
+}
+
+#[test]
+fn what_moves_change_is_told_where_others_choose_too() {
+    let tables = tables();
+    let boards = setting("connectFourSimultaneous", People::All);
+    let table = tables.open(boards).unwrap();
+    let view = wait(&tables, &table, is_asked);
+    assert_eq!(view.last, Effect::default());
+    // Each disc lands on one cell, whatever the other role does.
+    for (moves, effects) in view.legal.iter().zip(&view.effects) {
+        assert_eq!(moves.len(), effects.len());
+        assert!(effects.iter().all(|effect| effect.came.len() == 1));
+    }
+    for role in 0..2 {
+        let text = view.legal[role][0].clone();
+        let role = view.roles[role].clone();
+        let mv = Command::Move {
+            turn: 0,
+            role,
+            text,
+        };
+        tables.tell(&table, mv).unwrap();
+    }
+    let next = wait(&tables, &table, |view| view.moves.len() == 1);
+    for effects in &view.effects {
+        assert!(next.last.came.contains(&effects[0].came[0]));
+    }
 }
 
 #[test]

@@ -37,6 +37,8 @@ pub struct View {
     pub shapes: Vec<Layout>,
     /// The facts that hold.
     pub facts: Vec<String>,
+    /// What the last joint move changed of them.
+    pub last: Effect,
     /// The joint moves made, in role order.
     pub moves: Vec<Vec<String>>,
     /// For each role what a person may choose; empty for Panza's roles, and after a choice.
@@ -148,6 +150,7 @@ impl View {
             people: people.to_vec(),
             shapes: Vec::new(),
             facts: Vec::new(),
+            last: Effect::default(),
             moves: Vec::new(),
             legal: vec![Vec::new(); roles.len()],
             effects: vec![Vec::new(); roles.len()],
