@@ -102,6 +102,20 @@ fn placed<'a>(text: &'a str, tokens: &[Token]) -> Vec<Placed<'a>> {
         .collect()
 }
 
+/// Whether the list that comes first ends before the last token.
+fn first_list_ends_early(tokens: &[Placed<'_>]) -> bool {
+    let mut depth = 0;
+    let end = tokens.iter().position(|placed| {
+        match placed.token.kind {
+            TokenKind::Open => depth += 1,
+            TokenKind::Close => depth -= 1,
+            TokenKind::Symbol | TokenKind::Comment => {}
+        }
+        depth <= 0
+    });
+    end.is_some_and(|end| end + 1 < tokens.len())
+}
+
 fn starts_rule(tokens: &[Placed<'_>]) -> bool {
     matches!(tokens, [open, word, ..] if open.token.kind == TokenKind::Open && word.text == "<=")
 }
@@ -139,10 +153,11 @@ fn by_layout(
 ) -> Option<(Vec<Sexpr>, Vec<Diagnostic>)> {
     let tokens = placed(text, tokens);
     let mut statements = &tokens[..];
-    // A rulesheet in one more pair of parentheses.
+    // A rulesheet in one more pair of parentheses. Where all parentheses match, that is seen.
     if let [first, second, .., last] = statements
         && first.token.kind == TokenKind::Open
         && second.token.kind == TokenKind::Open
+        && (n_faults > 0 || !first_list_ends_early(statements))
     {
         let end = tokens.len() - usize::from(last.token.kind == TokenKind::Close);
         statements = &tokens[1..end];
@@ -405,6 +420,17 @@ mod tests {
             &["(role a)", "(<= p (q))", "(<= r (s))", "(<= s (t))"],
             &[(UNCLOSED, 1, 10)],
         );
+    }
+
+    #[test]
+    fn a_first_statement_of_lists_is_no_wrapping() {
+        let text = "((true x))\n\n(<= (a b\n    (c))\n  (<= (d)\n    (e)))\n";
+        let (statements, faults) = parse(text);
+        assert!(
+            faults.iter().all(|fault| fault.span.start > 10),
+            "{faults:?}"
+        );
+        assert!(statements.len() >= 2, "{statements:?}");
     }
 
     #[test]

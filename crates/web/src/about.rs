@@ -1,7 +1,7 @@
 //! What a rulesheet says of its game to people: the comment that it begins with.
 //!
-//! The first line is the title. What follows it without an empty line says in one line what the game
-//! is about; the paragraphs after it are the rules in words. Notes for designers are left out.
+//! The first line is the title. What follows it without an empty line says in one line what the
+//! game is about; the paragraphs after it are the rules in words. Notes for designers are left out.
 //!
 //! Never uses: what the rules mean.
 
