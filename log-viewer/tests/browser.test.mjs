@@ -310,7 +310,7 @@ test("the plan of a single-player match is shown, and followed from turn to turn
   withPage({}, async (page) => {
     await page.goto(`${server.address}/matches/puzzle#turn=0`);
     await page.waitForSelector("#plan dl");
-    assert.deepEqual(await shownPlan(page), { facts: ["none yet, at most 100", "0"], current: [] });
+    assert.deepEqual(await shownPlan(page), { facts: ["none yet, at most 100", "0"], current: [], written: [] });
     await page.keyboard.press("ArrowRight");
     assert.match(await page.locator("#plan h2").innerText(), /as of turn 0/);
     await page.keyboard.press("ArrowRight");
@@ -365,7 +365,7 @@ test("an unknown match is a page that says so, with status 404", () =>
     for (const path of ["/matches/never-played", "/matches/..%2f..%2fetc", "/matches/%00", "/no/such/page"]) {
       const answer = await page.goto(server.address + path);
       assert.equal(answer.status(), 404, path);
-      assert.match(await page.locator("h1").innerText(), /no such match/i);
+      assert.match(await page.locator("h1").innerText(), /nothing at this address/i);
     }
     await screenshot(page, "unknown");
   }));
