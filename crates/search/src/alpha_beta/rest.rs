@@ -78,6 +78,8 @@ pub(super) struct Control {
     pub is_over: bool,
     pub found: Vec<Found>,
     pub panic: Option<Box<dyn Any + Send>>,
+    /// Whether a thread has panicked and ended.
+    pub is_broken: bool,
 }
 
 /// What the threads and their caller share.
@@ -183,7 +185,7 @@ impl Rest {
     pub fn panicked(&self, panic: Box<dyn Any + Send>) {
         let mut control = lock(&self.shared.control);
         control.panic = Some(panic);
-        control.found[self.index].is_finished = true;
+        control.is_broken = true;
         self.end_run();
         self.arrive(&mut control);
     }

@@ -67,8 +67,12 @@ impl Threads {
     }
 
     /// Searches on within a budget. What each thread has found is given to `read`.
+    ///
+    /// # Panics
+    /// A thread has panicked, in this run or in an earlier one.
     pub fn run(&self, budget: &Budget<'_>, max_depth: i32, read: impl FnOnce(&[Found])) {
         let mut control = lock(&self.shared.control);
+        assert!(!control.is_broken, "a thread of the search has panicked");
         let n_unfinished = control.found.iter().filter(|it| !it.is_finished).count();
         // What one has finished is found.
         if n_unfinished == control.found.len() {
@@ -118,5 +122,30 @@ fn work(mut searcher: Searcher, mut rest: Rest) {
             Ok(()) => rest.finish(searcher.found()),
             Err(panic) => return rest.panicked(panic),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use panza_sync::catch_panic;
+
+    #[test]
+    fn a_panic_is_told_in_its_run_and_in_later_ones() {
+        let threads = Threads::start([]);
+        lock(&threads.shared.control).found = vec![Found::default()];
+        let rest = Rest::new(&threads.shared, 0);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while lock(&threads.shared.control).n_at_work == 0 {
+                    std::thread::yield_now();
+                }
+                rest.panicked(Box::new("the machine failed"));
+            });
+            let run = || threads.run(&Budget::generous(), 3, |_| ());
+            assert!(catch_panic(run).is_err());
+            // Nobody would come to rest in this one.
+            assert!(catch_panic(run).is_err());
+        });
     }
 }
