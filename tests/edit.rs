@@ -50,7 +50,7 @@ fn rules_are_checked_laid_out_and_tried_out() {
     };
     assert_eq!(
         json(&ask("check", &text)),
-        json!({ "dialect": "kif", "diagnostics": [], "more": 0 })
+        json!({ "dialect": "kif", "diagnostics": [], "more": 0, "roles": ["xplayer", "oplayer"] })
     );
     let found = json(&ask("check", FAULTY));
     let open = &found["diagnostics"][0];
