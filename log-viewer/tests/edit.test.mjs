@@ -278,7 +278,7 @@ test("the dialect is changed by hand, and kept", () =>
     await page.selectOption("#dialect", "kif");
     await page.waitForFunction(() => /error/.test(document.getElementById("counts").textContent));
     await page.click("#play");
-    await page.waitForFunction(() => /cannot be played/.test(document.getElementById("says").textContent));
+    await page.waitForFunction(() => /cannot be played/.test(document.querySelector(".complaint")?.textContent));
     await page.reload();
     await page.waitForFunction(() => /error/.test(document.getElementById("counts").textContent));
     assert.equal(await page.inputValue("#dialect"), "kif");
