@@ -1,19 +1,18 @@
-// The part of `/play` and `/study` in which a game is chosen: tiles of a person's own rulesheets and
-// of the games of the program, found by what is typed, and a rulesheet from a text or a file. The
-// pictures of the boards come one after the other, as their tiles come into view.
+// The part of `/play` and `/study` in which a game is chosen: tiles of a person's own rulesheets
+// and of the games of the program, found by what is typed, and a rulesheet from a text or a file.
+// The pictures of the boards come one after the other, as their tiles come into view.
 
 import { layOut, readShapes } from "./board.js";
 import { drawBoards } from "./drawing.js";
 import { counted, list } from "./format.js";
 import { forgetSheet, keptSheets } from "./kept.js";
 import { byId, element, fill, setText, showDialog } from "./page.js";
+import { CHANCE } from "./roles.js";
 import { askGames, askPicture, checkRules } from "./server.js";
 
 /** @import { Child, KeptSheet, KnownGame, OfferedGame, Picture, Setting } from "./types.d.ts" */
 /** @typedef {(game: OfferedGame, button: HTMLElement, people?: Setting["people"]) => void} Choose */
 
-/** The role that chance plays. */
-const CHANCE = "random";
 /** How long nothing is typed before a rulesheet is read, and before a picture is asked for again. */
 const TYPING = 400;
 const AGAIN = 10_000;

@@ -5,7 +5,7 @@ import { plainWords } from "./expressions.js";
 
 /** @import { Board, Place, Shape } from "./types.d.ts" */
 
-/** Boards with more cells together are not joined, and their cells have no names but those of the rules. */
+/** Boards with more cells together are not joined. Their cells have the names of the rules alone. */
 const MOST_CELLS = 16_384;
 
 /**

@@ -365,7 +365,7 @@ class TablePage {
     return `${view.roles.length === 1 ? "Your move." : `${this.passed()}Your turn: you play ${role}.`}${hint}`;
   }
 
-  /** The word of the second half of a turn, such as `rotate` after a stone was placed; or nothing. */
+  /** The word of the second half of a turn, such as `rotate` after a stone was placed, or "". */
   secondHalf() {
     const { view, place } = this;
     const last = list(view.moves.at(-1));

@@ -1,5 +1,5 @@
-// What pages say of roles: the colour that each has everywhere, who made a move, the pieces of each,
-// and how a game ended.
+// What pages say of roles: the colour that each has everywhere, who made a move, the pieces of
+// each, and how a game ended.
 
 import { isIdle, plainWords, readExpression, writeExpression } from "./expressions.js";
 import { goal } from "./format.js";
@@ -9,7 +9,7 @@ import { look } from "./pieces.js";
 /** @import { Speaker } from "./speaker.js" */
 /** @import { Child, Joint, Laid, Look, Shape } from "./types.d.ts" */
 
-/** For roles without pieces of a colour: told apart by colour-blind people, on light and dark pages. */
+/** For roles without coloured pieces: colours for colour-blind people, on light and dark pages. */
 const OTHERS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#8a6fd1", "#a0781e"];
 /** The role that draws by chance. */
 export const CHANCE = "random";
@@ -142,7 +142,7 @@ export function passerOf(line, turn) {
 /** Counts the pieces of the roles, position by position. */
 export class PieceCounts {
   constructor() {
-    /** Whether the numbers are worth telling: they differ by more than the turns make them differ. */
+    /** Whether the numbers are shown: they differ by more than the turns make them differ. */
     this.isTelling = false;
     /** Whether pieces were never taken away, and the number of all before. */
     this.isGrowing = true;

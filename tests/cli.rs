@@ -1250,7 +1250,7 @@ fn study_names_the_blunders_of_a_log() {
     let expected = serde_json::json!([2, 0, 0, 1, 25.0]);
     assert_eq!(serde_json::json!(keys.map(|key| &of_bob[key])), expected);
     assert_eq!(found["summary"][0]["accuracy"], 100.0);
-    // A millisecond is so many iterations, and the result is the same each time.
+    // `--ms` sets a number of iterations, so the result is the same each time.
     assert_eq!(
         &objects(&["study", path, "--blunders", "--ms", "30"], 0)[0],
         found

@@ -90,8 +90,7 @@ impl Search {
         outcomes
     }
 
-    /// The sum of both roles' goals, where it was the same in so many results that it counts as
-    /// fixed.
+    /// The sum of both roles' goals, where the results so far are enough to call it fixed.
     pub fn sure_sum(&self) -> Option<u16> {
         self.graph.sure_sum
     }

@@ -86,7 +86,7 @@ impl RoleSummary {
     }
 }
 
-/// The accuracy of a move that lost so many points, in percent.
+/// The accuracy of a move in percent. `points` is what it lost.
 fn accuracy_of_move(points: f64) -> f64 {
     let value = 103.166_810 * (-0.043_544_15 * points.max(0.0)).exp() - 3.166_925;
     // One point for what the search does not know.

@@ -29,7 +29,7 @@ fn review(machine: &Arc<dyn Machine>, moves: &[Vec<MoveId>]) -> Review {
     review_by(machine, moves, 3_000, 1, Duration::from_millis(20))
 }
 
-/// A review of so many iterations on so many threads that stops to look at the clock so often.
+/// A review. `slice` is the time between two looks at the clock, `iterations` those of a position.
 fn review_by(
     machine: &Arc<dyn Machine>,
     moves: &[Vec<MoveId>],

@@ -57,7 +57,7 @@ pub(super) struct Subject {
 pub(super) enum Work {
     /// These positions, in this order.
     Block(Vec<usize>),
-    /// The move of this turn, for at most so many rounds.
+    /// The move of a turn. `rounds` is the greatest number of rounds.
     Doubt { turn: usize, rounds: u64 },
 }
 

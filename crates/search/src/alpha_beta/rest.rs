@@ -73,7 +73,7 @@ pub(super) struct Control {
     pub position: u64,
     pub run_number: u64,
     pub run: Run,
-    /// Threads that have not come to rest in the run.
+    /// The number of threads that still search in the run.
     pub n_at_work: usize,
     pub is_over: bool,
     pub found: Vec<Found>,

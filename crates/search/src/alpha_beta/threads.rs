@@ -1,7 +1,7 @@
 //! The threads of the search, which rest between runs in the middle of their work.
 //!
-//! A run sets limits and wakes the threads, and ends when all rest again. So many short runs cost
-//! no more than one long run.
+//! A run sets limits and wakes the threads. It ends when all threads rest again. Nothing is
+//! searched twice, so a long run may be split into short ones.
 //!
 //! Invariants: between runs every thread rests; dropping it ends the threads.
 //!
@@ -144,7 +144,7 @@ mod tests {
             });
             let run = || threads.run(&Budget::generous(), 3, |_| ());
             assert!(catch_panic(run).is_err());
-            // Nobody would come to rest in this one.
+            // The thread has ended, so a wait for it would have no end.
             assert!(catch_panic(run).is_err());
         });
     }
