@@ -2,6 +2,7 @@
 // news; what it shows is drawn anew with each version. Moves are made on the board or from a list
 // (`board_panel.js`).
 
+import { addressOf, goToTable, here } from "./address.js";
 import { factsBefore, layOut, placeOf, readShapes } from "./board.js";
 import { BoardPanel, turnedRound } from "./board_panel.js";
 import { filledCells, readChoices } from "./choices.js";
@@ -497,7 +498,7 @@ class TablePage {
     keepFocus(controls(), focused);
     const leave = byId("leave");
     while (leave.nextElementSibling !== null) leave.nextElementSibling.remove();
-    const studied = `/study?table=${encodeURIComponent(this.table)}`;
+    const studied = addressOf("/study", { query: { table: this.table } });
     leave.after(element("a", { class: "button", href: studied, id: "study" }, "Study this position"));
     if (view.log !== null) {
       const address = `/matches/${encodeURIComponent(view.log)}`;
@@ -566,7 +567,7 @@ function options() {
  */
 function open(setting, beside) {
   return attempt(beside, async () => {
-    location.hash = await openAndKeep(setting);
+    goToTable(await openAndKeep(setting));
   });
 }
 
@@ -610,7 +611,7 @@ async function showRunning() {
       return element(
         "li",
         { class: "card" },
-        element("a", { href: `#${table}` }, title),
+        element("a", { href: addressOf("/play", { table }) }, title),
         element("span", { class: "quiet" }, told.filter(Boolean).join(", ")),
         element("button", { type: "button", class: "plain", "aria-label": `Forget this game of ${title}`, on: { click: forget } }, "Forget"),
       );
@@ -620,9 +621,7 @@ async function showRunning() {
 
 /** Shows the table that the address names, or the games. */
 async function route() {
-  const named = /^\/play\/([^/]+)$/.exec(location.pathname)?.[1];
-  if (named !== undefined) history.replaceState(null, "", `/play#${named}`);
-  const table = location.hash.slice(1);
+  const { table } = here();
   const focused = document.activeElement;
   forgive();
   byId("choose").hidden = table !== "";

@@ -3,6 +3,7 @@
 // of that position, and with the values of its search (`thoughts.js`). Positions that were shown
 // are drawn again at once.
 
+import { goToTable, here } from "./address.js";
 import { factsBefore, layOut, placeOf, readShapes } from "./board.js";
 import { BoardPanel, turnedRound } from "./board_panel.js";
 import { filledCells, readChoices } from "./choices.js";
@@ -908,7 +909,7 @@ async function open(setting, beside) {
   // What the address asks for fails in place of a choice.
   if (beside === undefined) opened.catch(() => (byId("choose").hidden = false));
   await attempt(beside ?? byId("about-choices"), async () => {
-    location.hash = await opened;
+    goToTable(await opened);
   });
 }
 
@@ -918,7 +919,7 @@ async function open(setting, beside) {
  * @returns {Setting | null}
  */
 function asked() {
-  const query = new URLSearchParams(location.search);
+  const { query } = here();
   const turn = query.get("turn");
   const study = Object.fromEntries(["match", "table"].filter((name) => query.has(name)).map((name) => [name, query.get(name)]));
   if (query.has("game")) return { game: query.get("game"), study };
@@ -971,9 +972,7 @@ async function lost(page, problem) {
 }
 
 async function route() {
-  const named = /^\/study\/([^/]+)$/.exec(location.pathname)?.[1];
-  if (named !== undefined) history.replaceState(null, "", `/study#${named}`);
-  const table = location.hash.slice(1);
+  const { table } = here();
   const focused = document.activeElement;
   const setting = asked();
   forgive();
