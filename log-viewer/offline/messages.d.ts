@@ -1,7 +1,7 @@
 // What the page and the worker of the one file send each other. Only the type check reads this file.
 
-/** From the page: first what to start with, then requests. */
-export type FromPage = Start | Request;
+/** From the page: first what to start with, then requests; now and then whether it is alive. */
+export type FromPage = Start | Request | { isAlive: true };
 
 export interface Start {
   /** The module: gzip in base64. */
@@ -17,8 +17,11 @@ export interface Request {
   body: string;
 }
 
-/** From the worker: an answer, what is to be kept from now on (null: nothing), or why it has ended. */
-export type FromWorker = ({ id: number } & Reply) | { kept: [name: string, text: string | null][] } | { ended: string };
+/** From the worker: an answer, what is to be kept from now on, a sign of life, or why it has ended. */
+export type FromWorker = ({ id: number } & Reply) | { kept: Change[] } | { isAlive: true } | { ended: string };
+
+/** A text to be kept under a name in place of the one before; null, where nothing is to be kept. */
+export type Change = [name: string, text: string | null];
 
 export interface Reply {
   status: number;
@@ -32,6 +35,6 @@ export interface Module {
   request(method: string, address: string, body: string): Reply | number;
   /** Works for some milliseconds; then it may rest for as many as this returns. */
   work(milliseconds: number): number;
-  /** Answers that were waited for. */
-  finished(): ({ key: number } & Reply)[];
+  /** An answer that was waited for, or null. */
+  finished(): ({ key: number } & Reply) | null;
 }

@@ -74,5 +74,5 @@ window.addEventListener("hashchange", async (event) => {
   await (await started).settled();
   location.reload();
 });
-if (shown.page === "/play") started.then((panza) => offerWhole(byId("choose"), panza.store));
+if (shown.page === "/play") started.then((panza) => offerWhole(byId("own"), panza.store));
 SCRIPTS[shown.page]();

@@ -6,6 +6,12 @@
 
 /** Milliseconds that are waited for orders before the page goes. */
 const PATIENCE = 500;
+/**
+ * Milliseconds between two looks whether the worker is alive, and looks without a sign of life after
+ * which it is given up. A game that is trained first is one step of up to a minute.
+ */
+const LOOK = 5000;
+const MOST_UNHEARD = 30;
 
 export class Panza {
   /**
@@ -32,6 +38,9 @@ export class Panza {
      */
     this.orders = new Set();
     this.isKept = true;
+    /** How many looks ago the worker gave the last sign of life. */
+    this.unheard = 0;
+    setInterval(() => this.look(), LOOK);
   }
 
   /** Starts a worker. */
@@ -44,8 +53,16 @@ export class Panza {
       this.fail(event.message ?? "its worker could not be started");
     };
     this.worker = worker;
+    this.unheard = 0;
     this.send({ module: this.module, kept: [...this.store.texts] });
     worker.addEventListener("message", () => URL.revokeObjectURL(address), { once: true });
+  }
+
+  /** Sees that the worker still answers. */
+  look() {
+    this.unheard += 1;
+    if (this.unheard > MOST_UNHEARD) this.fail("it has not answered for minutes");
+    this.send({ isAlive: true });
   }
 
   /** @param {FromPage} message */
@@ -64,7 +81,8 @@ export class Panza {
         if (this.isKept) this.says("This browser has no room to keep more: games and studies of now are lost with this page. Save them as a file on the page “Play”.");
         this.isKept = false;
       });
-    } else this.fail(message.ended);
+    } else if ("ended" in message) this.fail(message.ended);
+    else this.unheard = 0;
   }
 
   /**

@@ -90,7 +90,7 @@ async function open(store, file) {
 }
 
 /**
- * Offers both below the games to choose from.
+ * Offers both behind an element.
  * @param {HTMLElement} place
  * @param {Store} store
  */
@@ -107,11 +107,11 @@ export function offerWhole(place, store) {
     setText(says, "");
     if (file !== undefined) attempt(input, () => open(store, file));
   });
-  place.append(
+  place.after(
     element(
-      "section",
-      { class: "card whole", "aria-labelledby": "whole-title" },
-      element("h2", { id: "whole-title" }, "What is kept"),
+      "details",
+      { class: "card own whole" },
+      element("summary", null, "What is kept"),
       element("p", null, "Panza runs on this page alone and sends nothing anywhere. This browser keeps your games, your studies and your rulesheets. Save them as a file to take them along."),
       element(
         "p",

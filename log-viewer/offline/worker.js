@@ -4,20 +4,23 @@
 //
 // A module that fails cannot be used again: the page is told why, and starts another worker.
 
-import { open } from "panza";
+import { messageOf } from "../format.js";
+import { open } from "./module.js";
 
-/** @import { FromWorker, Module, Reply, Request, Start } from "./messages.d.ts" */
+/** @import { Change, FromWorker, Module, Reply, Request, Start } from "./messages.d.ts" */
 
 /** Milliseconds of a slice of work. */
 const SLICE = 10;
-/** Milliseconds after which a module that has nothing to do is asked again. */
-const LONGEST_REST = 250;
+/** Milliseconds after which a module that has nothing to do is asked again, at most. */
+const LONGEST_REST = 1000;
 
 const own = {
   /** @type {Module | null} */
   module: null,
   /** @type {number | undefined} */
   timer: undefined,
+  /** Whether the next slice is on its way. */
+  isNext: false,
   /**
    * The requests whose answers come later, by the key of the answer.
    * @type {Map<number, number>}
@@ -28,11 +31,25 @@ const own = {
    * @type {Request[]}
    */
   early: [],
+  /**
+   * What is to be kept and was not posted yet.
+   * @type {Change[]}
+   */
+  kept: [],
 };
 
 /** Brings the next slice about at once, but behind messages that have come meanwhile. */
 const next = new MessageChannel();
-next.port1.onmessage = () => attempt(work);
+next.port1.onmessage = () => {
+  own.isNext = false;
+  attempt(work);
+};
+
+function soon() {
+  clearTimeout(own.timer);
+  if (!own.isNext) next.port2.postMessage(null);
+  own.isNext = true;
+}
 
 /**
  * @param {FromWorker} message
@@ -52,14 +69,16 @@ async function attempt(act) {
     await act();
   } catch (problem) {
     own.module = null;
-    post({ ended: problem instanceof Error ? problem.message : String(problem) });
+    post({ ended: messageOf(problem) });
   }
+  if (own.kept.length > 0) post({ kept: own.kept.splice(0) });
 }
 
 /** @param {Start} what */
 async function start({ module, kept }) {
-  own.module = await open(await unpacked(module), kept, (changes) => post({ kept: changes }));
+  own.module = await open(await unpacked(module), kept, (...change) => own.kept.push(change));
   for (const request of own.early.splice(0)) ask(request);
+  soon();
 }
 
 /** @param {Request} request */
@@ -67,7 +86,6 @@ function ask({ id, method, address, body }) {
   const reply = own.module?.request(method, address, body);
   if (typeof reply === "number") own.waiting.set(reply, id);
   else if (reply !== undefined) answer(id, reply);
-  work();
 }
 
 /** A slice of work, and what has been waited for. */
@@ -75,14 +93,13 @@ function work() {
   const { module } = own;
   if (module === null) return;
   const rest = module.work(SLICE);
-  for (const { key, ...reply } of module.finished()) {
-    const id = own.waiting.get(key);
-    own.waiting.delete(key);
-    if (id !== undefined) answer(id, reply);
+  for (let found = module.finished(); found !== null; found = module.finished()) {
+    const id = own.waiting.get(found.key);
+    own.waiting.delete(found.key);
+    if (id !== undefined) answer(id, found);
   }
-  clearTimeout(own.timer);
-  if (rest <= 0) next.port2.postMessage(null);
-  else own.timer = setTimeout(() => attempt(work), Math.min(rest, LONGEST_REST));
+  if (rest <= 0) soon();
+  else own.timer = setTimeout(soon, Math.min(rest, LONGEST_REST));
 }
 
 /**
@@ -97,18 +114,21 @@ function answer(id, { status, type, body }) {
  * The bytes that a text in base64 holds, unpacked.
  * @param {string} packed
  */
-async function unpacked(packed) {
-  const text = atob(packed);
-  const bytes = new Uint8Array(text.length);
-  for (let at = 0; at < text.length; at += 1) bytes[at] = text.charCodeAt(at);
+function unpacked(packed) {
+  const letters = atob(packed);
+  const bytes = new Uint8Array(letters.length);
+  for (let at = 0; at < letters.length; at += 1) bytes[at] = letters.charCodeAt(at);
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
   return new Response(stream).arrayBuffer();
 }
 
 self.onmessage = ({ data }) =>
-  attempt(() => {
-    if ("module" in data) return start(data);
-    if (own.module === null) own.early.push(data);
-    else ask(data);
-    return undefined;
+  attempt(async () => {
+    if ("isAlive" in data) post(data);
+    else if ("module" in data) await start(data);
+    else if (own.module === null) own.early.push(data);
+    else {
+      ask(data);
+      soon();
+    }
   });

@@ -170,6 +170,7 @@ test("all is saved as a file, and opened by another browser", { skip }, async ()
     await page.waitForTimeout(300);
     await open(page, "#/play");
     const download = page.waitForEvent("download");
+    await page.click(".whole summary");
     await page.getByRole("button", { name: "Save all" }).click();
     saved = await (await download).path();
     saved = await readFile(saved, "utf8");
@@ -191,6 +192,25 @@ test("all is saved as a file, and opened by another browser", { skip }, async ()
     assert.equal(await turns(page), 2);
   });
 });
+
+test("when Panza has stopped, the page says so, and it goes on once it is started again", { skip }, () =>
+  offline(async (page) => {
+    await choose(page, "connectFour");
+    await turn(page);
+    await page.locator("#board .target").first().click();
+    await page.waitForFunction(() => document.querySelectorAll("#course li").length === 2);
+    await isSaid(page, "Your turn");
+    await page.waitForTimeout(300);
+    await page.workers()[0].evaluate(() => self.postMessage({ ended: "a test wants it so" }));
+    await page.getByText("Panza has stopped: a test wants it so. Games and studies are kept.").waitFor();
+    await isSaid(page, "does not answer");
+    await screenshot(page, "offline-stopped", true);
+    await page.getByRole("button", { name: "Start it again" }).click();
+    await isSaid(page, "Your turn");
+    assert.equal(await page.locator(".told").count(), 0);
+    await page.locator("#board .target").first().click();
+    await page.waitForFunction(() => document.querySelectorAll("#course li").length === 4);
+  }));
 
 test("what needs a server is not shown", { skip }, () =>
   offline(async (page) => {
