@@ -7,6 +7,7 @@ import { byId, element } from "../page.js";
 import { source } from "../server.js";
 import { Panza } from "./panza.js";
 import { Store } from "./store.js";
+import { offerStudies } from "./studies.js";
 import { offerWhole } from "./whole.js";
 
 /**
@@ -74,5 +75,8 @@ window.addEventListener("hashchange", async (event) => {
   await (await started).settled();
   location.reload();
 });
-if (shown.page === "/play") started.then((panza) => offerWhole(byId("own"), panza.store));
+started.then(({ store }) => {
+  if (shown.page === "/play") offerWhole(byId("own"), store);
+  if (shown.page === "/study") offerStudies(byId("about-choices"), store);
+});
 SCRIPTS[shown.page]();

@@ -54,7 +54,7 @@ export class Panza {
     };
     this.worker = worker;
     this.unheard = 0;
-    this.send({ module: this.module, kept: [...this.store.texts] });
+    this.send({ module: this.module, kept: this.store.all() });
     worker.addEventListener("message", () => URL.revokeObjectURL(address), { once: true });
   }
 

@@ -212,6 +212,24 @@ test("when Panza has stopped, the page says so, and it goes on once it is starte
     await page.waitForFunction(() => document.querySelectorAll("#course li").length === 4);
   }));
 
+test("a browser that keeps nothing is no hindrance, and the page says so", { skip }, () =>
+  offline(async (page) => {
+    await page.addInitScript(() => {
+      for (const name of ["indexedDB", "localStorage"]) {
+        Object.defineProperty(window, name, {
+          get() {
+            throw new DOMException("not here", "SecurityError");
+          },
+        });
+      }
+    });
+    await choose(page, "ticTacToe");
+    await turn(page);
+    await page.getByText("This browser keeps nothing for this page").waitFor();
+    await page.locator("#board .target").first().click();
+    await page.waitForFunction(() => document.querySelectorAll("#course li").length === 2);
+  }));
+
 test("what needs a server is not shown", { skip }, () =>
   offline(async (page) => {
     for (const address of ["#/play", "#/study", "#/edit"]) {
