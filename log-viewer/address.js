@@ -38,10 +38,16 @@ export function addressOf(page, { table = "", query = {} } = {}) {
 }
 
 /**
- * Goes to a table on the same page; what the address asks stays.
+ * The address of a table on the same page; what the address asks stays.
  * @param {string} table
  */
-export function goToTable(table) {
+export function tableHere(table) {
+  if (!isOneFile()) return `#${table}`;
   const { page, query } = here();
-  location.hash = isOneFile() ? addressOf(page, { table, query: Object.fromEntries(query) }) : table;
+  return addressOf(page, { table, query: Object.fromEntries(query) });
+}
+
+/** @param {string} table */
+export function goToTable(table) {
+  location.hash = tableHere(table);
 }

@@ -2,7 +2,7 @@
 // news; what it shows is drawn anew with each version. Moves are made on the board or from a list
 // (`board_panel.js`).
 
-import { addressOf, goToTable, here } from "./address.js";
+import { addressOf, goToTable, here, tableHere } from "./address.js";
 import { factsBefore, layOut, placeOf, readShapes } from "./board.js";
 import { BoardPanel, turnedRound } from "./board_panel.js";
 import { filledCells, readChoices } from "./choices.js";
@@ -611,7 +611,7 @@ async function showRunning() {
       return element(
         "li",
         { class: "card" },
-        element("a", { href: addressOf("/play", { table }) }, title),
+        element("a", { href: tableHere(table) }, title),
         element("span", { class: "quiet" }, told.filter(Boolean).join(", ")),
         element("button", { type: "button", class: "plain", "aria-label": `Forget this game of ${title}`, on: { click: forget } }, "Forget"),
       );
