@@ -1,8 +1,8 @@
 //! The lanes engine: bit-parallel simulation of hundreds of positions, one bit of a vector each.
 //!
 //! [`compile`] turns a network into straight-line programs ([`program`]). Two back-ends run them
-//! with identical results: a table interpreter ([`interpret`]) and machine code ([`native`]). A
-//! [`gang`] plays with them, an [`expand`]er evaluates positions, and [`machine`] implements the
+//! with identical results: a table interpreter ([`interpret`]) and machine code (`native`), or
+//! WebAssembly in a browser (`wasm`). A [`gang`] plays with them, an [`expand`]er evaluates positions, and [`machine`] implements the
 //! traits of all engines with both.
 //!
 //! # One step
@@ -42,12 +42,20 @@ mod code;
 pub mod compile;
 pub mod expand;
 pub mod gang;
+#[cfg(any(test, target_family = "wasm"))]
+mod host;
 pub mod interpret;
+mod lower;
 pub mod machine;
 pub mod memory;
+#[cfg(not(target_family = "wasm"))]
 pub mod native;
 pub mod program;
+#[cfg(test)]
+mod random_programs;
 mod rank;
 mod transpose;
+#[cfg(any(test, target_family = "wasm"))]
+mod wasm;
 
 pub use transpose::transpose;
