@@ -52,8 +52,8 @@ const BOARD_TIME: Duration = Duration::from_millis(300);
 const MAX_TURNS: usize = 10_000;
 /// A table that writes to disk rests for this many times the time that it took.
 const WRITING_PAUSE: u32 = 50;
-/// Time for building.
-const BUILD_TIME: Duration = Duration::from_secs(60);
+/// Time for building. Without threads everything else waits meanwhile.
+const BUILD_TIME: Duration = Duration::from_secs(if HAS_THREADS { 60 } else { 10 });
 
 /// What a table is opened with.
 pub(super) struct Opened {
