@@ -1,6 +1,7 @@
 // The module without a browser: what a worker does with it, as plain functions.
 
 import { readFile } from "node:fs/promises";
+import { lanes } from "../lanes.js";
 
 const MODULE = process.env.PANZA_WASM ??
   new URL("../../target-wasm/panza.wasm", import.meta.url).pathname;
@@ -18,6 +19,7 @@ export async function begin(kept = new Map()) {
   const text = (place, length) => decoder.decode(bytes(place, length));
   const instance = await WebAssembly.instantiate(compiled, {
     panza: {
+      ...lanes(() => exports),
       passed: () => performance.now(),
       date: () => Date.now(),
       keep: (name, nameLength, place, length) => {

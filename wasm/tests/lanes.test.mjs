@@ -1,18 +1,15 @@
-// Lanes made while the program runs, in Node.js: the same totals as by tables, for every width; what
-// is put into the table of functions is taken out again; a host that refuses leaves the tables.
-//
-//   cargo build --release -p panza-machine --example lanes --target wasm32-unknown-unknown
-//   LANES=target/wasm32-unknown-unknown/release/examples/lanes.wasm node --test wasm/tests/lanes.mjs
-//
-// with `-C link-arg=--export-table -C link-arg=--growable-table` among the flags of rustc.
+// Lanes that are compiled while the program runs, in Node.js: the same totals as by tables, for every
+// width; what is put into the table of functions is taken out again; a host that refuses leaves the
+// tables. The module is the example `lanes` of `panza-machine`, which `scripts/wasm --test` builds.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { lanes } from "../lanes.js";
 
-const file = process.env.LANES ?? "target/wasm32-unknown-unknown/release/examples/lanes.wasm";
-const main = new WebAssembly.Module(readFileSync(file));
+const FILE = process.env.PANZA_LANES ??
+  new URL("../../target-wasm/lanes.wasm", import.meta.url).pathname;
+const main = new WebAssembly.Module(readFileSync(FILE));
 const WIDTHS = [4, 8, 16];
 
 /** The main module, on a host that compiles modules or refuses them. */
