@@ -1,6 +1,8 @@
 // The module of Panza, as JavaScript calls it. Texts are UTF-8 and cross in a room of the module's
 // memory; `wasm/README.md` has its functions.
 
+import { lanes } from "../../wasm/lanes.js";
+
 /** @import { Change, Module, Reply } from "./messages.d.ts" */
 
 /**
@@ -34,7 +36,9 @@ export async function open(bytes, kept, keep) {
   let last = "";
   /** @type {(place: number, length: number) => string} */
   const text = (place, length) => decoder.decode(new Uint8Array(panza.memory.buffer, place, length));
+  /** @type {WebAssembly.ModuleImports} */
   const imports = {
+    ...lanes(() => instance.exports),
     passed: () => performance.now(),
     date: () => Date.now(),
     /** @type {(name: number, nameLength: number, place: number, length: number) => void} */
