@@ -1,9 +1,10 @@
 // Where a page is, and the addresses of others. On a server, `/study?game=g#t` names the page, what
 // is asked and the table. In the one file (`offline`) all of that stands in the fragment, since the
-// address before it is that of the file: `#/study/t?game=g`.
+// address before it is that of the file: `#/study/t?game=g`. A link that holds a whole study has it
+// in the place of the table, `/study#s=...`, and in the one file in the query, `#/study?s=...`.
 
-/** @typedef {{ page: string, table: string, query: URLSearchParams }} Place */
-/** @typedef {{ table?: string, query?: Record<string, string> }} Parts */
+/** @typedef {{ page: string, table: string, packed: string, query: URLSearchParams }} Place */
+/** @typedef {{ table?: string, packed?: string, query?: Record<string, string> }} Parts */
 
 /** Whether this page is part of the one file. */
 export function isOneFile() {
@@ -11,18 +12,21 @@ export function isOneFile() {
 }
 
 /**
- * What the address names; without a table that is "".
+ * What the address names; "" for a table or a packed study that it does not name.
  * @returns {Place}
  */
 export function here() {
   if (isOneFile()) {
     const [, page = "/play", table = "", asked = ""] = /^#(\/\w+)(?:\/([^/?]+))?(?:\?(.*))?$/.exec(location.hash) ?? [];
-    return { page, table, query: new URLSearchParams(asked) };
+    const query = new URLSearchParams(asked);
+    return { page, table, packed: query.get("s") ?? "", query };
   }
   const [, page = location.pathname, named] = /^(\/\w+)\/([^/]+)$/.exec(location.pathname) ?? [];
   // A link may have the table in its path.
   if (named !== undefined) history.replaceState(null, "", addressOf(page, { table: named }));
-  return { page, table: location.hash.slice(1), query: new URLSearchParams(location.search) };
+  const [, packed = ""] = /^#s=(.*)$/.exec(location.hash) ?? [];
+  const table = packed === "" ? location.hash.slice(1) : "";
+  return { page, table, packed, query: new URLSearchParams(location.search) };
 }
 
 /**
@@ -30,11 +34,13 @@ export function here() {
  * @param {string} page
  * @param {Parts} [parts]
  */
-export function addressOf(page, { table = "", query = {} } = {}) {
-  const words = String(new URLSearchParams(query));
+export function addressOf(page, { table = "", packed = "", query = {} } = {}) {
+  const isFile = isOneFile();
+  const words = String(new URLSearchParams(isFile && packed !== "" ? { ...query, s: packed } : query));
   const asked = words === "" ? "" : `?${words}`;
-  if (isOneFile()) return `#${page}${table === "" ? "" : `/${table}`}${asked}`;
-  return `${page}${asked}${table === "" ? "" : `#${table}`}`;
+  if (isFile) return `#${page}${table === "" ? "" : `/${table}`}${asked}`;
+  const named = packed === "" ? table : `s=${packed}`;
+  return `${page}${asked}${named === "" ? "" : `#${named}`}`;
 }
 
 /**
@@ -44,6 +50,7 @@ export function addressOf(page, { table = "", query = {} } = {}) {
 export function tableHere(table) {
   if (!isOneFile()) return `#${table}`;
   const { page, query } = here();
+  query.delete("s");
   return addressOf(page, { table, query: Object.fromEntries(query) });
 }
 
