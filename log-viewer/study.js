@@ -3,7 +3,7 @@
 // of that position, and with the values of its search (`thoughts.js`). Positions that were shown
 // are drawn again at once.
 
-import { goToTable, here } from "./address.js";
+import { goToTable, here, tableHere } from "./address.js";
 import { factsBefore, layOut, placeOf, readShapes } from "./board.js";
 import { BoardPanel, turnedRound } from "./board_panel.js";
 import { filledCells, readChoices } from "./choices.js";
@@ -909,7 +909,9 @@ async function open(setting, beside) {
   // What the address asks for fails in place of a choice.
   if (beside === undefined) opened.catch(() => (byId("choose").hidden = false));
   await attempt(beside ?? byId("about-choices"), async () => {
-    goToTable(await opened);
+    // An address that asks for a study would ask again on the way back.
+    if (beside === undefined) location.replace(tableHere(await opened));
+    else goToTable(await opened);
   });
 }
 

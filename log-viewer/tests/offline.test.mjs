@@ -111,6 +111,8 @@ test("a game goes on after a reload, and after the file was closed", { skip }, (
     await other.click("#study");
     await other.waitForSelector("#lines [aria-current]");
     assert.equal(await other.locator("#lines button").count(), 4);
+    await other.goBack();
+    await other.waitForFunction(() => document.querySelectorAll("#course li").length === 4);
   }));
 
 test("a study shows what Panza thinks, and comes back with its lines", { skip }, () =>
