@@ -53,7 +53,8 @@ async function start() {
     document.querySelector("main")?.prepend(said);
   }
   panza.start();
-  if (store.database === null) tell("This browser keeps nothing for this page: games and studies are lost when it is closed. Save them as a file on the page “Play”.");
+  window.addEventListener("beforeunload", () => store.carry());
+  if (store.database === null) tell("This browser keeps nothing for this page: games and studies are lost when its tab is closed. Save them as a file on the page “Play”.");
   return panza;
 }
 
@@ -72,7 +73,9 @@ window.addEventListener("hashchange", async (event) => {
   shown = here();
   if (shown.page === before.page && before.table === "") return;
   event.stopImmediatePropagation();
-  await (await started).settled();
+  const panza = await started;
+  await panza.settled();
+  panza.store.carry();
   location.reload();
 });
 started.then(({ store }) => {

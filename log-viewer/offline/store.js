@@ -1,6 +1,6 @@
 // What the browser keeps of Panza's own: texts by name, in a database of the browser (IndexedDB).
-// Where the browser has none for this page, as in some private windows, they last as long as the
-// page, and the page says so.
+// Where the browser has none for this page, as in some private windows, they last as long as its tab,
+// in the state of its history, and the page says so.
 
 /** @import { Change } from "./messages.d.ts" */
 
@@ -52,8 +52,13 @@ export class Store {
       }
       return new Store(database, all, times);
     } catch {
-      return new Store(null, new Map(), new Map());
+      return new Store(null, new Map(history.state?.texts), new Map());
     }
+  }
+
+  /** Hands everything on to this page when it is loaded again, where there is no database. */
+  carry() {
+    if (this.database === null) history.replaceState({ texts: [...this.texts] }, "");
   }
 
   /**

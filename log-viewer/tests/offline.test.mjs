@@ -230,6 +230,13 @@ test("a browser that keeps nothing is no hindrance, and the page says so", { ski
     await page.getByText("This browser keeps nothing for this page").waitFor();
     await page.locator("#board .target").first().click();
     await page.waitForFunction(() => document.querySelectorAll("#course li").length === 2);
+    await isSaid(page, "Your turn");
+    await page.reload();
+    await isSaid(page, "Your turn");
+    assert.equal(await turns(page), 2);
+    await page.click("#study");
+    await page.waitForSelector("#lines [aria-current]");
+    assert.equal(await page.locator("#lines button").count(), 2);
   }));
 
 test("what needs a server is not shown", { skip }, () =>
