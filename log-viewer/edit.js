@@ -442,7 +442,7 @@ async function start() {
   );
   window.addEventListener("pagehide", store);
   check();
-  const games = await askGames();
+  const { games } = await askGames();
   byId("start").append(...games.map((game) => element("option", { value: game.name }, game.title)));
 }
 

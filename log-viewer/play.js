@@ -554,10 +554,7 @@ const own = { page: null };
  * @returns {Setting}
  */
 function options() {
-  const effort = byId("effort", "select").value;
-  const amount = Number(effort.slice(1));
-  const training = Number(byId("training", "select").value);
-  return { people: "first", training, ...(effort[0] === "s" ? { seconds: amount } : { iterations: amount }) };
+  return { people: "first", level: Number(byId("level", "select").value) };
 }
 
 /**

@@ -3,7 +3,7 @@
 // carries a header that pages of other origins may not send.
 
 /** @import { MatchRecord } from "./record.js" */
-/** @import { Checked, Diagnostic, FileName, KnownGame, Layout, MatchEntry, MatchList } from "./types.d.ts" */
+/** @import { Checked, Diagnostic, FileName, Layout, MatchEntry, MatchList, Offer } from "./types.d.ts" */
 /** @import { Meaning, Order, Picture, Preview, Proposals, Report, Setting, Sheet } from "./types.d.ts" */
 /** @import { TableView, TrainedGame } from "./types.d.ts" */
 
@@ -178,11 +178,11 @@ export async function askTraining() {
 }
 
 /**
- * The games inside the program.
- * @returns {Promise<KnownGame[]>}
+ * The games inside the program, and the levels that Panza plays at.
+ * @returns {Promise<Offer>}
  */
 export async function askGames() {
-  return (await (await ask("/api/games")).json()).games;
+  return (await ask("/api/games")).json();
 }
 
 /**

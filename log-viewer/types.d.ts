@@ -366,6 +366,13 @@ export interface KnownGame {
   roles: string[];
 }
 
+/** What there is to choose from. */
+export interface Offer {
+  games: KnownGame[];
+  /** For each level its Elo above the first, by classes of games. */
+  levels: [games: string, elo: number][][];
+}
+
 /** A game that is offered on a tile: one of the program, or one with a rulesheet of a person's own. */
 export interface OfferedGame extends KnownGame {
   sheet?: KeptSheet;
@@ -421,9 +428,9 @@ export interface Setting {
   file?: string;
   dialect?: string;
   people?: string | string[];
-  training?: number;
+  /** How strong Panza plays, from 1 on, or how long it thinks. */
+  level?: number;
   seconds?: number;
-  iterations?: number;
   study?: { match?: string; table?: string; facts?: string; turn?: number };
 }
 

@@ -2,7 +2,7 @@
 //!
 //! | request | answer |
 //! |---|---|
-//! | `GET /api/games` | the games inside the program |
+//! | `GET /api/games` | the games inside the program, and for each level its Elo above the first, by classes of games |
 //! | `GET /api/tables?names=TABLE,...` | `{"tables"}`: which of these tables there are |
 //! | `POST /api/tables` with `{"game" or "name" and "rules", "people", "level" or "seconds" or "iterations"}` | `{"table"}` |
 //! | beside `"rules"`: `"file"`, `"dialect"` | as of `/api/check` in `rulesheets` |
@@ -28,7 +28,7 @@ use serde_json::json;
 use super::{DialectName, PageReply, PageStatus, RoutedRequest, dialect, matches};
 use crate::about::About;
 use crate::table::{
-    Command, Effort, LEVELS, Level, People, Setting, Study, TableError, Tables, read_board,
+    CLASSES, Command, Effort, LEVELS, Level, People, Setting, Study, TableError, Tables, read_board,
 };
 use panza_gdl::sexpr;
 use panza_gdl_games::{BOARDS, EMBEDDED};
@@ -110,7 +110,7 @@ enum Seats {
     Names(Vec<String>),
 }
 
-/// The games inside the program.
+/// The games inside the program, and the levels that Panza plays at.
 pub(super) fn games() -> PageReply {
     static KNOWN: OnceLock<Vec<Known>> = OnceLock::new();
     let known = KNOWN.get_or_init(|| {
@@ -119,7 +119,9 @@ pub(super) fn games() -> PageReply {
             .map(|(name, text)| known(name, text))
             .collect()
     });
-    PageReply::json(&json!({ "games": known }))
+    let by_class = |level: &Level| -> Vec<_> { CLASSES.into_iter().zip(level.elo).collect() };
+    let levels: Vec<_> = LEVELS.iter().map(by_class).collect();
+    PageReply::json(&json!({ "games": known, "levels": levels }))
 }
 
 fn known(name: &'static str, text: &'static str) -> Known {

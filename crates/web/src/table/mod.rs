@@ -49,7 +49,7 @@ use tokio::sync::watch;
 
 pub use board_file::read as read_board;
 pub use effects::Effect;
-pub use level::{LEVELS, Level};
+pub use level::{CLASSES, LEVELS, Level};
 pub use report::{
     Candidate, GradedView, LineView, OutcomeView, PlanView, Report, ReviewView, SummaryView,
     Thinking, WorthView,
