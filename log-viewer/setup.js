@@ -69,7 +69,7 @@ export class Setup {
   /** The contents that were seen in the game, as buttons. */
   offerItems() {
     /** @type {Map<string, Item>} */
-    const items = new Map(this.shapes.flatMap((shape) => [...shape.contents].map(([text, content]) => [`${shape.name} ${text}`, { shape, content: { text, ...content } }])));
+    const items = new Map(this.shapes.filter(({ hasContents }) => hasContents).flatMap((shape) => [...shape.contents].map(([text, content]) => [`${shape.name} ${text}`, { shape, content: { text, ...content } }])));
     for (const fact of this.facts) {
       const shape = this.shapes.find(({ name }) => name === headOf(fact));
       const content = placeOf(fact, this.laid)?.content;

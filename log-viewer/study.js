@@ -676,8 +676,8 @@ export class StudyPage extends TablePage {
         node.mark !== "" && element("b", { class: "sign" }, node.mark),
         node.fault !== null && gradeTag(node.fault.grade),
       ),
-      noteSaid(node),
       worth !== null && element("small", { class: isProven ? "proven-value" : null, title: `worth to ${this.view.roles[this.viewer]}` }, goal(Math.round(worth))),
+      noteSaid(node),
     );
   }
 
