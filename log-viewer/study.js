@@ -11,7 +11,7 @@ import { offerGames, ownRules, settingOf } from "./choose_game.js";
 import { drawCurve, turnAt } from "./curve.js";
 import { Exchange, offerFile, openText, texts } from "./exchange.js";
 import { isIdle } from "./expressions.js";
-import { count, counted, goal, list } from "./format.js";
+import { count, counted, goal, list, object } from "./format.js";
 import { openAndKeep } from "./kept.js";
 import { ChapterList, NoteField, noteSaid } from "./notes.js";
 import { unpackStudy } from "./notation.js";
@@ -57,6 +57,8 @@ export class StudyPage extends TablePage {
     this.lines = 0;
     this.sent = 0;
     this.isKeeping = false;
+    /** By what this page knows the chapters that it has sent itself. */
+    this.mark = String(Math.random());
     /** The turns of the line that was pasted last, until the server has shown it. */
     this.pasted = 0;
     /** A chapter whose position is being set up, and from where a person went there. */
@@ -377,7 +379,7 @@ export class StudyPage extends TablePage {
     this.isKeeping = true;
     while (this.sent !== this.chapters.changes) {
       this.sent = this.chapters.changes;
-      const lines = this.chapters.kept();
+      const lines = { ...this.chapters.kept(), by: this.mark };
       const isLong = JSON.stringify(lines).length > MOST_KEPT;
       if (isLong) complain(byId("chapters"), "This study is too long to be kept: save it as a file, and go on in another one.");
       // What goes wrong shows with the next request for news.
@@ -394,7 +396,10 @@ export class StudyPage extends TablePage {
     if (this.isBegun) this.lines = version;
     let chapters = null;
     try {
-      chapters = Chapters.read(await askLines(this.table), this.view.study?.facts ?? "");
+      const kept = await askLines(this.table);
+      // What this page has sent may be older than what it shows.
+      if (this.isBegun && object(kept).by === this.mark) return;
+      chapters = Chapters.read(kept, this.view.study?.facts ?? "");
     } catch {
       setTimeout(() => this.takeLines(version), RETRY);
       return;
