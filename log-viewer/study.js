@@ -316,7 +316,10 @@ export class StudyPage extends TablePage {
    */
   arrive(view, study) {
     const chapter = this.chapters.list.find(({ id }) => id === study.chapter);
-    if (chapter === undefined || chapter.start !== (study.facts ?? "")) {
+    const known = chapter && findNode(chapter.tree.root, view.moves);
+    // A line that was taken away here does not come back before the server has left it.
+    const isLeft = known === undefined && !this.isSettled;
+    if (chapter === undefined || isLeft || chapter.start !== (study.facts ?? "")) {
       // The chapters are on their way, or the server is on its way to this one.
       this.showHead();
       return;
@@ -325,7 +328,7 @@ export class StudyPage extends TablePage {
       this.begun = null;
       this.openSetup(false);
     }
-    const node = chapter.tree.add(chapter.tree.root, view.moves);
+    const node = known ?? chapter.tree.add(chapter.tree.root, view.moves);
     node.view = view;
     const wanted = lineTo(this.node);
     const isAhead = chapter === this.chapter && wanted.length > view.moves.length && view.moves.every((joint, at) => String(joint) === String(wanted[at]));
