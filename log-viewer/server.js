@@ -13,10 +13,7 @@
  */
 const EVERY = { events: 1, series: 2, log: 4, debug: 8 };
 
-/**
- * The files of a match.
- * @type {FileName[]}
- */
+/** The files of a match. @type {FileName[]} */
 export const FILE_NAMES = ["events", "series", "log", "debug"];
 
 /** The server's word on a request that it does not follow. */
@@ -250,6 +247,15 @@ export async function askReport(table, after) {
  */
 export async function askLines(table) {
   return (await (await ask(`/api/tables/${encodeURIComponent(table)}/lines`)).json()).lines;
+}
+
+/**
+ * The rulesheet of a table; its rules are null where the game is inside the program.
+ * @param {string} table
+ * @returns {Promise<{ rules: string | null, dialect: string }>}
+ */
+export async function askSheet(table) {
+  return (await ask(`/api/tables/${encodeURIComponent(table)}/rules`)).json();
 }
 
 /**

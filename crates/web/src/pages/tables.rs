@@ -11,6 +11,7 @@
 //! | `GET /api/tables/TABLE?after=VERSION` | what the table shows, once it is newer than the version, or after a while |
 //! | `GET /api/tables/TABLE/report?after=VERSION` | likewise what Panza thinks at a study table, a [`Report`](crate::table::Report), or null |
 //! | `GET /api/tables/TABLE/lines` | the tree of lines of a study table as `{"lines"}`, as its page wrote it |
+//! | `GET /api/tables/TABLE/rules` | its rulesheet as `{"rules", "dialect"}`; the rules are null where its game is inside the program |
 //! | `POST /api/tables` with `{"table"}` | `{"table"}`: the same game from its start, at a table of its own |
 //! | `POST /api/tables/TABLE` with `{"do", ...}`, a [`Command`] | nothing |
 //!
@@ -430,6 +431,19 @@ pub(super) fn report(it: &RoutedRequest) -> PageReply {
 pub(super) fn lines(it: &RoutedRequest) -> PageReply {
     match it.pages.tables.lines(it.part(0)) {
         Ok(lines) => PageReply::json(&json!({ "lines": lines.as_deref() })),
+        Err(error) => refused(&error),
+    }
+}
+
+/// The rulesheet of a table; none where its game is inside the program.
+pub(super) fn rules(it: &RoutedRequest) -> PageReply {
+    match it.pages.tables.setting(it.part(0)) {
+        Ok(of) => {
+            let known = (&*of.game, &*of.source);
+            let is_own = EMBEDDED.iter().all(|own| *own != known);
+            let rules = is_own.then_some(&*of.source);
+            PageReply::json(&json!({ "rules": rules, "dialect": of.dialect.name() }))
+        }
         Err(error) => refused(&error),
     }
 }

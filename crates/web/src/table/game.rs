@@ -565,6 +565,7 @@ impl Host {
             // The table is gone before its thread could be told.
             Command::Close => {}
             Command::Go { .. }
+            | Command::Check { .. }
             | Command::Lines { .. }
             | Command::Watch { .. }
             | Command::Review { .. }
