@@ -663,8 +663,8 @@ fn a_study_begins_with_any_position() {
 }
 
 /// A position of tic-tac-toe in which x has a line with its next move.
-const NEARLY: &str = "((cell 1 1 x) (cell 1 2 x) (cell 1 3 b) (cell 2 1 o) (cell 2 2 o)
-    (cell 2 3 b) (cell 3 1 b) (cell 3 2 b) (cell 3 3 b) (control xplayer))";
+const NEARLY: &str = "((cell 1 1 x) (cell 1 2 x) (cell 1 3 blank) (cell 2 1 o) (cell 2 2 o)
+    (cell 2 3 blank) (cell 3 1 blank) (cell 3 2 blank) (cell 3 3 blank) (control xplayer))";
 
 #[test]
 fn a_chapter_begins_with_a_position_of_its_own_and_comes_back() {
