@@ -3,13 +3,14 @@
 // it rests, the faults that random games show are added to those of the text. One click opens a table
 // with it.
 
+import { addressOf } from "./address.js";
 import { layOut, readShapes } from "./board.js";
 import { drawBoards } from "./drawing.js";
 import { RulesEditor } from "./editor.js";
 import { spoken } from "./expressions.js";
 import { count, counted, list, messageOf, object } from "./format.js";
 import { openAndKeep } from "./kept.js";
-import { attempt, byId, element, fileName, fill, forgive, offerKeys, saveText, setText, wordmark } from "./page.js";
+import { attempt, byId, element, fileName, fill, forgive, offerKeys, saveText, setText, skipInPlace, wordmark } from "./page.js";
 import { Refused, askGames, askPreview, askRules, askTrial, checkRules, layOutRules } from "./server.js";
 
 /** @import { Diagnostic, Dialect, Preview, Sheet } from "./types.d.ts" */
@@ -381,7 +382,7 @@ function play() {
   setText(byId("says"), "");
   const { text: rules, ...told } = sheet();
   const setting = { rules, ...told, name: byId("name", "input").value, people: "first", seconds: 1 };
-  return attempt(byId("play"), async () => location.assign(`/play#${await openAndKeep(setting)}`));
+  return attempt(byId("play"), async () => location.assign(addressOf("/play", { table: await openAndKeep(setting) })));
 }
 
 /** @type {Record<string, (() => void) | undefined>} */
@@ -403,6 +404,7 @@ function key(event) {
 
 async function start() {
   byId("wordmark").replaceWith(wordmark());
+  skipInPlace();
   byId("name", "input").value = kept.name;
   byId("dialect", "select").value = kept.dialect;
   byId("dialect").addEventListener("change", changed);

@@ -1,5 +1,6 @@
 // A study that leaves the page and comes back: as text, as a file and as a link (`notation.js`).
 
+import { addressOf } from "./address.js";
 import { MOST_CHAPTERS } from "./chapters.js";
 import { openAndKeep } from "./kept.js";
 import { lineAndColumn, packStudy, readStudy, writeStudy } from "./notation.js";
@@ -20,7 +21,7 @@ export class Exchange {
     const click = (id, act) => byId(id).addEventListener("click", () => attempt(byId(id), async () => act(await this.text())));
     click("whole-copy", (text) => copyText(text, byId("whole-says")));
     click("whole-save", (text) => saveText(`${fileName(page.view.game)}.study.txt`, text));
-    click("whole-link", async (text) => copyText(new URL(`/study#s=${await packStudy(text)}`, location.href).href, byId("whole-says")));
+    click("whole-link", async (text) => copyText(new URL(addressOf("/study", { packed: await packStudy(text) }), location.href).href, byId("whole-says")));
     byId("bring").addEventListener("click", () => this.take(byId("whole", "textarea").value, byId("bring")));
     offerFile(byId("whole-file", "input"), byId("whole", "textarea"));
   }

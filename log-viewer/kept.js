@@ -102,3 +102,15 @@ export function keepView({ table, title, game, about, moves, roles, people, shap
   const looks = { title: title || game, words: about, roles, picture: isShort ? picture : undefined };
   write(SHEETS, sheets.map((other) => (other === sheet ? { ...sheet, ...looks } : other)));
 }
+
+/**
+ * Keeps rulesheets and tables from elsewhere too, in place of those that they were made of.
+ * @param {KeptSheet[]} sheets
+ * @param {KeptTable[]} tables
+ */
+export function keepAlso(sheets, tables) {
+  const otherSheets = keptSheets().filter(({ rules }) => !sheets.some((sheet) => sheet.rules === rules));
+  write(SHEETS, [...sheets, ...otherSheets].slice(0, MOST_SHEETS));
+  const otherTables = keptTables().filter(({ table }) => !tables.some((other) => other.table === table));
+  write(TABLES, [...tables, ...otherTables].slice(0, MOST_TABLES));
+}

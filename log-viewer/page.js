@@ -1,6 +1,7 @@
 // Creates elements of a page. Texts of logs and servers reach the page through here, as text or as
 // attribute values and never as markup, since names of players and matches are untrusted.
 
+import { addressOf, isOneFile } from "./address.js";
 import { messageOf } from "./format.js";
 
 /** @import { Attributes, Child } from "./types.d.ts" */
@@ -232,7 +233,8 @@ export function wordmark() {
     drawn("path", { class: "mark-shield", d: "M5 4h22v11c0 7-4.6 11.4-11 14C9.6 26.4 5 22 5 15z" }),
     drawn("path", { class: "mark-letter", d: "M12 23V9h5.2a4.6 4.6 0 0 1 0 9.2H12" }),
   );
-  return element("a", { href: "/", class: "wordmark", "aria-label": "Panza, all matches" }, mark, "Panza");
+  const [href, label] = isOneFile() ? [addressOf("/play"), "Panza, games to play"] : ["/", "Panza, all matches"];
+  return element("a", { href, class: "wordmark", "aria-label": label }, mark, "Panza");
 }
 
 /**

@@ -2,6 +2,7 @@
 // news; what it shows is drawn anew with each version. Moves are made on the board or from a list
 // (`board_panel.js`).
 
+import { addressOf, goToTable, here, tableHere } from "./address.js";
 import { factsBefore, layOut, readShapes } from "./board.js";
 import { turnedRound } from "./board_panel.js";
 import { filledCells, readChoices } from "./choices.js";
@@ -410,7 +411,7 @@ class PlayPage extends TablePage {
     keepFocus(controls(), focused);
     const leave = byId("leave");
     while (leave.nextElementSibling !== null) leave.nextElementSibling.remove();
-    const studied = `/study?table=${encodeURIComponent(this.table)}`;
+    const studied = addressOf("/study", { query: { table: this.table } });
     leave.after(element("a", { class: "button", href: studied, id: "study" }, "Study this position"));
     if (view.log !== null) {
       const address = `/matches/${encodeURIComponent(view.log)}`;
@@ -473,7 +474,7 @@ function options() {
  */
 function open(setting, beside) {
   return attempt(beside, async () => {
-    location.hash = await openAndKeep(setting);
+    goToTable(await openAndKeep(setting));
   });
 }
 
@@ -494,7 +495,7 @@ async function showRunning() {
       return element(
         "li",
         { class: "card" },
-        element("a", { href: `#${table}` }, title),
+        element("a", { href: tableHere(table) }, title),
         element("span", { class: "quiet" }, told.filter(Boolean).join(", ")),
         element("button", { type: "button", class: "plain", "aria-label": `Forget this game of ${title}`, on: { click: forget } }, "Forget"),
       );
@@ -504,9 +505,7 @@ async function showRunning() {
 
 /** Shows the table that the address names, or the games. */
 async function route() {
-  const named = /^\/play\/([^/]+)$/.exec(location.pathname)?.[1];
-  if (named !== undefined) history.replaceState(null, "", `/play#${named}`);
-  const table = location.hash.slice(1);
+  const { table } = here();
   const focused = document.activeElement;
   forgive();
   byId("choose").hidden = table !== "";

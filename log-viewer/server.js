@@ -35,12 +35,18 @@ export class Away extends Error {
   }
 }
 
+/** What answers: the server, or in the one file what is put here (`offline/panza.js`). */
+export const source = {
+  /** @type {(address: string, options: RequestInit) => Promise<Response>} */
+  answer: (address, options) => fetch(address, { cache: "no-store", ...options }),
+};
+
 /**
  * @param {string} address
  * @param {RequestInit} [options]
  */
-async function ask(address, options) {
-  const answer = await fetch(address, { cache: "no-store", ...options }).catch(() => {
+async function ask(address, options = {}) {
+  const answer = await source.answer(address, options).catch(() => {
     throw new Away();
   });
   if (!answer.ok) throw new Refused(answer.status, (await answer.text()).trim());

@@ -3,6 +3,7 @@
 // of that position, and with the values of its search (`thoughts.js`). Positions that were shown
 // are drawn again at once.
 
+import { goToTable, here, tableHere } from "./address.js";
 import { factsBefore, layOut, readShapes } from "./board.js";
 import { turnedRound } from "./board_panel.js";
 import { Chapters } from "./chapters.js";
@@ -831,7 +832,9 @@ async function open(setting, beside) {
   // What the address asks for fails in place of a choice.
   if (beside === undefined) opened.catch(() => (byId("choose").hidden = false));
   await attempt(beside ?? byId("about-choices"), async () => {
-    location.hash = await opened;
+    // An address that asks for a study would ask again on the way back.
+    if (beside === undefined) location.replace(tableHere(await opened));
+    else goToTable(await opened);
   });
 }
 
@@ -841,7 +844,7 @@ async function open(setting, beside) {
  * @returns {Setting | null}
  */
 function asked() {
-  const query = new URLSearchParams(location.search);
+  const { query } = here();
   const turn = query.get("turn");
   const study = Object.fromEntries(["match", "table"].filter((name) => query.has(name)).map((name) => [name, query.get(name)]));
   if (query.has("game")) return { game: query.get("game"), study };
@@ -856,16 +859,14 @@ function asked() {
 async function openLink(packed) {
   byId("choose").hidden = false;
   await attempt(byId("about-choices"), async () => {
-    location.replace(`#${await openText(await unpackStudy(packed))}`);
+    location.replace(tableHere(await openText(await unpackStudy(packed))));
   });
 }
 
 async function route() {
-  const named = /^\/study\/([^/]+)$/.exec(location.pathname)?.[1];
-  if (named !== undefined) history.replaceState(null, "", `/study#${named}`);
-  const table = location.hash.slice(1);
-  if (table.startsWith("s=")) {
-    if (own.page === null) await openLink(table.slice(2));
+  const { table, packed } = here();
+  if (packed !== "") {
+    if (own.page === null) await openLink(packed);
     else location.reload();
     return;
   }
@@ -901,7 +902,7 @@ async function start() {
   });
   byId("brought-open").addEventListener("click", () =>
     attempt(byId("brought-open"), async () => {
-      location.hash = await openText(byId("brought-text", "textarea").value);
+      goToTable(await openText(byId("brought-text", "textarea").value));
     }),
   );
   offerFile(byId("brought-file", "input"), byId("brought-text", "textarea"));

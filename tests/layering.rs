@@ -103,6 +103,56 @@ fn the_table_of_crates_is_that_of_the_manifests() {
     assert_eq!(rows.collect::<BTreeMap<_, BTreeSet<String>>>(), manifests());
 }
 
+/// The crates of the project that a crate needs, itself included.
+fn needed_by(name: &str) -> BTreeSet<String> {
+    let manifests = manifests();
+    let mut found = BTreeSet::new();
+    let mut open = vec![name.to_string()];
+    while let Some(name) = open.pop() {
+        if found.insert(name.clone()) {
+            open.extend(manifests[&name].iter().cloned());
+        }
+    }
+    found
+}
+
+/// Files of such crates that are compiled elsewhere only.
+const NATIVE_ONLY: [&str; 3] = ["ide/lsp/", "memory/store.rs", "sync/clock.rs"];
+
+#[test]
+fn what_runs_in_a_browser_takes_clocks_and_threads_from_sync() {
+    // The standard library has neither there, and panics.
+    let is_absent = |code: &[Token], at: usize| {
+        let before: Vec<&str> = code[at.saturating_sub(60)..at]
+            .iter()
+            .map(|token| token.text.as_str())
+            .collect();
+        let statement = before
+            .rsplit(|&text| text == ";")
+            .next()
+            .unwrap_or_default();
+        match code[at].text.as_str() {
+            "Instant" | "SystemTime" | "UNIX_EPOCH" => {
+                statement.windows(3).any(|it| it == ["std", "::", "time"])
+            }
+            "spawn" => before.ends_with(&["thread", "::"]) || before.ends_with(&["scope", "."]),
+            _ => false,
+        }
+    };
+    let mut found = Vec::new();
+    for name in needed_by("wasm") {
+        let folder = format!("{}/src", crates()[&name]);
+        for (file, code) in sources(&folder) {
+            let path = format!("{name}/{}", file.display());
+            if !NATIVE_ONLY.iter().any(|native| path.starts_with(native)) {
+                let places = (0..code.len()).filter(|&at| is_absent(&code, at));
+                found.extend(places.map(|at| format!("{path}:{}", code[at].line)));
+            }
+        }
+    }
+    assert!(found.is_empty(), "{found:?}");
+}
+
 #[test]
 fn the_functions_of_the_traces_exist() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));

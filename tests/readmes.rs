@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use crate::support::source::{crates, rust_files};
 
 const MAX_LINES: usize = 25;
-/// They describe the files of their folders too.
-const LONGER: [&str; 2] = ["gdl-games", "log-viewer"];
+/// They describe the files of their folders, or an interface, too.
+const LONGER: [&str; 3] = ["gdl-games", "log-viewer", "wasm"];
 /// What stands before the name of an item in its definition.
 const KINDS: [&str; 9] = [
     "fn", "async fn", "struct", "enum", "trait", "mod", "const", "static", "type",

@@ -23,7 +23,8 @@ pub fn crates() -> BTreeMap<String, String> {
         .map(|entry| entry.expect("the folder can be read").file_name())
         .map(|name| name.to_string_lossy().into_owned())
         .map(|name| (name.clone(), format!("crates/{name}")));
-    let at_the_top = ["config", "gdl-games", "log-viewer"].map(|name| (name.into(), name.into()));
+    let at_the_top = ["config", "gdl-games", "log-viewer", "wasm"];
+    let at_the_top = at_the_top.map(|name| (name.into(), name.into()));
     in_crates.chain(at_the_top).collect()
 }
 

@@ -6,7 +6,7 @@
 )]
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::error::BuildError;
 use super::lanes::LanesSource;
@@ -16,7 +16,7 @@ use panza_machine::{CounterLayout, CounterMachine, Machine, SpecialisedLayout, s
 use panza_propnet::{MutexGroup, Network, PlayedPosition, SpecialisedGame, passes};
 
 use panza_gdl::BaseId;
-use panza_sync::Budget;
+use panza_sync::{Budget, Instant};
 
 /// Gates and edges above which only one mutex group is tried.
 const LARGE: usize = 300_000;

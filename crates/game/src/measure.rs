@@ -10,7 +10,7 @@
 )]
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::compile::Compiled;
 use super::stopwatch::Stopwatch;
@@ -21,7 +21,7 @@ use panza_machine::{
     BatchPlayouts, CounterMachine, LanesMachine, Machine, PlayoutEnd, PlayoutPolicy, PlayoutTotals,
 };
 use panza_propnet::Network;
-use panza_sync::{Budget, Random, left_until};
+use panza_sync::{Budget, Instant, Random, left_until};
 
 /// Measured speed of an engine.
 #[derive(Clone, Copy, PartialEq, Debug)]

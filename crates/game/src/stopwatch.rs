@@ -2,9 +2,9 @@
 
 #![expect(clippy::disallowed_methods, reason = "it measures")]
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use panza_sync::thread_cpu_time;
+use panza_sync::{Instant, thread_cpu_time};
 
 /// A measurement takes at most this many times its limit on the wall.
 const MAX_WALL_RATIO: u32 = 4;

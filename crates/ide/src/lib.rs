@@ -12,7 +12,9 @@
 #![forbid(unsafe_code)]
 
 pub mod language;
+#[cfg(not(target_family = "wasm"))]
 pub mod lsp;
 
 pub use language::Sheet;
+#[cfg(not(target_family = "wasm"))]
 pub use lsp::serve;

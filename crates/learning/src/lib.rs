@@ -46,8 +46,7 @@ pub use heuristics::Heuristic;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use self::images::Images;
 use self::samples::{Samples, is_second_better};
@@ -56,7 +55,7 @@ use self::team::{Part, Team};
 use self::validation::{Validation, validate};
 use panza_analysis::{Prospects, Symmetries, Tuples};
 use panza_machine::Machine;
-use panza_sync::{Random, left_until};
+use panza_sync::{Instant, Random, in_threads, left_until};
 
 /// A time on some clock.
 #[derive(Clone, Copy, Debug)]
@@ -300,11 +299,7 @@ fn choose_inputs(players: &mut [SelfPlay], budget: LearningBudget<'_>) -> usize 
             player.run(of_round);
             continue;
         }
-        thread::scope(|scope| {
-            for player in &mut *players {
-                scope.spawn(move || player.run(of_round));
-            }
-        });
+        play(players, of_round);
     }
     let errors = players.iter().filter_map(|player| player.samples.errors());
     let is_second = can_compare(players) && is_second_better(errors);
@@ -312,6 +307,12 @@ fn choose_inputs(players: &mut [SelfPlay], budget: LearningBudget<'_>) -> usize 
         player.choose_inputs(is_second);
     }
     played(players)
+}
+
+/// Plays, on a thread for each player.
+fn play(players: &mut [SelfPlay], budget: LearningBudget<'_>) {
+    let works = players.iter_mut();
+    in_threads("learning", works.map(|player| move || player.run(budget)));
 }
 
 /// Plays and trains, on a thread for each player.
@@ -334,11 +335,7 @@ fn train(players: &mut [SelfPlay], budget: LearningBudget<'_>) {
             until: until.map(|until| until.before(1.0 - 1.0 / f64::from(round))),
             ..budget
         };
-        thread::scope(|scope| {
-            for player in &mut *players {
-                scope.spawn(move || player.run(of_round));
-            }
-        });
+        play(players, of_round);
         let trainers = players
             .iter_mut()
             .map(|player| player.samples.trainer_mut());

@@ -10,7 +10,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::images::Images;
 use super::samples::Samples;
@@ -19,7 +19,7 @@ use super::{Deadline, LearningBudget};
 use crate::evaluation::{Evaluation, Trainer};
 use panza_analysis::Symmetries;
 use panza_machine::Machine;
-use panza_sync::Random;
+use panza_sync::{Instant, Random};
 
 /// A part of the time of learning.
 #[derive(Clone, PartialEq, Debug)]

@@ -5,7 +5,7 @@
 //!
 //! Never uses: what notes mean, files.
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use serde_json::Value;
 
@@ -13,6 +13,7 @@ use crate::{GameRecord, Kind, PastMatch};
 use panza_analysis::signature::Canonical;
 use panza_analysis::{Signature, signature};
 use panza_gdl::Rules;
+use panza_sync::{SystemTime, UNIX_EPOCH};
 
 /// The prefix of strings that are terms.
 const TERM: &str = "gdl:";

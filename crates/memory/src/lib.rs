@@ -35,6 +35,9 @@
 //! and a new one started (`quarantine`); a file of another program or of a later version is not
 //! changed; the games seen last are kept, up to a limit.
 //!
+//! WebAssembly has no files and no SQLite: opening a store is an error there (`no_store`), so that
+//! nothing is remembered.
+//!
 //! Never uses: rules, names, players. Calls wait for the disk, so they are made on a thread
 //! without deadlines.
 
@@ -42,9 +45,12 @@
 
 mod history;
 mod plan_note;
+#[cfg(not(target_family = "wasm"))]
 mod quarantine;
+#[cfg(not(target_family = "wasm"))]
 mod schema;
 mod service;
+#[cfg_attr(target_family = "wasm", path = "no_store.rs")]
 mod store;
 
 use std::path::PathBuf;
@@ -52,7 +58,12 @@ use std::path::PathBuf;
 pub use history::{GameHistory, MatchResult, StoredNames, term, term_text};
 pub use plan_note::PlanNote;
 pub use service::{GameMemory, MatchMemory, MemoryService, RememberedMatch};
-pub use store::{MOST_MATCHES, MOST_NOTE_BYTES, Store};
+pub use store::{DatabaseError, Store};
+
+/// Limit on the matches kept of one game.
+pub const MOST_MATCHES: usize = 200;
+/// Limit on a note as JSON, in bytes.
+pub const MOST_NOTE_BYTES: usize = 16 << 20;
 
 /// The subject of a note.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -172,7 +183,7 @@ pub enum MemoryError {
     #[error("{path}: {reason}")]
     Database {
         path: PathBuf,
-        reason: rusqlite::Error,
+        reason: DatabaseError,
     },
 }
 

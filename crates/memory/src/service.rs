@@ -11,7 +11,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crossbeam::channel::{Receiver, Sender, unbounded};
 use serde_json::Value;
@@ -21,7 +21,7 @@ use super::history::{GameHistory, MatchResult, StoredNames};
 use crate::{Kind, MemoryError, Store};
 use panza_analysis::{Signature, signature};
 use panza_gdl::Rules;
-use panza_sync::{catch_panic, lock, spawn, unpoisoned};
+use panza_sync::{Instant, catch_panic, lock, spawn, unpoisoned};
 
 /// Games of more rules are not identified, which would take seconds. Published games have some
 /// thousand.

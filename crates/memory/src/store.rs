@@ -2,7 +2,7 @@
 
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use flate2::Compression;
 use flate2::read::ZlibDecoder;
@@ -13,12 +13,12 @@ use rusqlite::{
 
 use super::quarantine::{is_damage, quarantine};
 use super::schema::{self, Owner};
-use super::{GameRecord, GameSummary, Kind, MemoryError, PastMatch};
+use super::{GameRecord, GameSummary, Kind, MOST_MATCHES, MOST_NOTE_BYTES, MemoryError, PastMatch};
+use panza_sync::{Instant, SystemTime, UNIX_EPOCH};
 
-/// Limit on the matches kept of one game.
-pub const MOST_MATCHES: usize = 200;
-/// Limit on a note as JSON, in bytes.
-pub const MOST_NOTE_BYTES: usize = 16 << 20;
+/// What a database failed with.
+pub type DatabaseError = rusqlite::Error;
+
 /// Limit on an unpacked text.
 const MOST_TEXT_BYTES: u64 = 256 << 20;
 /// Pause between attempts where SQLite does not wait itself.

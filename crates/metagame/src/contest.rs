@@ -11,14 +11,14 @@
 use std::cmp::Ordering;
 use std::sync::Arc;
 use std::sync::atomic::{self, AtomicBool};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::sprt::{Hypotheses, PairTally, Verdict};
 use panza_gdl::{Id, MoveId, RoleId};
 use panza_machine::{Machine, Reasoner};
 use panza_search::alpha_beta::{AlphaBeta, AlphaBetaConfig};
 use panza_search::{Search, SearchConfig};
-use panza_sync::{Budget, Random};
+use panza_sync::{Budget, Instant, Random};
 
 /// Joint moves after which a game is given up.
 const MAX_MOVES: usize = 1000;

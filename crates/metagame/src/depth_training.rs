@@ -11,7 +11,7 @@
 //! Never uses: other processes, files, match clocks.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
@@ -22,7 +22,7 @@ use panza_game::BuiltGame;
 use panza_learning::{Deadline, Known, LearningBudget, fixed_sum};
 use panza_search::SearchConfig;
 use panza_search::alpha_beta::{Turns, train_leaves};
-use panza_sync::{Budget, Random};
+use panza_sync::{Budget, Instant, Random};
 
 /// A round trains up to this share of its time, tests up to that one, and then plays the tree.
 const LEARNING_SHARE: f64 = 0.6;
@@ -39,7 +39,7 @@ const CLEAR: f32 = 3.0;
 /// The most games against the tree that count once one of the two has another generation.
 const EARLIER_GAMES: u32 = 10;
 /// Games and generations above which a note is no note of a training.
-const MOST_GAMES: usize = 1 << 40;
+const MOST_GAMES: u64 = 1 << 40;
 const MOST_GENERATIONS: u32 = 1_000_000;
 
 /// How far the training for alpha-beta is.
@@ -70,7 +70,7 @@ impl DepthProgress {
 
     /// Whether the numbers are those of a training.
     pub(super) fn is_sound(&self) -> bool {
-        self.games <= MOST_GAMES
+        self.games as u64 <= MOST_GAMES
             && self.generation <= MOST_GENERATIONS
             && self.elo.is_finite()
             && (0.0..=self.games_against_tree as f32).contains(&self.points_against_tree)

@@ -5,7 +5,7 @@
 //! Never uses: how orders arrive, files.
 
 use std::sync::atomic::AtomicBool;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::Value;
 
@@ -19,6 +19,7 @@ use panza_learning::Known;
 use panza_learning::team;
 use panza_learning::team::{MemberPlan, Part};
 use panza_search::SearchConfig;
+use panza_sync::Instant;
 
 /// Seconds of an order, at most.
 const MAX_SECONDS: f64 = 1e7;

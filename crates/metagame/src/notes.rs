@@ -34,7 +34,7 @@ const MAX_FACTS: usize = 2000;
 /// Units above which a note is no note of values for alpha-beta.
 const MAX_UNIT: i32 = 10_000;
 /// Training games above which a note is no note of a training.
-pub(super) const MAX_GAMES: usize = 1 << 40;
+pub(super) const MAX_GAMES: u64 = 1 << 40;
 
 /// The notes of a study, by kind. None of one that has only taken over what long training left.
 pub fn notes(info: &dyn GameInfo, study: &Study) -> Vec<(Kind, Value)> {
@@ -309,7 +309,7 @@ pub fn read_evaluation(
         evaluation,
         games: usize::try_from(note["games"].as_u64()?)
             .ok()
-            .filter(|&games| games <= MAX_GAMES)?,
+            .filter(|&games| games as u64 <= MAX_GAMES)?,
         sums,
     })
 }

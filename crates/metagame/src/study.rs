@@ -5,7 +5,7 @@ mod tests;
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -24,7 +24,7 @@ use panza_learning::{
 };
 use panza_search::alpha_beta::Turns;
 use panza_search::{Method, SearchConfig};
-use panza_sync::{Budget, Meter, thread_cpu_time};
+use panza_sync::{Budget, Instant, Meter, thread_cpu_time};
 
 /// What a study does, and its limits.
 #[derive(Clone, Debug)]

@@ -15,7 +15,7 @@ use std::mem;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -37,7 +37,7 @@ use panza_learning::{Deadline, Evaluation, Known, Learned, LearningBudget, learn
 use panza_machine::{GameInfo, Machine};
 use panza_memory::{GameHistory, Kind, term, term_text};
 use panza_search::SearchConfig;
-use panza_sync::{Budget, Meter, lock};
+use panza_sync::{Budget, HAS_THREADS, Instant, Meter, in_threads, lock};
 
 /// Facts above which a game is not trained: its notes have some hundred bytes for each.
 const MAX_FACTS: usize = 10_000;
@@ -131,10 +131,10 @@ impl Progress {
     /// The progress in a note of a training; `None` if it is damaged.
     pub fn from_note(note: &Value) -> Option<Self> {
         let progress = Self::deserialize(&note["progress"]).ok()?;
-        let is_sound = progress.games <= MAX_GAMES
+        let is_sound = progress.games as u64 <= MAX_GAMES
             && progress.generation <= MAX_GENERATIONS
             && progress.tests.len() <= MAX_TESTS
-            && progress.samples <= MAX_GAMES as u64 * MAX_LENGTH
+            && progress.samples <= MAX_GAMES * MAX_LENGTH
             && progress.seconds.is_finite()
             && progress.elo.is_finite()
             && progress
@@ -320,7 +320,7 @@ impl<'a> Training<'a> {
         let begin = Instant::now();
         let mut depth = mem::take(&mut self.depth);
         let generation = self.progress.generation;
-        let has_thread = plan.threads > 1 || plan.members.is_some();
+        let has_thread = HAS_THREADS && (plan.threads > 1 || plan.members.is_some());
         let known = self.newest.clone().filter(|_| has_thread);
         let report = match known {
             _ if !depth.applies() => self.round_of_tree(plan),
@@ -488,34 +488,33 @@ impl<'a> Training<'a> {
         let begun = AtomicU64::new(pending.begun);
         let tally = Mutex::new(pending.tally);
         let lock = || lock(&tally);
-        thread::scope(|scope| {
-            for player in 0..n_players.max(1) {
-                let (contest, team) = (&contest, team.as_ref());
-                let (begun, lock, training) = (&begun, &lock, &*self);
-                scope.spawn(move || {
-                    while decision(&lock()).is_none() {
-                        let number = begun.fetch_add(1, Ordering::Relaxed);
-                        let opening =
-                            test_opening(&game.machine, &training.openings, plan.seed, number);
-                        let pair = match team {
-                            Some(_) if contest.is_over() => None,
-                            Some(team) => {
-                                let left = end.saturating_duration_since(Instant::now());
-                                team.pair(player, opening, number, left)
-                            }
-                            None => {
-                                let round = contest.round(&opening, number);
-                                round.map(|round| (round.games, round.points))
-                            }
-                        };
-                        let Some((games, points)) = pair else {
-                            break;
-                        };
-                        lock().add(2.0 * f64::from(points) / f64::from(games));
+        let training = &*self;
+        let play = |player: usize| {
+            while decision(&lock()).is_none() {
+                let number = begun.fetch_add(1, Ordering::Relaxed);
+                let opening = test_opening(&game.machine, &training.openings, plan.seed, number);
+                let pair = match &team {
+                    Some(_) if contest.is_over() => None,
+                    Some(team) => {
+                        let left = end.saturating_duration_since(Instant::now());
+                        team.pair(player, opening, number, left)
                     }
-                });
+                    None => {
+                        let round = contest.round(&opening, number);
+                        round.map(|round| (round.games, round.points))
+                    }
+                };
+                let Some((games, points)) = pair else {
+                    break;
+                };
+                lock().add(2.0 * f64::from(points) / f64::from(games));
             }
-        });
+        };
+        let play = &play;
+        in_threads(
+            "contest",
+            (0..n_players.max(1)).map(|player| move || play(player)),
+        );
         pending.tally = *lock();
         pending.begun = begun.load(Ordering::Relaxed);
         let verdict = decision(&pending.tally);

@@ -20,7 +20,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::families::{Family, families};
 use super::plan::PLAYER;
@@ -32,7 +32,7 @@ use panza_analysis::implications::{Outcome, Scope};
 use panza_analysis::latches::Setting;
 use panza_gdl::{BaseId, Id, IdVec, MoveId};
 use panza_machine::Reasoner;
-use panza_sync::{Budget, Meter, Random, after, is_past};
+use panza_sync::{Budget, Instant, Meter, Random, after, is_past};
 
 /// Random games in which the sets of legal moves are watched.
 const SAMPLED_GAMES: u32 = 8;

@@ -14,7 +14,6 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
 
 use super::dead_ends::DeadEnds;
 use super::distance::GoalDistance;
@@ -23,7 +22,7 @@ use super::solver::{Report, Solver, Status};
 use super::store::{Added, StateId, Store};
 use super::successors::Successors;
 use super::task::Task;
-use panza_sync::is_past;
+use panza_sync::{Instant, is_past};
 
 /// What is added to the distance of a state without new facts in the second queue.
 const OLD: u32 = 1 << 24;

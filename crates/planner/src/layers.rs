@@ -9,7 +9,6 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
 
 use super::dead_ends::DeadEnds;
 use super::packed_game::PackedGame;
@@ -18,7 +17,7 @@ use super::solver::{Report, Solver, Status};
 use super::store::{Added, StateId, Store};
 use super::successors::Successors;
 use super::task::Task;
-use panza_sync::is_past;
+use panza_sync::{Instant, is_past};
 
 /// Successors made before the search starts again over packed states: some hundredths of a second.
 const LARGE: u64 = 1 << 17;

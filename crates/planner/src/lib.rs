@@ -63,13 +63,13 @@ mod task;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 pub use improve::{Improvement, Improver};
 pub use plan::Plan;
 pub use task::PlanningGame;
 
-use panza_sync::{catch_panic, in_same_span, is_past};
+use panza_sync::{Instant, catch_panic, in_threads, is_past};
 
 use fixing::Fixing;
 use guided::Guided;
@@ -235,29 +235,11 @@ impl Planner {
             self.findings.bound,
         );
         let turns = &mut self.solvers[..n_turns];
-        let done: Vec<(usize, Status, Vec<Plan>)> = std::thread::scope(|scope| {
-            let (first, others) = match turns.split_first_mut() {
-                Some(split) => split,
-                None => return Vec::new(),
-            };
-            let others: Vec<_> = others
-                .iter_mut()
-                .enumerate()
-                .map(|(index, entry)| {
-                    let turn = move || entry.take_turn(goal, bound, until, stop);
-                    let thread = scope.spawn(in_same_span(turn));
-                    (index + 1, thread)
-                })
-                .collect();
-            let (status, plans) = first.take_turn(goal, bound, until, stop);
-            let mut done = vec![(0, status, plans)];
-            for (index, thread) in others {
-                let (status, plans) = thread.join().unwrap_or((Status::GaveUp, Vec::new()));
-                done.push((index, status, plans));
-            }
-            done
-        });
-        for (index, status, plans) in done {
+        let turns = turns
+            .iter_mut()
+            .map(|entry| move || entry.take_turn(goal, bound, until, stop));
+        let done = in_threads("planner", turns);
+        for (index, (status, plans)) in done.into_iter().enumerate() {
             let name = self.solvers[index].solver.name();
             let mut all_replay = true;
             for plan in plans {

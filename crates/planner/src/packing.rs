@@ -12,14 +12,13 @@ use std::collections::{BTreeMap, HashMap};
 use std::hash::{Hash, Hasher};
 use std::ops::Range;
 use std::sync::Arc;
-use std::time::Instant;
 
 use rustc_hash::{FxHashSet, FxHasher};
 
 use panza_analysis::mutex_groups::{parts, random_joint_move};
 use panza_machine::Machine;
 use panza_propnet::{BinaryField, Network};
-use panza_sync::{Random, is_past};
+use panza_sync::{Instant, Random, is_past};
 
 /// States of random games that the fields are guessed from.
 const SAMPLED_STATES: usize = 400;

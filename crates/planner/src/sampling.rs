@@ -8,7 +8,6 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
 
 use super::distance::GoalDistance;
 use super::plan::PLAYER;
@@ -16,7 +15,7 @@ use super::solver::{Report, Solver, Status};
 use super::task::Task;
 use panza_gdl::{Id, MoveId};
 use panza_machine::Reasoner;
-use panza_sync::{Random, is_past};
+use panza_sync::{Instant, Random, is_past};
 
 /// Levels above the playouts.
 const LEVELS: usize = 3;

@@ -1,11 +1,11 @@
 //! What all solvers of the portfolio have in common.
 
 use std::sync::atomic::AtomicBool;
-use std::time::Instant;
 
 use super::store::Store;
 use super::successors::Successor;
 use panza_gdl::MoveId;
+use panza_sync::Instant;
 
 /// Where a solver stands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -8,7 +8,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::searcher::Searcher;
 use super::studies::StudyOf;
@@ -17,7 +17,7 @@ use panza_gdl::{Id, MoveId, RoleId};
 use panza_machine::{Machine, Reasoner};
 use panza_search::alpha_beta::{AlphaBeta, AlphaBetaConfig, DepthReport};
 use panza_search::{MoveStats, SearchConfig};
-use panza_sync::Budget;
+use panza_sync::{Budget, Instant};
 use panza_telemetry::SearchSample;
 
 /// Bytes of the table, at most, and its part of the memory that a search may take.

@@ -9,7 +9,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::engines::{Build, Engines};
 use super::follower::Follower;
@@ -20,8 +20,8 @@ use super::role::OurRole;
 use super::tasks::{TaskResult, Tasks};
 use panza_game::{BuildError, BuildKind, GameBuilders};
 use panza_gdl::Rules;
-use panza_sync::Budget;
 use panza_sync::catch_panic;
+use panza_sync::{Budget, Instant};
 use panza_telemetry::resident_bytes;
 
 /// Time between checks of the memory of the process.

@@ -2,13 +2,12 @@
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::Instant;
 
 use super::searcher::Searcher;
 use panza_gdl::{MoveId, RoleId};
 use panza_machine::{Machine, Reasoner};
 use panza_search::MoveStats;
-use panza_sync::Random;
+use panza_sync::{Instant, Random};
 use panza_telemetry::SearchSample;
 
 /// Draws a legal move of the role in each state.

@@ -6,7 +6,8 @@
 //! takes at most half of the clock, and the second by half of that: delays and round trips still
 //! have to fit.
 
-use std::time::{Duration, Instant};
+use panza_sync::Instant;
+use std::time::Duration;
 
 /// When an answer leaves.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -6,7 +6,7 @@
 //! Never uses: how it is reached, clocks of the match.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::Value;
 
@@ -17,7 +17,7 @@ use panza_game::BuiltGame;
 use panza_metagame::{Structure, facts_hash, find_prospects, read_evaluation};
 
 use panza_search::{Parameter, SearchConfig};
-use panza_sync::Budget;
+use panza_sync::{Budget, Instant};
 
 /// Time to build the game of a match.
 const BUILD_TIME: Duration = Duration::from_secs(120);

@@ -13,7 +13,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -26,6 +26,7 @@ use panza_machine::{GameInfo, Machine};
 use panza_metagame::{evaluation_note, facts_hash};
 use panza_planner::Plan;
 use panza_search::{MoveStats, Parameter, RootEstimates, SearchConfig};
+use panza_sync::Instant;
 use panza_telemetry::SearchSample;
 
 /// What is searched: the rules, our role, the settings of the search.

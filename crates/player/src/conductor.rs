@@ -23,7 +23,7 @@
 //! there is nothing to follow.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::clock::{build_until, deadlines, give_up_at};
 use super::link::{Link, Order};
@@ -37,6 +37,7 @@ use super::sent_moves::SentMoves;
 use super::{Answer, Message, PlayRequest, Reply, StartRequest, Status};
 use panza_config::Settings;
 use panza_search::MoveStats;
+use panza_sync::Instant;
 
 /// The answer when no legal move was ever known: legal in many games.
 const DEFAULT_MOVE: &str = "noop";

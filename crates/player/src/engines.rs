@@ -6,7 +6,6 @@
 //! search on it; then the same three on the fallback. When none is left, there is no engine.
 
 use std::sync::Arc;
-use std::time::Instant;
 
 use crossbeam::channel::Sender;
 
@@ -29,7 +28,7 @@ use super::tree_search::TreeSearch;
 use panza_game::{BuildKind, BuiltGame};
 use panza_gdl::RoleId;
 use panza_search::SearchConfig;
-use panza_sync::catch_panic;
+use panza_sync::{Instant, catch_panic};
 
 /// The state of a build.
 pub(super) enum Build {

@@ -16,7 +16,7 @@ mod part_search;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use self::lookahead::{Lookahead, MoveOutcome, our_goal};
 use self::part_search::{MoveValues, PartSearch};
@@ -27,7 +27,7 @@ use panza_game::BuiltGame;
 use panza_gdl::{Id, MoveId, RoleId};
 use panza_machine::{GamePart, Machine};
 use panza_search::{MoveStats, SearchConfig};
-use panza_sync::Budget;
+use panza_sync::{Budget, Instant};
 use panza_telemetry::SearchSample;
 
 /// Search time of one part before the next one's turn.

@@ -6,13 +6,12 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
 
 use super::searcher::Searcher;
 use panza_gdl::{Id, MoveId, RoleId};
 use panza_machine::{Machine, PlayoutEnd, Reasoner};
 use panza_search::MoveStats;
-use panza_sync::Random;
+use panza_sync::{Instant, Random};
 use panza_telemetry::SearchSample;
 
 /// Joint moves after which a playout counts as a draw.

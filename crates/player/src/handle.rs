@@ -2,10 +2,10 @@
 
 use std::io;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crossbeam::channel::{
-    Receiver, RecvTimeoutError, Sender, at, bounded, never, select, unbounded,
+    Receiver, RecvTimeoutError, Sender, after, bounded, never, select, unbounded,
 };
 
 use super::companions::Companions;
@@ -16,7 +16,7 @@ use super::{Answer, Message, Reply, Status};
 use panza_config::Settings;
 use panza_game::GameBuilders;
 use panza_memory::MemoryService;
-use panza_sync::{catch_panic, spawn};
+use panza_sync::{Instant, catch_panic, left_until, spawn};
 use panza_telemetry::Archive;
 
 /// An event for the conductor's thread.
@@ -46,6 +46,18 @@ impl Player {
     /// The system gives no thread.
     pub fn new(settings: &Settings, builders: GameBuilders) -> io::Result<Player> {
         Self::with_companions(settings, builders, None)
+    }
+
+    /// A player that plays no matches, where there are no threads: it is available for ever, and
+    /// answers every message with busy.
+    pub fn idle(settings: &Settings) -> Player {
+        // The other ends of both channels are dropped here.
+        Player {
+            events: unbounded().0,
+            running: Arc::default(),
+            gone: bounded(0).1,
+            archive: Arc::new(Archive::new(&settings.logs.folder)),
+        }
     }
 
     /// A player that is available, and whose matches other processes search too.
@@ -136,7 +148,8 @@ impl Player {
 /// The conductor's thread: ends with a shutdown, or with the last handle.
 fn run(mut conductor: Conductor, inbox: &Receiver<Event>, woken: &Receiver<()>) {
     loop {
-        let alarm = conductor.next_tick(Instant::now()).map_or_else(never, at);
+        let next = conductor.next_tick(Instant::now());
+        let alarm = next.map_or_else(never, |next| after(left_until(next)));
         let event = select! {
             recv(inbox) -> event => match event {
                 Ok(Event::ShutDown) | Err(_) => break,

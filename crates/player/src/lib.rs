@@ -84,8 +84,9 @@ mod conductor;
 mod handle;
 pub mod review;
 
+use panza_sync::Instant;
 use std::net::IpAddr;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 pub use companion::Companion;
 pub use companions::{Companions, SharedGame, SharedRoot};

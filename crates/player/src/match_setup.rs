@@ -2,13 +2,13 @@
 
 use std::io;
 use std::sync::Arc;
-use std::time::Instant;
 
 use super::link::Link;
 use super::record::Record;
 use super::role::OurRole;
 use super::start_rules::StartRules;
 use panza_config::Settings;
+use panza_sync::Instant;
 
 /// A match that begins.
 pub(super) struct MatchSetup {

@@ -10,7 +10,7 @@
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use crossbeam::channel::{Sender, TryRecvError, after, bounded, select};
 
@@ -31,7 +31,7 @@ use panza_memory::{MatchMemory, MemoryService, RememberedMatch};
 use panza_metagame::StudyBudget;
 use panza_search::{MoveStats, SearchConfig};
 use panza_sync::allocator;
-use panza_sync::{catch_panic, spawn_deep};
+use panza_sync::{Instant, SystemTime, UNIX_EPOCH, catch_panic, spawn_deep};
 use panza_telemetry::Archive;
 
 /// Longest slice of search.

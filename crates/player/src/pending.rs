@@ -1,9 +1,10 @@
 //! An answer that is not given yet, and those who wait for it.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::clock::Deadlines;
 use super::{Answer, Reply};
+use panza_sync::Instant;
 
 /// Callers that wait for one answer, at most; further ones are answered `busy`.
 pub(super) const MAX_WAITING: usize = 16;

@@ -3,7 +3,8 @@
 //! The planner runs on a thread of its own. Once it has a plan that reaches a goal, the match
 //! follows the plan; until then the tree search chooses the moves. While better plans are possible,
 //! the planner starts again from each new position. Once none is, its thread shortens the plan
-//! until the match ends; nothing waits for that.
+//! until the match ends; nothing waits for that. Where there are no threads, the planner works for
+//! half of the time of each search, and shortens nothing.
 //!
 //! Invariant: the plan starts at the state of the match.
 
@@ -11,7 +12,7 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::searcher::{PlanStatus, Searcher};
 use panza_game::BuiltGame;
@@ -20,13 +21,15 @@ use panza_machine::Machine;
 use panza_memory::{GameHistory, Kind, PlanNote};
 use panza_planner::{Findings, Plan, Planner, PlannerConfig, PlanningGame};
 use panza_search::{MoveStats, SearchConfig};
-use panza_sync::{lock, spawn};
+use panza_sync::{HAS_THREADS, Instant, after, left_until, lock, spawn};
 use panza_telemetry::SearchSample;
 
 /// The planner publishes what it has found at least this often.
 const PUBLISH_EVERY: Duration = Duration::from_secs(1);
 /// Time for one search for a shorter plan.
 const LONGEST_STEP: Duration = Duration::from_secs(600);
+/// Time for a planner without a thread beside a search that counts iterations.
+const OWN_TIME: Duration = Duration::from_millis(5);
 /// Stands for the solver of a plan of an earlier match.
 const MEMORY: &str = "memory";
 
@@ -66,6 +69,8 @@ struct Worker {
     stop: Arc<AtomicBool>,
     findings: Arc<Mutex<Findings>>,
     thread: Option<JoinHandle<()>>,
+    /// The planner, where there are no threads.
+    own: Option<Planner>,
 }
 
 /// A planner with a tree search for what it does not find.
@@ -140,6 +145,17 @@ impl PlanSearch {
         })
     }
 
+    /// Lets the planner work for some time, where there are no threads.
+    fn work_for(&mut self, time: Duration) {
+        if HAS_THREADS || self.is_best {
+            return;
+        }
+        self.start_worker();
+        if let Some(worker) = &mut self.worker {
+            worker.work(after(time));
+        }
+    }
+
     /// Takes over what the planner has found.
     fn take_findings(&mut self) {
         self.start_worker();
@@ -210,6 +226,17 @@ impl Worker {
         let mut planner = Planner::new(game, state, config);
         let stop = Arc::new(AtomicBool::new(false));
         let findings = Arc::new(Mutex::new(planner.findings().clone()));
+        if !HAS_THREADS {
+            if let Some(plan) = plan {
+                planner.start_with(plan, MEMORY);
+            }
+            return Some(Self {
+                stop,
+                findings,
+                thread: None,
+                own: Some(planner),
+            });
+        }
         let thread = spawn("planner", {
             let (stop, findings) = (Arc::clone(&stop), Arc::clone(&findings));
             move || {
@@ -230,11 +257,20 @@ impl Worker {
                 stop,
                 findings,
                 thread: Some(thread),
+                own: None,
             }),
             Err(error) => {
                 tracing::warn!("no thread for the planner: {error}");
                 None
             }
+        }
+    }
+
+    /// Works until then without a thread.
+    fn work(&mut self, until: Instant) {
+        if let Some(planner) = self.own.as_mut().filter(|it| !it.findings().is_finished) {
+            planner.run(until, &self.stop);
+            *lock(&self.findings) = planner.findings().clone();
         }
     }
 
@@ -271,6 +307,7 @@ impl Searcher for PlanSearch {
     }
 
     fn search(&mut self, until: Instant, interrupt: &Arc<AtomicBool>) {
+        self.work_for(left_until(until) / 2);
         self.take_findings();
         if !(self.is_best && self.has_plan()) {
             self.fallback.search(until, interrupt);
@@ -278,6 +315,7 @@ impl Searcher for PlanSearch {
     }
 
     fn search_iterations(&mut self, iterations: u64, interrupt: &Arc<AtomicBool>) {
+        self.work_for(OWN_TIME);
         self.take_findings();
         self.fallback.search_iterations(iterations, interrupt);
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::json;
 use tracing::span::EnteredSpan;
@@ -15,6 +15,7 @@ use panza_config::Settings;
 use panza_game::BuildKind;
 use panza_gdl::MoveId;
 use panza_search::MoveStats;
+use panza_sync::Instant;
 use panza_telemetry::{
     COMMIT, Count, MatchLog, SearchSample, count, move_cells, rounded, searched,
 };

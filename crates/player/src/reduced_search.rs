@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::searcher::{PlanStatus, Searcher};
 use super::studies::StudyOf;
@@ -16,6 +16,7 @@ use panza_gdl::{MoveId, RoleId};
 use panza_machine::{Machine, Reasoner};
 use panza_planner::Plan;
 use panza_search::{MoveStats, RootEstimates};
+use panza_sync::Instant;
 use panza_telemetry::SearchSample;
 
 /// The search of a match in the reduced game.

@@ -2,8 +2,9 @@
 //!
 //! Processor time is counted by stage: the writer's own stages, and threads by their names.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use panza_sync::Instant;
 use panza_telemetry::{SearchSample, StageTimes, SystemCounts, ThreadTimes};
 
 /// Time between samples of the search.

@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::studies::StudyOf;
 use panza_gdl::MoveId;
 use panza_planner::Plan;
 use panza_search::{MoveStats, RootEstimates};
+use panza_sync::Instant;
 use panza_telemetry::SearchSample;
 
 /// What a planner has found.

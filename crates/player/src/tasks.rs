@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crossbeam::channel::{Receiver, Sender, unbounded};
 
@@ -23,7 +23,7 @@ use panza_metagame::{
     Study, StudyBudget, begin_study, find_prospects, finish_study, notes, prior_study,
 };
 use panza_search::SearchConfig;
-use panza_sync::{Random, catch_panic, spawn, spawn_deep};
+use panza_sync::{Instant, Random, catch_panic, spawn, spawn_deep};
 
 /// Time and states for finding boards.
 const BOARD_TIME: Duration = Duration::from_millis(150);

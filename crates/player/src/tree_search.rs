@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::available_parallelism;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::searcher::Searcher;
 use super::studies::StudyOf;
@@ -14,7 +14,7 @@ use panza_machine::{GameInfo, Machine, PlayoutTotals};
 use panza_search::{
     Method, MoveStats, RootEstimates, RootReport, Search, SearchConfig, StopReason,
 };
-use panza_sync::{Budget, Random};
+use panza_sync::{Budget, Instant, Random};
 use panza_telemetry::{SearchSample, StageTimes};
 
 /// Bytes of the game graph for each node that it may hold; a node with its moves and state takes

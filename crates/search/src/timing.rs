@@ -2,7 +2,8 @@
 
 #![expect(clippy::disallowed_methods, reason = "it measures")]
 
-use std::time::{Duration, Instant};
+use panza_sync::Instant;
+use std::time::Duration;
 
 /// One iteration in this many is timed; reading the clock takes some 25 ns.
 const TIMED_ITERATIONS: u64 = 64;

@@ -12,7 +12,9 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+use crate::clock::Instant;
 
 /// What a piece of work may cost.
 #[derive(Clone, Copy, Debug)]
@@ -30,11 +32,11 @@ pub struct Budget<'a> {
 }
 
 impl Budget<'_> {
-    /// No limit but 4 GiB.
+    /// No limit but 4 GiB, or an eighth of all memory that can be addressed.
     pub fn generous() -> Self {
         Self {
             until: None,
-            max_bytes: 4 << 30,
+            max_bytes: if usize::BITS > 32 { 4 << 30 } else { 1 << 29 },
             max_steps: u64::MAX,
             stop: None,
         }

@@ -6,7 +6,7 @@
 //! [`pinning`] keeps each on a core of its own when there are cores to spare. [`mod@table`] is a
 //! hash table for all threads, and [`claims`] says what they work on. [`pages`] allocates memory in
 //! huge pages; [`budget`] says what work may cost; [`allocator`] gives freed memory back; [`clock`]
-//! reads the processor time of a thread.
+//! has the clocks, which WebAssembly has from its host.
 //!
 //! Invariants: every end of a ring is held by exactly one thread at a time
 //! (the types enforce it), and every wait ends when the stop flag is set.
@@ -37,11 +37,14 @@ pub mod stop;
 pub mod table;
 mod threads;
 
-pub use threads::{catch_panic, in_same_span, lock, spawn, spawn_deep, spawn_scoped, unpoisoned};
+pub use threads::{
+    HAS_THREADS, catch_panic, in_same_span, in_threads, lock, spawn, spawn_deep, spawn_scoped,
+    unpoisoned,
+};
 
 pub use budget::{Budget, Meter, after, is_past, left_until};
 pub use claims::Claims;
-pub use clock::thread_cpu_time;
+pub use clock::{Instant, SystemTime, UNIX_EPOCH, thread_cpu_time};
 pub use pinning::CoreId;
 pub use random::Random;
 pub use ring::{Consumer, Producer, ring};

@@ -16,7 +16,7 @@ use std::ops::{Deref, DerefMut};
 pub use self::memory::Room;
 
 /// Rooms in mappings.
-#[cfg(not(miri))]
+#[cfg(not(any(miri, target_family = "wasm")))]
 mod memory {
     use std::marker::PhantomData;
 
@@ -91,7 +91,7 @@ mod memory {
 }
 
 /// The same in the memory of the allocator, without unsafe code.
-#[cfg(miri)]
+#[cfg(any(miri, target_family = "wasm"))]
 mod memory {
     /// A vector of fixed capacity.
     pub struct Room<T>(Vec<T>);
@@ -144,6 +144,8 @@ pub fn prefetch<T: ?Sized>(place: &T) {
         // SAFETY: a prefetch changes nothing and does not fault.
         unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(place).cast()) };
     }
+    #[cfg(not(all(target_arch = "x86_64", not(miri))))]
+    let _ = place;
 }
 
 #[cfg(test)]

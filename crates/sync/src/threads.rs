@@ -4,17 +4,23 @@
 //! A thread takes over the `tracing` span that the thread which starts it is in, so that what it
 //! reports is known to belong to the same match.
 //!
+//! WebAssembly has no threads here: starting one is an error there, as where the system gives none.
+//! [`in_threads`] does the work then on the calling thread.
+//!
 //! A mutex whose holder panicked is locked as any other. Each user keeps what it guards valid at
 //! every step, so the value is as good as before the panic.
 
 use std::any::Any;
 use std::io;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{LockResult, Mutex, MutexGuard, PoisonError};
 use std::thread::{Builder, JoinHandle, Scope, ScopedJoinHandle};
 
 /// The stack of a thread that reads, builds or proves rules, whose terms may nest deeply.
 const DEEP_STACK_BYTES: usize = 64 << 20;
+
+/// Whether there can be threads beside the first.
+pub const HAS_THREADS: bool = !cfg!(target_family = "wasm");
 
 /// Locks a mutex, whether or not an earlier holder has panicked.
 #[inline]
@@ -65,6 +71,33 @@ pub fn spawn_scoped<'scope, T: Send + 'scope>(
     thread.spawn_scoped(scope, in_same_span(work))
 }
 
+/// Does pieces of work at the same time, each on a thread with this name, and returns their results
+/// in order. The first is done on the calling thread, and so is each for which there is no thread.
+///
+/// # Panics
+/// Some work panicked.
+pub fn in_threads<T: Send, W: FnOnce() -> T + Send>(
+    name: &str,
+    works: impl IntoIterator<Item = W>,
+) -> Vec<T> {
+    let works = works.into_iter().map(|work| Mutex::new(Some(work)));
+    let works: Vec<Mutex<Option<W>>> = works.collect();
+    let take = |at: usize| lock(&works[at]).take();
+    std::thread::scope(|scope| {
+        let threads = (1..works.len()).map(|at| {
+            let work = move || take(at).map(|work| work());
+            (at, spawn_scoped(scope, name, work).ok())
+        });
+        let threads: Vec<_> = threads.collect();
+        let first = works.first().and_then(|_| take(0)).map(|work| work());
+        let others = threads.into_iter().map(|(at, thread)| match thread {
+            Some(thread) => thread.join().unwrap_or_else(|panic| resume_unwind(panic)),
+            None => take(at).map(|work| work()),
+        });
+        first.into_iter().chain(others.flatten()).collect()
+    })
+}
+
 /// The work of another thread, in the span that the calling thread is in. In a span, its begin and
 /// its end are events.
 pub fn in_same_span<T>(work: impl FnOnce() -> T) -> impl FnOnce() -> T {
@@ -105,7 +138,6 @@ fn panic_text(panic: &(dyn Any + Send)) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::panic::resume_unwind;
 
     #[test]
     fn a_panic_gives_its_text() {
@@ -147,5 +179,20 @@ mod tests {
         });
         let names = [plain, deep, scoped].map(Option::unwrap);
         assert_eq!(names, ["plain", "deep", "scoped"]);
+    }
+
+    #[test]
+    fn work_in_threads_gives_its_results_in_order_and_its_panics() {
+        let mut numbers = [1, 2, 3];
+        let doubled = |number: &mut i32| {
+            *number *= 2;
+            *number
+        };
+        let works = numbers.iter_mut().map(|number| move || doubled(number));
+        assert_eq!(in_threads("double", works), [2, 4, 6]);
+        assert_eq!(numbers, [2, 4, 6]);
+        assert!(in_threads("nothing", [|| 1; 0]).is_empty());
+        let second = || in_threads("panic", [0, 1].map(|it| move || assert_eq!(it, 0)));
+        assert!(catch_panic(second).is_err());
     }
 }

@@ -4,10 +4,10 @@
 //! outside are part of messages, so characters that control a terminal or the direction of text are
 //! written as codes.
 
+use crate::queue::{ErrorCounter, NonBlocking, WorkerGuard};
 use std::borrow::Cow;
 use std::io::{self, IsTerminal, Write};
 use tracing::{Level, Subscriber};
-use tracing_appender::non_blocking::{ErrorCounter, NonBlocking, WorkerGuard};
 use tracing_subscriber::Layer;
 use tracing_subscriber::filter::Targets;
 use tracing_subscriber::fmt;

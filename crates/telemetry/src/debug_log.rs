@@ -16,12 +16,11 @@ use std::fmt::{self, Write as _};
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::PathBuf;
-use std::time::Instant;
 
+use crate::queue::{ErrorCounter, NonBlocking, NonBlockingBuilder, WorkerGuard};
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id};
 use tracing::{Event, Level, Span, Subscriber};
-use tracing_appender::non_blocking::{ErrorCounter, NonBlocking, NonBlockingBuilder, WorkerGuard};
 use tracing_subscriber::Layer;
 use tracing_subscriber::filter::Targets;
 use tracing_subscriber::layer::Context;
@@ -29,6 +28,7 @@ use tracing_subscriber::registry::LookupSpan;
 
 use super::entry::entry;
 use super::health;
+use panza_sync::Instant;
 
 /// The files, in the order in which they are filled.
 pub(super) const FILES: [&str; 3] = ["debug.log", "debug.1.log", "debug.2.log"];

@@ -2,8 +2,8 @@
 //! was opened, a level and a text.
 
 use std::fmt::{self, Write};
-use std::time::Instant;
 
+use panza_sync::Instant;
 use tracing::Level;
 use tracing_subscriber::fmt::format::Writer;
 use tracing_subscriber::fmt::time::{FormatTime, SystemTime};

@@ -37,6 +37,11 @@ mod health;
 mod live;
 mod match_log;
 mod memory;
+#[cfg(target_family = "wasm")]
+#[path = "no_queue.rs"]
+mod queue;
+#[cfg(not(target_family = "wasm"))]
+use tracing_appender::non_blocking as queue;
 mod sample;
 mod sink;
 mod summary;

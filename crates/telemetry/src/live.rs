@@ -2,10 +2,13 @@
 //! with the process.
 
 use std::fs::File;
+#[cfg(unix)]
 use std::time::Duration;
 
 /// Attempts to lock, and the pause between them.
+#[cfg(unix)]
 const TRIES: usize = 10;
+#[cfg(unix)]
 const BETWEEN_TRIES: Duration = Duration::from_millis(1);
 
 /// The lock, released on drop even if the file is open elsewhere.

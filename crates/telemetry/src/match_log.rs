@@ -16,7 +16,8 @@ use super::sample::HEADER;
 use super::sink::{Sink, Target};
 use super::summary::Summary;
 use super::{SearchSample, health, resident_bytes};
-use panza_sync::lock;
+use crate::queue::{NonBlocking, NonBlockingBuilder, WorkerGuard};
+use panza_sync::{Instant, lock};
 use serde::Serialize;
 use std::fmt;
 use std::fs::{self, File};
@@ -24,9 +25,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::Instant;
 use tracing::{Level, Span};
-use tracing_appender::non_blocking::{NonBlocking, NonBlockingBuilder, WorkerGuard};
 
 /// Lines in the queue. A match writes at most some hundred lines a turn, so the queue covers a disk
 /// that stalls for minutes.

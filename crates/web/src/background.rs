@@ -1,5 +1,7 @@
 //! Games of rules that are being written, each built and played on a thread of its own.
 //!
+//! Where there are no threads, the one who asks does the work, within its own limits.
+//!
 //! The one who asks waits. The work ends when a match begins, when it takes too long, and when its
 //! flag is set.
 //!
@@ -16,7 +18,7 @@ use crossbeam::channel::{RecvTimeoutError, bounded};
 
 use super::build_memory;
 use panza_game::BuildError;
-use panza_sync::{after, allocator, is_past, spawn_deep};
+use panza_sync::{HAS_THREADS, after, allocator, is_past, spawn_deep};
 
 /// How often it is looked whether a match has begun, or the flag is set.
 pub const PAUSE: Duration = Duration::from_millis(10);
@@ -64,6 +66,9 @@ pub fn run<T: Send + 'static>(
         return Err(PreviewError::Full);
     }
     let thread = OneThread;
+    if !HAS_THREADS {
+        return work(stop).map_err(refusal);
+    }
     let (sender, made) = bounded(1);
     let until = after(time);
     let of_thread = Arc::clone(stop);
@@ -81,8 +86,7 @@ pub fn run<T: Send + 'static>(
         let is_late = is_past(until);
         let failure = match made.recv_timeout(PAUSE) {
             Ok(Ok(result)) => return Ok(result),
-            Ok(Err(BuildError::Stopped)) => PreviewError::Full,
-            Ok(Err(why)) => PreviewError::Rules(why.to_string()),
+            Ok(Err(why)) => refusal(why),
             Err(RecvTimeoutError::Disconnected) => {
                 PreviewError::Rules("trying out this game failed".to_string())
             }
@@ -95,6 +99,14 @@ pub fn run<T: Send + 'static>(
         };
         stop.store(true, Ordering::Release);
         return Err(failure);
+    }
+}
+
+/// Why there is no result of work that ended with this error.
+fn refusal(why: BuildError) -> PreviewError {
+    match why {
+        BuildError::Stopped => PreviewError::Full,
+        why => PreviewError::Rules(why.to_string()),
     }
 }
 

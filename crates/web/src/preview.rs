@@ -9,7 +9,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde::Serialize;
 
@@ -22,7 +22,7 @@ use panza_gdl::{Id, RoleId, Rules};
 use panza_hrf::Dialect;
 use panza_machine::{Machine, PlayoutEnd};
 use panza_player::Position;
-use panza_sync::{Budget, Random, allocator};
+use panza_sync::{Budget, Instant, Random, allocator};
 
 /// Time for building the game; without a network in this time the prover plays.
 const BUILD_TIME: Duration = Duration::from_secs(2);

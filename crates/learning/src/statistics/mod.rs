@@ -21,14 +21,14 @@ mod walks;
 mod tests;
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
 pub use counts::{GoalSpread, Spread};
 use panza_gdl::{Id, RoleId};
 use panza_machine::Machine;
-use panza_sync::{is_past, left_until};
+use panza_sync::{Instant, is_past, left_until};
 use walks::Walks;
 
 /// The share of the time for walks beside playouts.

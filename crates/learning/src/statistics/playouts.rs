@@ -3,12 +3,12 @@
 #![expect(clippy::disallowed_methods, reason = "playouts are counted per second")]
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::SampleBudget;
 use super::counts::Counts;
 use panza_machine::{BatchPlayouts, Machine, PlayoutTotals};
-use panza_sync::Random;
+use panza_sync::{Instant, Random};
 
 /// Statistics of playouts.
 #[derive(Clone, Debug, Default)]

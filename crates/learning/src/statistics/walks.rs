@@ -6,13 +6,13 @@
 #![expect(clippy::disallowed_methods, reason = "games are counted per second")]
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::counts::{Counts, GoalCounts};
 use super::{SampleBudget, Turns};
 use panza_gdl::{Id, MoveId, RoleId};
 use panza_machine::{Expander, ExpansionStep, Machine, PositionBatch, Reasoner};
-use panza_sync::Random;
+use panza_sync::{Instant, Random};
 
 /// The most games of a generation.
 const MAX_GAMES: u32 = 512;

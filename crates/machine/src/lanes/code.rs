@@ -4,12 +4,15 @@
 
 use super::interpret::{Features, Interpreted};
 use super::memory::{Memory, Side};
-use super::native::Native;
+#[cfg(not(target_family = "wasm"))]
+use super::native::Native as Compiled;
 use super::program::Program;
+#[cfg(target_family = "wasm")]
+use super::wasm::WasmModule as Compiled;
 
 #[derive(Clone, Debug)]
 enum Form {
-    Native(Native),
+    Compiled(Compiled),
     Interpreted(Interpreted),
 }
 
@@ -21,7 +24,7 @@ pub(super) struct Code {
 
 impl Code {
     /// Compiles sections for vectors of `n_words` words and memories with `n_state` vectors per
-    /// state, to machine code where the features allow it.
+    /// state, to machine code or WebAssembly where the features allow it.
     pub(super) fn new(
         sections: &[Program],
         features: Features,
@@ -29,9 +32,9 @@ impl Code {
         n_state: usize,
     ) -> Self {
         let form = |program| {
-            let native = Native::new(program, features, n_words);
+            let compiled = Compiled::new(program, features, n_words);
             let interpreted = || Interpreted::new(program, n_state);
-            native.map_or_else(|| Form::Interpreted(interpreted()), Form::Native)
+            compiled.map_or_else(|| Form::Interpreted(interpreted()), Form::Compiled)
         };
         Self {
             sections: sections.iter().map(form).collect(),
@@ -42,7 +45,7 @@ impl Code {
     /// The slots that its memory needs.
     pub(super) fn n_slots(&self) -> usize {
         let slots = self.sections.iter().map(|section| match section {
-            Form::Native(native) => native.n_slots(),
+            Form::Compiled(compiled) => compiled.n_slots(),
             Form::Interpreted(interpreted) => interpreted.n_slots(),
         });
         slots.max().unwrap_or(0)
@@ -52,7 +55,7 @@ impl Code {
     pub(super) fn run<const N: usize>(&self, memory: &mut Memory<N>, side: Side) {
         for section in &self.sections {
             match section {
-                Form::Native(native) => native.run(memory, side),
+                Form::Compiled(compiled) => compiled.run(memory, side),
                 Form::Interpreted(interpreted) => interpreted.run(self.features, memory, side),
             }
         }

@@ -16,6 +16,8 @@ use super::rank::is_any;
 pub enum Features {
     /// The baseline of the architecture.
     Portable,
+    /// 128-bit vectors, in WebAssembly.
+    Simd128,
     /// 256-bit vectors.
     Avx2,
     /// 512-bit vectors with three-input logic.
@@ -40,6 +42,10 @@ impl Features {
             if has_avx2 {
                 return Features::Avx2;
             }
+        }
+        #[cfg(target_family = "wasm")]
+        if super::host::is_supported() {
+            return Features::Simd128;
         }
         Features::Portable
     }

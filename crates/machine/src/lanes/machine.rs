@@ -16,7 +16,7 @@
 )]
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::compile::{ExpanderPrograms, GangPrograms};
 use super::expand::GoalScope;
@@ -27,7 +27,7 @@ use crate::{
     BatchPlayouts, Expander, ExpansionStep, GameInfo, Machine, PlayoutEnd, PositionBatch, Reasoner,
 };
 use panza_gdl::{Id, MoveId, RoleId};
-use panza_sync::{Random, is_past};
+use panza_sync::{Instant, Random, is_past};
 
 /// A game run by the lanes engine.
 #[derive(Debug)]

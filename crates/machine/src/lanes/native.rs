@@ -1,17 +1,13 @@
 //! The machine code back-end.
 //!
-//! A program becomes one function, whose only branch is that of its loop. List scheduling keeps
-//! values close to their uses, and register allocation keeps them in vector registers as far as
-//! possible. Each operation is one three-input logic instruction where the processor has them
-//! (`vpternlog` of AVX-512), else a few two-input ones (AVX2).
+//! A program becomes one function, whose only branch is that of its loop. Each operation is one
+//! three-input logic instruction where the processor has them (`vpternlog` of AVX-512), else a few
+//! two-input ones (AVX2).
 //!
 //! Invariants: the code is immutable once it is executable; it accesses only locations counted when
 //! it was made, and each run checks that the memory has them. Never uses: games.
 
-mod allocate;
-mod decompose;
 mod encode;
-mod order;
 #[cfg(test)]
 mod tests;
 
@@ -20,9 +16,9 @@ use std::sync::Arc;
 use memmap2::{Mmap, MmapMut};
 
 use super::interpret::Features;
+use super::lower::{Lowered, Target, lower};
 use super::memory::{Memory, Side};
-use super::program::{Location, Program};
-use allocate::{Target, VectorOp};
+use super::program::Program;
 
 /// Processors with AVX-512.
 const AVX512: Target = Target {
@@ -60,19 +56,14 @@ impl Native {
         let target = match features {
             Features::Avx512 => AVX512,
             Features::Avx2 => AVX2,
-            Features::Portable => return None,
+            Features::Simd128 | Features::Portable => return None,
         };
-        let decomposed;
-        let program = if target.has_tables {
-            program
-        } else {
-            decomposed = decompose::decompose(program);
-            &decomposed
-        };
-        let steps = order::order(program, target.n_registers);
-        let allocated = allocate::allocate(program, &steps, target);
-        let (n_state, n_slots) = extent(&allocated.ops)?;
-        let encoded = encode::encode(&allocated.ops, target.has_tables, n_words).ok()?;
+        let Lowered {
+            ops,
+            n_state,
+            n_slots,
+        } = lower(program, target)?;
+        let encoded = encode::encode(&ops, target.has_tables, n_words).ok()?;
         let mut writable = MmapMut::map_anon(encoded.bytes.len()).ok()?;
         writable.copy_from_slice(&encoded.bytes);
         let code = writable.make_exec().ok()?;
@@ -82,7 +73,7 @@ impl Native {
             n_calls: 8 * n_words / encoded.width,
             width: encoded.width,
             n_state,
-            n_slots: n_slots.max(allocated.n_slots as usize),
+            n_slots,
         })
     }
 
@@ -110,7 +101,7 @@ impl Native {
         // SAFETY: the bytes are a whole function of this calling convention for this processor:
         // `new` made them after detecting the processor's features, and nothing writes to them
         // since. Of memory a call accesses only parts of vectors below `n_state` of each bank and
-        // below `n_slots` of the slots (`extent` covers every op): the first `width` bytes of each,
+        // below `n_slots` of the slots (`lower` counts every op): the first `width` bytes of each,
         // further on by `part` bytes, which together are no more than a vector. The assertion above
         // ensures that the memory, which is borrowed mutably, has those vectors. All addresses are
         // derived from one pointer to the whole memory, whose vectors are aligned to `width`. The
@@ -133,18 +124,4 @@ impl Native {
         #[cfg(not(target_arch = "x86_64"))]
         let _ = (all, now, next, self.n_calls, self.width);
     }
-}
-
-/// The vectors that the ops access of each bank of states and of the slots. `None` above the
-/// addressable number.
-fn extent(ops: &[VectorOp]) -> Option<(usize, usize)> {
-    let (mut n_state, mut n_slots) = (0, 0);
-    for location in ops.iter().filter_map(encode::location_of) {
-        let (bank, index) = match location {
-            Location::Now(index) | Location::Next(index) => (&mut n_state, index),
-            Location::Slot(index) => (&mut n_slots, index),
-        };
-        *bank = (*bank).max(index as usize + 1);
-    }
-    (n_state.max(n_slots) <= encode::MAX_INDEX).then_some((n_state, n_slots))
 }

@@ -21,12 +21,11 @@ mod vicinity;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
 
 use super::plan::Plan;
 use super::task::Task;
 use lower_bound::LowerBound;
-use panza_sync::is_past;
+use panza_sync::{Instant, is_past};
 use search::{Bounds, Ended, Found, Line, Shortcut, search};
 use space::Space;
 use vicinity::Vicinity;

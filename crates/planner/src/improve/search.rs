@@ -6,7 +6,6 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
 
 use rustc_hash::FxHashMap;
 
@@ -17,7 +16,7 @@ use crate::Plan;
 use crate::store::{Added, StateId, Store};
 use crate::successors::Successors;
 use panza_gdl::MoveId;
-use panza_sync::is_past;
+use panza_sync::{Instant, is_past};
 
 /// A plan with its states.
 pub(super) struct Line {

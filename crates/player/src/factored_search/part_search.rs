@@ -1,12 +1,12 @@
 //! The search of one part of a game, and the values of its moves.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use panza_gdl::{Id, MoveId, RoleId};
 use panza_machine::{GamePart, Reasoner};
 use panza_search::{MoveStats, Search, SearchConfig, StopReason};
-use panza_sync::Budget;
+use panza_sync::{Budget, Instant};
 
 /// Distance of values from 0 and 1, at least, where they are not proven.
 const MIN_DOUBT: f64 = 0.01;

@@ -20,7 +20,6 @@ mod work;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::Instant;
 
 pub use grades::{Grade, RoleSummary};
 pub use match_file::MatchFile;
@@ -33,7 +32,7 @@ use self::work::{Left, Running, Subject, Work, is_doubtful};
 use panza_gdl::{Id, MoveId};
 use panza_machine::Machine;
 use panza_search::SearchConfig;
-use panza_sync::{lock, spawn_scoped};
+use panza_sync::{Instant, lock, spawn_scoped};
 
 /// Positions of a block. Other sizes give other results.
 const BLOCK: usize = 6;

@@ -11,7 +11,6 @@
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::Instant;
 
 use super::grades::LEAST_FALL;
 use super::position::{Found, Position, ReviewSettings, Worth, loss_of};
@@ -19,7 +18,7 @@ use crate::whole_search;
 use panza_gdl::{Id, RoleId};
 use panza_machine::Machine;
 use panza_search::{MoveStats, Search, SearchConfig, StopReason};
-use panza_sync::Budget;
+use panza_sync::{Budget, Instant};
 
 /// Iterations between two looks at the clock. The slowest games make a few hundred a second.
 const SLICE_ITERATIONS: u64 = 20;

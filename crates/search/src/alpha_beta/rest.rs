@@ -10,12 +10,12 @@
 use std::any::Any;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::Counts;
 use super::root::RootMoves;
 use super::score::Score;
-use panza_sync::{Budget, lock, thread_cpu_time, unpoisoned};
+use panza_sync::{Budget, Instant, lock, thread_cpu_time, unpoisoned};
 
 /// When a search is to end.
 #[derive(Clone)]

@@ -25,14 +25,14 @@ mod message;
 mod relay;
 
 use std::sync::Mutex;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use control::ControlTracker;
 use message::{Content, Start};
 use panza_gdl::{Severity, is_playable, main_error, sexpr};
 use panza_hrf::names;
 use panza_player::{Answer, Manager, Message, PlayRequest, SentMoves, StartRequest, StartRules};
-use panza_sync::lock;
+use panza_sync::{Instant, SystemTime, UNIX_EPOCH, lock};
 
 pub use relay::{MatchProgress, RelayReply, RelayedMessage};
 

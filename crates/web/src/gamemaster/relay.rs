@@ -4,10 +4,11 @@
 //! since the message came, is answered with `{"reply", "match", "thoughts"}`: the reply or null,
 //! the folder of the match's log, what is thought there.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use panza_sync::Instant;
 use panza_telemetry::{Archive, Part};
 
 /// Limit on the identifier of a player, in characters.

@@ -46,6 +46,7 @@ mod unpack;
 
 use std::borrow::Cow;
 use std::sync::Arc;
+use std::time::Duration;
 
 use percent_encoding::percent_decode_str;
 use serde::Deserialize;
@@ -53,7 +54,7 @@ use serde::de::DeserializeOwned;
 use serde_json::json;
 use tokio::sync::watch;
 
-use crate::table::Tables;
+use crate::table::{Storage, Tables};
 use panza_config::{MemorySettings, Settings};
 use panza_hrf::Dialect;
 use panza_player::{GameBuilders, Player, Status};
@@ -110,15 +111,38 @@ impl Changes {
             .wait_for(|&version| version != self.known)
             .await;
     }
+
+    /// Whether there is another version, or nothing changes any more.
+    pub fn is_there(&self) -> bool {
+        *self.versions.borrow() != self.known || self.versions.has_changed().is_err()
+    }
 }
 
 impl Pages {
     /// The pages of a player. Messages of Gamemaster's pages show `gamemaster_key`.
     pub fn new(player: Player, settings: &Settings, gamemaster_key: Option<String>) -> Self {
+        let tables = Tables::new(settings, GameBuilders::standard(), player.clone());
+        Self::with(player, settings, gamemaster_key, tables)
+    }
+
+    /// Pages that have no threads: the host calls [`Pages::work`]. `storage` keeps the tables.
+    pub fn without_threads(settings: &Settings, storage: Box<dyn Storage>) -> Self {
+        let player = Player::idle(settings);
+        let builders = GameBuilders::standard();
+        let tables = Tables::without_threads(settings, builders, player.clone(), storage);
+        Self::with(player, settings, None, tables)
+    }
+
+    fn with(
+        player: Player,
+        settings: &Settings,
+        gamemaster_key: Option<String>,
+        tables: Tables,
+    ) -> Self {
         let origins = settings.server.gamemaster_origins.iter();
         Self {
             archive: player.archive(),
-            tables: Tables::new(settings, GameBuilders::standard(), player.clone()),
+            tables,
             player,
             name: settings.server.name.clone(),
             memory: settings.memory.clone(),
@@ -133,6 +157,12 @@ impl Pages {
             let root = self.archive.root().display();
             tracing::warn!("the logs in {root} cannot be listed: {error}");
         }
+    }
+
+    /// Does the work of tables that have no threads, for about this time. Returns how long nothing
+    /// is to be done then, unless there is a request.
+    pub fn work(&self, time: Duration) -> Duration {
+        self.tables.work(time)
     }
 
     /// Finds what a request is for.

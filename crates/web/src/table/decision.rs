@@ -5,9 +5,10 @@
 //!
 //! Never uses: how boards are drawn.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use panza_player::Position;
+use panza_sync::Instant;
 
 /// Facts that are tried, and the time for that, at most.
 const MAX_TRIED: usize = 600;

@@ -8,13 +8,14 @@
 //! Never uses: boards, searches.
 
 use std::collections::HashSet;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde::Serialize;
 
 use super::history::GameHistory;
 use panza_gdl::{Id, MoveId, RoleId};
 use panza_player::Position;
+use panza_sync::Instant;
 
 /// Moves that are compared, at most.
 const MAX_COMPARED: usize = 1000;

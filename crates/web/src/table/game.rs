@@ -11,12 +11,10 @@
 //! game, nothing is done by itself.
 
 use std::sync::atomic::Ordering;
-use std::time::{Duration, Instant};
-
-use crossbeam::channel::{Receiver, RecvTimeoutError, TryRecvError};
+use std::time::Duration;
 
 use super::history::GameHistory;
-use super::host::{Built, Host, PAUSE, SLICE, Spent};
+use super::host::{Built, Host, MayBegin, PAUSE, Rest, SLICE, Spent};
 use super::store::State;
 use super::view::{Found, Phase};
 use super::{Command, Effort};
@@ -25,7 +23,7 @@ use panza_gdl::{CHANCE_ROLE, Id, MoveId, RoleId};
 use panza_metagame::{StudyBudget, study};
 use panza_player::{Manager, Record, Searcher, StartRequest, preferred_search};
 use panza_search::{MoveStats, SearchConfig};
-use panza_sync::{Random, catch_panic};
+use panza_sync::{Instant, Random, catch_panic};
 
 /// A hint is thought about for this long: Panza's strength is no measure of the help that a person
 /// wants.
@@ -38,7 +36,7 @@ const MAX_CANDIDATES: usize = 6;
 const MAX_SEARCHES: usize = 4;
 
 /// A game that is played.
-struct Game {
+pub(super) struct Game {
     built: BuiltGame,
     history: GameHistory,
     config: SearchConfig,
@@ -66,19 +64,8 @@ struct Game {
 }
 
 impl Host {
-    /// Plays a game until nobody asks for it any more. `is_busy` says whether a match runs.
-    pub fn host_game(
-        &mut self,
-        built: Built,
-        inbox: &Receiver<Command>,
-        is_busy: &(impl Fn() -> bool + Sync),
-    ) {
-        let mut game = self.begin(built);
-        self.train(&mut game, is_busy);
-        self.play(game, inbox, is_busy);
-    }
-
-    fn begin(&mut self, built: Built) -> Game {
+    /// The game as it begins, or comes back.
+    pub fn begin_game(&mut self, built: Built) -> Game {
         let kept = self.kept_state();
         if let Some(kept) = &kept {
             for (is_person, role) in self.opened.is_person.iter_mut().zip(&self.opened.roles) {
@@ -139,38 +126,54 @@ impl Host {
         Ok(())
     }
 
-    /// Studies the game for the time that was asked for, while no match runs. It begins again where
-    /// a match cut it off.
-    fn train(&mut self, game: &mut Game, is_busy: &(impl Fn() -> bool + Sync)) {
+    /// Studies the game for the time that was asked for, while no match runs. Returns after which
+    /// time it is to be tried again: at once after this was shown, and where a match cut it off;
+    /// `None` where there is nothing to do any more.
+    pub fn train(
+        &mut self,
+        game: &mut Game,
+        is_busy: &(impl Fn() -> bool + Sync),
+    ) -> Option<Duration> {
         let time = self.opened.training;
         // Nobody waits for training in the middle of a game.
-        while !time.is_zero() && self.view.moves.is_empty() && self.wait_for_matches(is_busy) {
+        if time.is_zero() || !self.view.moves.is_empty() {
+            return None;
+        }
+        match self.may_begin(is_busy) {
+            MayBegin::Now => {}
+            MayBegin::AfterMatch => return Some(PAUSE),
+            MayBegin::Never => return None,
+        }
+        if self.view.phase != Phase::Training {
             self.view.phase = Phase::Training;
             self.publish();
-            let trained = self.unless_busy(is_busy, |cancelled| {
-                let budget = StudyBudget {
-                    learning: true,
-                    ..StudyBudget::from_now(&self.settings.metagame, time, cancelled)
-                };
-                // Without training the game can be played too.
-                let study = || study(&game.built, None, &game.config, &budget);
-                let studied = catch_panic(study).ok();
-                (!cancelled.load(Ordering::Acquire)).then_some(studied)
-            });
-            let Some(studied) = trained else { continue };
-            if let Some(study) = studied {
-                if let Some(record) = &game.record {
-                    record.studied(&study.to_json());
-                }
-                game.config = study.apply(&game.config);
-            }
-            return;
+            return Some(Duration::ZERO);
         }
+        let trained = self.unless_busy(is_busy, |cancelled| {
+            let budget = StudyBudget {
+                learning: true,
+                ..StudyBudget::from_now(&self.settings.metagame, time, cancelled)
+            };
+            // Without training the game can be played too.
+            let study = || study(&game.built, None, &game.config, &budget);
+            let studied = catch_panic(study).ok();
+            (!cancelled.load(Ordering::Acquire)).then_some(studied)
+        });
+        let Some(studied) = trained else {
+            return Some(Duration::ZERO);
+        };
+        if let Some(study) = studied {
+            if let Some(record) = &game.record {
+                record.studied(&study.to_json());
+            }
+            game.config = study.apply(&game.config);
+        }
+        None
     }
 
     /// The numbers of the chance role: others at each table, unless the search has a seed.
     fn chance_numbers(&self) -> Random {
-        let time = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+        let time = panza_sync::SystemTime::now().duration_since(panza_sync::UNIX_EPOCH);
         Random::new(match self.settings.search.seed {
             0 => time.map_or(1, |time| time.as_nanos() as u64),
             seed => seed,
@@ -223,8 +226,8 @@ impl Host {
             Effort::Iterations(_) => Duration::ZERO,
         };
         let game: String = opened.setting.game.chars().map(plain).collect();
-        let milliseconds = std::time::SystemTime::now()
-            .duration_since(std::time::UNIX_EPOCH)
+        let milliseconds = panza_sync::SystemTime::now()
+            .duration_since(panza_sync::UNIX_EPOCH)
             .map_or(0, |time| time.as_millis());
         let start = StartRequest {
             match_id: format!("table.{game}.{milliseconds}"),
@@ -242,58 +245,59 @@ impl Host {
         Record::new(&self.settings, &start, &opened.roles)
     }
 
-    fn play(&mut self, mut game: Game, inbox: &Receiver<Command>, is_busy: &impl Fn() -> bool) {
-        self.resume(&mut game);
-        while !self.resources.is_closed() && !self.published.is_idle() {
-            let is_busy = is_busy();
-            if let Some(joint_move) = self.joint_move(&game, is_busy) {
-                self.make(&mut game, joint_move);
-                self.keep_game(&mut game, false);
-                continue;
-            }
-            let thinker = self.thinker(&game);
-            let is_automatic = self.is_complete(&game) && !self.view.paused;
-            let waits = is_busy && (thinker.is_some() || is_automatic);
-            if is_busy || self.view.phase != Phase::Playing {
-                // A match gets the memory too. After the end a planner would go on for ever.
-                game.searches.iter_mut().for_each(|search| *search = None);
-                game.spent = Spent::default();
-            }
-            let thinks_for = thinker.map(|role| self.opened.roles[role].clone());
-            if (waits, &thinks_for) != (self.view.waits, &self.view.thinks_for) {
-                self.view.thinks_since = thinker.filter(|_| !waits).map(|_| Instant::now());
-                (self.view.waits, self.view.thinks_for) = (waits, thinks_for);
-                self.publish();
-            }
-            let is_late = self.keep_game(&mut game, false);
-            let command = match thinker.filter(|_| !waits) {
-                Some(role) => {
-                    self.think(&mut game, role);
-                    match inbox.try_recv() {
-                        Ok(command) => Some(command),
-                        Err(TryRecvError::Empty) => None,
-                        Err(TryRecvError::Disconnected) => break,
-                    }
-                }
-                None => match inbox.recv_timeout(self.rest(&game, is_late, waits)) {
-                    Ok(command) => Some(command),
-                    Err(RecvTimeoutError::Timeout) => None,
-                    Err(RecvTimeoutError::Disconnected) => break,
-                },
-            };
-            if let Some(command) = command {
-                self.view.problem = self.apply_game_command(&mut game, command).err();
-                self.view.told += 1;
-                self.view.version += 1;
-                self.keep_game(&mut game, true);
-                self.published.publish(self.view.clone());
-            }
+    /// A step of the game: does what a person asks for, makes the moves that are due, and thinks for
+    /// a slice.
+    pub fn play(
+        &mut self,
+        game: &mut Game,
+        command: Option<Command>,
+        is_busy: &impl Fn() -> bool,
+    ) -> Rest {
+        if let Some(command) = command {
+            self.view.problem = self.apply_game_command(game, command).err();
+            self.view.told += 1;
+            self.view.version += 1;
+            self.keep_game(game, true);
+            self.published.publish(self.view.clone());
         }
-        self.keep_game(&mut game, true);
+        let is_busy = loop {
+            if self.resources.is_closed() || self.published.is_idle() {
+                self.keep_game(game, true);
+                return Rest::Ended;
+            }
+            let is_busy = is_busy();
+            let Some(joint_move) = self.joint_move(game, is_busy) else {
+                break is_busy;
+            };
+            self.make(game, joint_move);
+            self.keep_game(game, false);
+        };
+        let thinker = self.thinker(game);
+        let is_automatic = self.is_complete(game) && !self.view.paused;
+        let waits = is_busy && (thinker.is_some() || is_automatic);
+        if is_busy || self.view.phase != Phase::Playing {
+            // A match gets the memory too. After the end a planner would go on for ever.
+            game.searches.iter_mut().for_each(|search| *search = None);
+            game.spent = Spent::default();
+        }
+        let thinks_for = thinker.map(|role| self.opened.roles[role].clone());
+        if (waits, &thinks_for) != (self.view.waits, &self.view.thinks_for) {
+            self.view.thinks_since = thinker.filter(|_| !waits).map(|_| Instant::now());
+            (self.view.waits, self.view.thinks_for) = (waits, thinks_for);
+            self.publish();
+        }
+        let is_late = self.keep_game(game, false);
+        match thinker.filter(|_| !waits) {
+            Some(role) => {
+                self.think(game, role);
+                Rest::Wait(Duration::ZERO)
+            }
+            None => Rest::Wait(self.rest(game, is_late, waits)),
+        }
     }
 
     /// Enters the state that a game begins with, or comes back with.
-    fn resume(&mut self, game: &mut Game) {
+    pub fn resume(&mut self, game: &mut Game) {
         let (problem, resigned) = (self.view.problem.take(), self.view.resigned.take());
         let choices = std::mem::take(&mut game.choices);
         game.choices = vec![None; choices.len()];
@@ -337,7 +341,7 @@ impl Host {
     }
 
     /// Keeps the game on disk where it has changed; returns whether something is left to write.
-    fn keep_game(&mut self, game: &mut Game, asks: bool) -> bool {
+    pub fn keep_game(&mut self, game: &mut Game, asks: bool) -> bool {
         if self.view.version == game.kept {
             return false;
         }

@@ -1,10 +1,11 @@
-//! The thread of a table: builds the game, and publishes what there is to see.
+//! What a table has and publishes, and how it builds its game.
 //!
-//! What is done with the game is in `game`, where it is played, and in `study`.
+//! What is done with the game is in `game`, where it is played, and in `study`; `steps` goes from
+//! one to the next.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
-use std::time::{Duration, Instant};
+use std::sync::{Arc, Mutex, TryLockError};
+use std::time::Duration;
 
 use crossbeam::channel::{RecvTimeoutError, bounded};
 
@@ -21,7 +22,7 @@ use panza_config::Settings;
 use panza_game::{BuildError, BuildKind, BuiltGame, GameBuilders};
 use panza_player::{StartRules, search_config};
 use panza_search::SearchConfig;
-use panza_sync::{Budget, Random, allocator, lock, spawn_scoped};
+use panza_sync::{Budget, HAS_THREADS, Instant, Random, allocator, lock, spawn_scoped};
 
 /// A search is interrupted for commands and matches after this time.
 pub(super) const SLICE: Duration = Duration::from_millis(10);
@@ -35,8 +36,9 @@ pub(super) const PAUSE: Duration = Duration::from_millis(500);
 const BUILD_PAUSE: Duration = Duration::from_millis(20);
 /// Limit on the nodes of a search.
 const MAX_NODES: u32 = 500_000;
-/// Bytes of the searches of all tables. A table begins with an equal share, of builds too.
-const SEARCH_BYTES: usize = 512 << 20;
+/// Bytes of the searches of all tables. A table begins with an equal share, of builds too. In a
+/// browser all that a page has is a few hundred megabytes.
+const SEARCH_BYTES: usize = if HAS_THREADS { 512 << 20 } else { 96 << 20 };
 /// Limits on the states of a game, in bytes, and on its moves of single roles.
 const MAX_STATE_BYTES: usize = 64 << 20;
 const MAX_ROLE_MOVES: usize = 1 << 20;
@@ -50,8 +52,8 @@ const BOARD_TIME: Duration = Duration::from_millis(300);
 const MAX_TURNS: usize = 10_000;
 /// A table that writes to disk rests for this many times the time that it took.
 const WRITING_PAUSE: u32 = 50;
-/// Time for building.
-const BUILD_TIME: Duration = Duration::from_secs(60);
+/// Time for building. Without threads everything else waits meanwhile.
+const BUILD_TIME: Duration = Duration::from_secs(if HAS_THREADS { 60 } else { 10 });
 
 /// What a table is opened with.
 pub(super) struct Opened {
@@ -108,20 +110,34 @@ impl TableResources {
     pub fn share(&self, bytes: usize) -> usize {
         bytes / self.n_tables.load(Ordering::Acquire).max(1)
     }
+}
 
-    /// Waits for its turn to build.
-    fn begin_building(&self) -> Result<MutexGuard<'_, ()>, String> {
-        loop {
-            if self.is_closed() {
-                return Err("the table is closed".to_string());
-            }
-            match self.building.try_lock() {
-                Ok(turn) => return Ok(turn),
-                Err(TryLockError::Poisoned(turn)) => return Ok(turn.into_inner()),
-                Err(TryLockError::WouldBlock) => std::thread::sleep(BUILD_PAUSE),
-            }
-        }
-    }
+/// What a table does after a step.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Rest {
+    /// It makes the next step after this time, and takes no command before.
+    Sleep(Duration),
+    /// It makes the next step after this time, or when a command comes.
+    Wait(Duration),
+    /// It makes no further step.
+    Ended,
+}
+
+/// Whether a table may begin with what takes long.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum MayBegin {
+    Now,
+    /// A match runs.
+    AfterMatch,
+    /// Nobody wants the table any more.
+    Never,
+}
+
+/// How far the build of a game is.
+pub(super) enum Building {
+    Done(Built),
+    /// It is tried again after this time.
+    After(Duration),
 }
 
 /// A game that was built, and how.
@@ -131,7 +147,7 @@ pub(super) struct Built {
     pub took: Duration,
 }
 
-/// The table, as its thread holds it.
+/// The table, as the one who works for it holds it.
 pub(super) struct Host {
     pub opened: Opened,
     pub settings: Settings,
@@ -251,25 +267,24 @@ impl Host {
         false
     }
 
-    /// Waits until no match runs. Returns whether the table is still wanted then.
-    pub fn wait_for_matches(&mut self, is_busy: &impl Fn() -> bool) -> bool {
-        loop {
-            if self.resources.is_closed() || self.published.is_idle() {
-                return false;
-            }
-            let waits = is_busy();
-            if waits != self.view.waits {
-                self.view.waits = waits;
-                self.publish();
-            }
-            if !waits {
-                return true;
-            }
-            std::thread::sleep(PAUSE);
+    /// Whether the table may begin with what takes long. Shows whether it waits for a match.
+    pub fn may_begin(&mut self, is_busy: &impl Fn() -> bool) -> MayBegin {
+        if self.resources.is_closed() || self.published.is_idle() {
+            return MayBegin::Never;
+        }
+        let waits = is_busy();
+        if waits != self.view.waits {
+            self.view.waits = waits;
+            self.publish();
+        }
+        match waits {
+            true => MayBegin::AfterMatch,
+            false => MayBegin::Now,
         }
     }
 
-    /// Does work with a flag that is set once a match begins or the table is closed.
+    /// Does work with a flag that is set once a match begins or the table is closed. Without threads
+    /// neither happens meanwhile.
     pub fn unless_busy<T>(
         &self,
         is_busy: &(impl Fn() -> bool + Sync),
@@ -295,38 +310,46 @@ impl Host {
         })
     }
 
-    /// Builds the game while no match runs, and finds its boards. It begins again where a match cut
-    /// it off.
+    /// Builds the game while no match runs and no other table builds, and finds its boards. It
+    /// begins again where a match cut it off.
     pub fn build(
         &mut self,
         builders: &GameBuilders,
         is_busy: &(impl Fn() -> bool + Sync),
-    ) -> Result<Built, String> {
-        while self.wait_for_matches(is_busy) {
-            let turn = self.resources.begin_building()?;
-            if is_busy() {
-                continue;
-            }
-            let built = self.unless_busy(is_busy, |cancelled| {
-                self.resources.closing.ends(cancelled);
-                let built = self.build_once(builders, cancelled);
-                // Another table may build now.
-                drop(turn);
-                let built = built.map(|built| {
-                    let boards = self.find_boards(&built.game, cancelled);
-                    (built, boards)
-                });
-                (!cancelled.load(Ordering::Acquire)).then_some(built)
-            });
-            if let Some(built) = built {
-                let (built, boards) = built?;
-                if self.view.shapes.is_empty() {
-                    self.view.shapes = boards;
-                }
-                return Ok(built);
-            }
+    ) -> Result<Building, String> {
+        match self.may_begin(is_busy) {
+            MayBegin::Now => {}
+            MayBegin::AfterMatch => return Ok(Building::After(PAUSE)),
+            MayBegin::Never => return Err("the table is closed".to_string()),
         }
-        Err("the table is closed".to_string())
+        let building = Arc::clone(&self.resources.building);
+        let turn = match building.try_lock() {
+            Ok(turn) => turn,
+            Err(TryLockError::Poisoned(turn)) => turn.into_inner(),
+            Err(TryLockError::WouldBlock) => return Ok(Building::After(BUILD_PAUSE)),
+        };
+        if is_busy() {
+            return Ok(Building::After(Duration::ZERO));
+        }
+        let built = self.unless_busy(is_busy, |cancelled| {
+            self.resources.closing.ends(cancelled);
+            let built = self.build_once(builders, cancelled);
+            // Another table may build now.
+            drop(turn);
+            let built = built.map(|built| {
+                let boards = self.find_boards(&built.game, cancelled);
+                (built, boards)
+            });
+            (!cancelled.load(Ordering::Acquire)).then_some(built)
+        });
+        let Some(built) = built else {
+            return Ok(Building::After(Duration::ZERO));
+        };
+        let (built, boards) = built?;
+        if self.view.shapes.is_empty() {
+            self.view.shapes = boards;
+        }
+        Ok(Building::Done(built))
     }
 
     fn build_once(

@@ -8,13 +8,16 @@
 //! At a *study table* a person goes to any position of any line. The thread searches the position
 //! that is shown, and publishes what it thinks as a [`Report`].
 //!
+//! Where there are no threads, as in WebAssembly, [`Tables::work`] does the work of all tables in
+//! slices, whenever the host calls it.
+//!
 //! A table is kept on disk and comes back when somebody asks for it by its name: after a restart,
 //! and after it was closed.
 //!
-//! Modules: `host` builds the game and publishes; `game` plays it, `study` studies it with `plans`
-//! and `by_depth`;
+//! Modules: `steps` is the work of a table; `host` builds the game and publishes; `game` plays it,
+//! `study` studies it with `plans` and `by_depth`;
 //! `history` has the states of all turns, `effects` and `decision` what is shown of a state, and
-//! `store` the files.
+//! `store` what is kept of tables, in a `storage`.
 //!
 //! Invariants: every joint move is legal on the table's machine; where several roles choose, nobody
 //! sees a choice before all have chosen; while a match of a game manager runs, no table builds a
@@ -29,6 +32,7 @@ mod decision;
 mod effects;
 mod view;
 mod report;
+mod storage;
 mod store;
 mod host;
 mod level;
@@ -36,12 +40,13 @@ mod game;
 mod plans;
 mod by_depth;
 mod study;
+mod steps;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use crossbeam::channel::{Receiver, Sender, TrySendError, bounded};
+use crossbeam::channel::{Receiver, Sender, TryRecvError, TrySendError, bounded};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -54,16 +59,20 @@ pub use report::{
     Candidate, GradedView, LineView, OutcomeView, PlanView, Report, ReviewView, SummaryView,
     Thinking, WorthView,
 };
+pub use storage::{Kept, Storage};
 pub use view::{Checked, Found, Phase, Start, Study, View};
 
 use crate::about::About;
+use host::Rest;
 use panza_config::Settings;
 use panza_game::GameBuilders;
 use panza_gdl::{CHANCE_ROLE, Diagnostic, sexpr};
 use panza_hrf::Dialect;
 use panza_machine::Machine;
 use panza_player::{Player, StartRules, Status};
-use panza_sync::{Random, allocator, catch_panic, lock, spawn_deep};
+use panza_sync::{HAS_THREADS, Instant, Random, after, allocator, lock, spawn_deep};
+use steps::TableWork;
+use storage::Folder;
 use store::{State, Store};
 
 /// Tables at the same time. A further one takes the place of the one that was idle longest.
@@ -393,29 +402,96 @@ struct Shared {
     store: Option<Arc<Store>>,
     /// Locked while a table comes back, so that it does so once.
     returning: Mutex<()>,
-    /// Threads of tables, those of closed ones that have not ended included.
+    /// Threads of tables, those of closed ones that have not ended included; tables where there
+    /// are no threads.
     n_threads: Arc<AtomicUsize>,
+    /// The work of the tables, where there are no threads.
+    own: Option<Mutex<Vec<OwnWork>>>,
     /// Locked by the table that builds its game: one does at a time.
     building: Arc<Mutex<()>>,
     names: Mutex<Random>,
 }
 
+/// The work of a table without a thread.
+struct OwnWork {
+    work: TableWork,
+    inbox: Receiver<Command>,
+    /// When the next step is made, and whether a command may come before.
+    due: Instant,
+    takes_commands: bool,
+    _count: ThreadCount,
+}
+
+impl OwnWork {
+    /// Makes a step if one is due. Returns when the next one is; `None` at the end.
+    fn step(&mut self, is_busy: &(impl Fn() -> bool + Sync)) -> Option<Instant> {
+        let command = match self.takes_commands {
+            false => None,
+            true => match self.inbox.try_recv() {
+                Ok(command) => Some(command),
+                Err(TryRecvError::Empty) => None,
+                Err(TryRecvError::Disconnected) => {
+                    self.work.end();
+                    return None;
+                }
+            },
+        };
+        let now = Instant::now();
+        if command.is_some() || self.due <= now {
+            let rest = match self.work.step(command, is_busy) {
+                Rest::Ended => return None,
+                Rest::Sleep(time) => (false, time),
+                Rest::Wait(time) => (true, time),
+            };
+            self.takes_commands = rest.0;
+            self.due = after(rest.1);
+        }
+        Some(self.due)
+    }
+}
+
 impl Tables {
-    /// No tables yet. They are silent while `player` plays a match.
+    /// No tables yet. They are silent while `player` plays a match, and are kept in the folder of
+    /// the logs.
     pub fn new(settings: &Settings, builders: GameBuilders, player: Player) -> Self {
-        // Names are hard to guess, so that who has not opened a table does not find it by chance.
-        let seed = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-        let seed = seed.map_or(1, |time| time.as_nanos() as u64);
         let logs = &settings.logs;
+        let store = logs
+            .match_logs
+            .then(|| Store::new(Box::new(Folder::of_logs(&logs.folder))));
+        Self::kept_in(settings, builders, player, store, HAS_THREADS)
+    }
+
+    /// No tables yet. They have no threads: [`work`](Self::work) does their work. `storage` keeps
+    /// them.
+    pub fn without_threads(
+        settings: &Settings,
+        builders: GameBuilders,
+        player: Player,
+        storage: Box<dyn Storage>,
+    ) -> Self {
+        Self::kept_in(settings, builders, player, Some(Store::new(storage)), false)
+    }
+
+    fn kept_in(
+        settings: &Settings,
+        builders: GameBuilders,
+        player: Player,
+        store: Option<Store>,
+        has_threads: bool,
+    ) -> Self {
+        // Names are hard to guess, so that who has not opened a table does not find it by chance.
+        let seed = panza_sync::SystemTime::now().duration_since(panza_sync::UNIX_EPOCH);
+        let seed = seed.map_or(1, |time| time.as_nanos() as u64);
         Self {
             shared: Arc::new(Shared {
                 settings: settings.clone(),
                 builders,
                 player,
                 tables: Mutex::new(Vec::new()),
-                store: logs.match_logs.then(|| Arc::new(Store::new(&logs.folder))),
+                store: store.map(Arc::new),
                 returning: Mutex::default(),
                 n_threads: Arc::default(),
+                own: (!has_threads).then(Mutex::default),
                 building: Arc::default(),
                 names: Mutex::new(Random::new(seed)),
             }),
@@ -501,15 +577,26 @@ impl Tables {
             Arc::clone(&published),
             resources,
         );
-        let (builders, player) = (shared.builders.clone(), shared.player.clone());
-        let spawned = spawn_deep("table", move || {
-            run(host, &builders, &inbox, || player.info() == Status::Busy);
-            drop(inbox);
-            allocator::give_back();
-            drop(thread);
-        });
-        if spawned.is_err() {
-            return Err(TableError::Thread);
+        let work = TableWork::new(host, shared.builders.clone());
+        if let Some(own) = &shared.own {
+            lock(own).push(OwnWork {
+                work,
+                inbox,
+                due: Instant::now(),
+                takes_commands: false,
+                _count: thread,
+            });
+        } else {
+            let player = shared.player.clone();
+            let spawned = spawn_deep("table", move || {
+                work.run(&inbox, || player.info() == Status::Busy);
+                drop(inbox);
+                allocator::give_back();
+                drop(thread);
+            });
+            if spawned.is_err() {
+                return Err(TableError::Thread);
+            }
         }
         tables.push(Table {
             name,
@@ -519,6 +606,31 @@ impl Tables {
             closing,
         });
         Ok(())
+    }
+
+    /// Does the work of tables that have no threads, one step after another in turns, for about this
+    /// time; a step may take longer. Returns how long nothing is to be done then, unless somebody
+    /// asks for something.
+    pub fn work(&self, time: Duration) -> Duration {
+        let until = after(time);
+        let Some(own) = &self.shared.own else {
+            return MAX_IDLE;
+        };
+        let is_busy = || self.shared.player.info() == Status::Busy;
+        loop {
+            let mut next = after(MAX_IDLE);
+            lock(own).retain_mut(|table| match table.step(&is_busy) {
+                Some(due) => {
+                    next = next.min(due);
+                    true
+                }
+                None => false,
+            });
+            let now = Instant::now();
+            if next > now || now >= until {
+                return next.saturating_duration_since(now);
+            }
+        }
     }
 
     /// Does something with the table of this name. One that is kept on disk comes back first.
@@ -679,24 +791,6 @@ impl ThreadCount {
 impl Drop for ThreadCount {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::AcqRel);
-    }
-}
-
-/// Hosts a game until nobody asks for it any more. `is_busy` says whether a match runs.
-fn run(
-    mut host: host::Host,
-    builders: &GameBuilders,
-    inbox: &Receiver<Command>,
-    is_busy: impl Fn() -> bool + Sync,
-) {
-    let hosted = catch_panic(|| match host.build(builders, &is_busy) {
-        Ok(built) if host.view.study.is_some() => host.host_study(built, inbox, &is_busy),
-        Ok(built) => host.host_game(built, inbox, &is_busy),
-        Err(why) => host.fail(&why),
-    });
-    if let Err(text) = hosted {
-        tracing::error!("a table ended: {text}");
-        host.fail(&format!("this table failed: {text}"));
     }
 }
 

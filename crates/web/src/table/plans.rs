@@ -7,15 +7,17 @@
 use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::history::GameHistory;
+use super::host::SLICE;
 use super::report::PlanView;
 use panza_game::BuiltGame;
 use panza_gdl::{MoveId, RoleId};
 use panza_machine::{GameInfo, Machine};
 use panza_player::{PlanStatus, Position, Searcher, preferred_search};
 use panza_search::SearchConfig;
+use panza_sync::{HAS_THREADS, Instant, after};
 
 /// The moves of a plan that are listed, at most.
 const MAX_MOVES: usize = 500;
@@ -205,9 +207,10 @@ fn goal_at_end(history: &mut GameHistory, state: &[u64]) -> Option<u8> {
     goal
 }
 
-/// Takes what a planner has found; it searches on its own thread.
+/// Takes what a planner has found; it searches on its own thread, or now where there is none.
 fn poll(planner: &mut dyn Searcher) {
-    planner.search(Instant::now(), &Arc::default());
+    let time = if HAS_THREADS { Duration::ZERO } else { SLICE };
+    planner.search(after(time), &Arc::default());
 }
 
 fn shown(info: &dyn GameInfo, plan: &PlanStatus) -> PlanView {

@@ -1,7 +1,7 @@
-//! Tables on disk: they come back by their names after a restart of the server.
+//! Tables that are kept: they come back by their names after a restart.
 //!
-//! This is the place where the files are described. The folder `.tables` in the folder of the logs
-//! has a folder for each table, named after it (16 hexadecimal digits), with two files of JSON:
+//! This is the place where the files are described. Each table has a folder named after it (16
+//! hexadecimal digits), with two files of JSON:
 //!
 //! | file | what it holds |
 //! |---|---|
@@ -12,20 +12,21 @@
 //! reason. A file that cannot be read is damaged: it is renamed to `NAME.damaged`, and a warning
 //! says so. Without `game.json` the table is gone; without `state.json` it begins again.
 //!
-//! Invariants: a file is replaced as a whole; what is read and what lies in the folder is bounded;
-//! a table that is open is never removed; no path comes from a name that is none of a table.
+//! A [`Storage`] has the files.
+//!
+//! Invariants: a file is replaced as a whole; what is read and what is kept is bounded; a table
+//! that is open is never removed; no path comes from a name that is none of a table.
 //!
 //! Never uses: how a game is played.
 
-use std::fs::{self, File};
-use std::io::{self, Read};
-use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
+use std::io;
+use std::time::Duration;
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::storage::Storage;
 use super::view::{Start, Study};
 use super::{Effort, People, Setting, TableError};
 use panza_hrf::Dialect;
@@ -34,15 +35,12 @@ use panza_hrf::Dialect;
 const VERSION: u32 = 1;
 const GAME: &str = "game.json";
 const STATE: &str = "state.json";
-const DAMAGED: &str = "damaged";
 /// Bytes of a file, at most: a longer one is neither written nor read.
-const MAX_FILE_BYTES: u64 = 8 << 20;
+const MAX_FILE_BYTES: usize = 8 << 20;
 /// Limits on all tables that are not open. The oldest are removed first.
 const MAX_KEPT: usize = 200;
 const MAX_KEPT_BYTES: u64 = 128 << 20;
 const MAX_AGE: Duration = Duration::from_secs(30 * 24 * 3600);
-/// Entries of the folder that are looked at, at most.
-const MAX_ENTRIES: usize = 10_000;
 
 /// What a table was opened with.
 #[derive(Serialize, Deserialize)]
@@ -99,17 +97,15 @@ enum Unread {
     Disk(io::Error),
 }
 
-/// The folder of all tables.
+/// The tables that are kept.
 pub(super) struct Store {
-    folder: PathBuf,
+    storage: Box<dyn Storage>,
 }
 
 impl Store {
-    /// The tables in `.tables` of a folder of logs.
-    pub fn new(logs: &Path) -> Self {
-        Self {
-            folder: logs.join(".tables"),
-        }
+    /// The tables in a storage.
+    pub fn new(storage: Box<dyn Storage>) -> Self {
+        Self { storage }
     }
 
     /// Keeps what a table was opened with. Makes room; `open` are the tables that are open.
@@ -130,9 +126,7 @@ impl Store {
             training: setting.training.as_secs_f64(),
             study: setting.study.clone(),
         };
-        let folder = self.folder.join(name);
-        fs::create_dir_all(&folder)?;
-        replace(&folder.join(GAME), &serde_json::to_vec(&kept)?)
+        self.replace(name, GAME, &serde_json::to_vec(&kept)?)
     }
 
     /// Replaces what was done at a table.
@@ -141,14 +135,12 @@ impl Store {
             version: VERSION,
             ..state.clone()
         };
-        let folder = self.folder.join(name);
-        fs::create_dir_all(&folder)?;
-        replace(&folder.join(STATE), &serde_json::to_vec(&state)?)
+        self.replace(name, STATE, &serde_json::to_vec(&state)?)
     }
 
     /// Whether there is a table of this name.
     pub fn has(&self, name: &str) -> bool {
-        is_name(name) && self.folder.join(name).join(GAME).exists()
+        is_name(name) && self.storage.has(name, GAME)
     }
 
     /// A table of before: what it was opened with, and what was done there if that is known.
@@ -159,12 +151,11 @@ impl Store {
         if !is_name(name) {
             return Err(TableError::Gone);
         }
-        let folder = self.folder.join(name);
-        let game: KeptGame = read_or_rename(&folder.join(GAME)).map_err(|why| match why {
+        let game: KeptGame = self.read_or_rename(name, GAME).map_err(|why| match why {
             Unread::Later(_) => TableError::Later,
             _ => TableError::Gone,
         })?;
-        let state = match read_or_rename::<State>(&folder.join(STATE)) {
+        let state = match self.read_or_rename::<State>(name, STATE) {
             Ok(state) => Some(State {
                 version: 0,
                 ..state
@@ -181,33 +172,73 @@ impl Store {
 
     /// Removes the tables that are too old or too many, of those that are not open.
     fn prune(&self, open: &[String]) {
-        let Ok(entries) = fs::read_dir(&self.folder) else {
-            return;
-        };
-        let names = entries.flatten().take(MAX_ENTRIES);
-        let names = names.filter_map(|entry| entry.file_name().into_string().ok());
-        let names = names.filter(|name| is_name(name) && !open.contains(name));
-        let mut found: Vec<(SystemTime, u64, PathBuf)> = names
-            .map(|name| {
-                let folder = self.folder.join(name);
-                let (used, bytes) = size_of(&folder);
-                (used, bytes, folder)
-            })
-            .collect();
+        let mut found = self.storage.tables();
+        found.retain(|it| is_name(&it.name) && !open.contains(&it.name));
         // The newest first.
-        found.sort_by_key(|&(used, ..)| std::cmp::Reverse(used));
-        let now = SystemTime::now();
+        found.sort_by_key(|it| it.age);
         let mut sum = 0u64;
-        for (place, (used, bytes, folder)) in found.iter().enumerate() {
-            sum = sum.saturating_add(*bytes);
-            let is_old = now.duration_since(*used).is_ok_and(|age| age > MAX_AGE);
+        for (place, table) in found.iter().enumerate() {
+            sum = sum.saturating_add(table.bytes);
+            let is_old = table.age > MAX_AGE;
             if (is_old || sum > MAX_KEPT_BYTES || place >= MAX_KEPT)
-                && let Err(error) = fs::remove_dir_all(folder)
+                && let Err(error) = self.storage.remove(&table.name)
             {
-                let folder = folder.display();
-                tracing::warn!("the old table in {folder} was not removed: {error}");
+                tracing::warn!("the old table {} was not removed: {error}", table.name);
             }
         }
+    }
+
+    /// Replaces a file as a whole.
+    fn replace(&self, table: &str, file: &str, bytes: &[u8]) -> io::Result<()> {
+        if bytes.len() > MAX_FILE_BYTES {
+            let text = format!("{} bytes, at most {MAX_FILE_BYTES} are kept", bytes.len());
+            return Err(io::Error::new(io::ErrorKind::FileTooLarge, text));
+        }
+        self.storage.write(table, file, bytes)
+    }
+
+    /// A file; a warning says why one is not read, and one that is damaged is renamed.
+    fn read_or_rename<T: DeserializeOwned>(&self, table: &str, file: &str) -> Result<T, Unread> {
+        let read = self.read_file(table, file);
+        let shown = format!("{file} of the table {table}");
+        match &read {
+            Err(Unread::Damaged(why)) => {
+                let kept = match self.storage.put_aside(table, file) {
+                    Ok(Some(aside)) => format!("it is kept as {aside}"),
+                    Ok(None) => "it is removed".to_string(),
+                    Err(error) => format!("it cannot be renamed: {error}"),
+                };
+                tracing::warn!("{shown} is damaged ({why}); {kept}");
+            }
+            Err(Unread::Disk(error)) => tracing::warn!("{shown} cannot be read: {error}"),
+            Err(Unread::Later(version)) => {
+                tracing::warn!("{shown} is of version {version}, expected at most {VERSION}");
+            }
+            Ok(_) | Err(Unread::Missing) => {}
+        }
+        read
+    }
+
+    fn read_file<T: DeserializeOwned>(&self, table: &str, file: &str) -> Result<T, Unread> {
+        /// What all versions have.
+        #[derive(Deserialize)]
+        struct Head {
+            version: u32,
+        }
+        let read = self.storage.read(table, file, MAX_FILE_BYTES + 1);
+        let bytes = read.map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => Unread::Missing,
+            _ => Unread::Disk(error),
+        })?;
+        if bytes.len() > MAX_FILE_BYTES {
+            return Err(Unread::Damaged("it is too long".to_string()));
+        }
+        let damaged = |error: serde_json::Error| Unread::Damaged(error.to_string());
+        let head: Head = serde_json::from_slice(&bytes).map_err(damaged)?;
+        if head.version > VERSION {
+            return Err(Unread::Later(head.version));
+        }
+        serde_json::from_slice(&bytes).map_err(damaged)
     }
 }
 
@@ -235,78 +266,11 @@ fn is_name(name: &str) -> bool {
     name.len() == 16 && name.chars().all(is_digit)
 }
 
-/// When a table was last changed, and the bytes of its files.
-fn size_of(folder: &Path) -> (SystemTime, u64) {
-    let files = fs::read_dir(folder).into_iter().flatten().flatten();
-    let known = files
-        .take(MAX_ENTRIES)
-        .filter_map(|file| file.metadata().ok());
-    known.fold((SystemTime::UNIX_EPOCH, 0), |(used, bytes), file| {
-        let changed = file.modified().unwrap_or(SystemTime::UNIX_EPOCH);
-        (used.max(changed), bytes + file.len())
-    })
-}
-
-/// Replaces a file as a whole.
-fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    if bytes.len() as u64 > MAX_FILE_BYTES {
-        let text = format!("{} bytes, at most {MAX_FILE_BYTES} are kept", bytes.len());
-        return Err(io::Error::new(io::ErrorKind::FileTooLarge, text));
-    }
-    let new = path.with_extension("new");
-    fs::write(&new, bytes).and_then(|()| fs::rename(&new, path))
-}
-
-/// A file; a warning says why one is not read, and one that is damaged is renamed.
-fn read_or_rename<T: DeserializeOwned>(path: &Path) -> Result<T, Unread> {
-    let read = read(path);
-    let shown = path.display();
-    match &read {
-        Err(Unread::Damaged(why)) => {
-            let aside = path.with_extension(DAMAGED);
-            let kept = match fs::rename(path, &aside) {
-                Ok(()) => format!("it is kept as {}", aside.display()),
-                Err(error) => format!("it cannot be renamed: {error}"),
-            };
-            tracing::warn!("{shown} is damaged ({why}); {kept}");
-        }
-        Err(Unread::Disk(error)) => tracing::warn!("{shown} cannot be read: {error}"),
-        Err(Unread::Later(version)) => {
-            tracing::warn!("{shown} is of version {version}, expected at most {VERSION}");
-        }
-        Ok(_) | Err(Unread::Missing) => {}
-    }
-    read
-}
-
-fn read<T: DeserializeOwned>(path: &Path) -> Result<T, Unread> {
-    /// What all versions have.
-    #[derive(Deserialize)]
-    struct Head {
-        version: u32,
-    }
-    let file = File::open(path).map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => Unread::Missing,
-        _ => Unread::Disk(error),
-    })?;
-    let mut bytes = Vec::new();
-    file.take(MAX_FILE_BYTES + 1)
-        .read_to_end(&mut bytes)
-        .map_err(Unread::Disk)?;
-    if bytes.len() as u64 > MAX_FILE_BYTES {
-        return Err(Unread::Damaged("it is too long".to_string()));
-    }
-    let damaged = |error: serde_json::Error| Unread::Damaged(error.to_string());
-    let head: Head = serde_json::from_slice(&bytes).map_err(damaged)?;
-    if head.version > VERSION {
-        return Err(Unread::Later(head.version));
-    }
-    serde_json::from_slice(&bytes).map_err(damaged)
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::storage::Folder;
     use super::*;
+    use std::fs;
 
     const NAME: &str = "0123456789abcdef";
 
@@ -345,7 +309,7 @@ mod tests {
     #[test]
     fn what_is_kept_is_read_again() {
         let logs = tempfile::tempdir().unwrap();
-        let store = Store::new(logs.path());
+        let store = Store::new(Box::new(Folder::of_logs(logs.path())));
         assert_eq!(store.read(NAME).err(), Some(TableError::Gone));
         assert!(!store.has(NAME) && !store.has(".."));
         store.add(NAME, &own(), &[]).unwrap();
@@ -363,7 +327,7 @@ mod tests {
     #[test]
     fn damaged_files_are_kept_aside_and_later_versions_left_alone() {
         let logs = tempfile::tempdir().unwrap();
-        let store = Store::new(logs.path());
+        let store = Store::new(Box::new(Folder::of_logs(logs.path())));
         store.add(NAME, &own(), &[]).unwrap();
         store.write(NAME, &state()).unwrap();
         let folder = logs.path().join(".tables").join(NAME);
@@ -387,7 +351,7 @@ mod tests {
     #[test]
     fn what_is_too_long_is_not_written_and_what_is_too_much_is_removed() {
         let logs = tempfile::tempdir().unwrap();
-        let store = Store::new(logs.path());
+        let store = Store::new(Box::new(Folder::of_logs(logs.path())));
         let name = |number: usize| format!("{number:016x}");
         for number in 0..MAX_KEPT + 5 {
             store.add(&name(number), &own(), &[]).unwrap();
@@ -401,7 +365,7 @@ mod tests {
         let newest = name(MAX_KEPT + 4);
         assert!(store.read(&newest).is_ok());
         let long = State {
-            moves: vec![vec!["x".repeat(MAX_FILE_BYTES as usize)]],
+            moves: vec![vec!["x".repeat(MAX_FILE_BYTES)]],
             ..State::default()
         };
         let refused = store.write(&newest, &long).unwrap_err();

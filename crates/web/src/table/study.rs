@@ -1,20 +1,18 @@
 //! A game that is studied at a table: goes to any position of any line, searches it, and looks for
 //! blunders.
 //!
-//! The work is done in slices by the thread of the table. One search serves all positions, so that
+//! The work is done in slices, one in each step of the table. One search serves all positions, so that
 //! what was found in one is known when it is shown again.
 //!
 //! Invariant: a search is at the position that is shown, or is dropped.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::{Duration, Instant};
-
-use crossbeam::channel::{Receiver, RecvTimeoutError, TryRecvError};
+use std::time::Duration;
 
 use super::by_depth::{DepthSearch, SLICE_NODES, remembered};
 use super::history::GameHistory;
-use super::host::{Built, Host, PAUSE, SLICE, Spent};
+use super::host::{Host, PAUSE, Rest, SLICE, Spent};
 use super::plans::Plans;
 use super::report::{
     Candidate, GradedView, MAX_CANDIDATES, MAX_LINE_SHOWN, OutcomeView, Report, ReviewView,
@@ -30,7 +28,7 @@ use panza_player::review::Worth;
 use panza_player::{Review, ReviewSettings, search_config, whole_search};
 use panza_search::alpha_beta::DepthValues;
 use panza_search::{Method, MoveStats, Outcome, Search, SearchConfig, StopReason};
-use panza_sync::{Budget, lock};
+use panza_sync::{Budget, HAS_THREADS, Instant, lock};
 use serde_json::Value;
 
 /// Searches that a study holds at the same time: of the position, for blunders, and two with
@@ -52,7 +50,7 @@ const MAX_CHECKED: usize = 20_000;
 const CHECK_TIME: Duration = Duration::from_secs(3);
 
 /// A game that is studied.
-struct StudySession {
+pub(super) struct StudySession {
     built: BuiltGame,
     history: GameHistory,
     config: SearchConfig,
@@ -78,73 +76,63 @@ struct StudySession {
     /// When the next report is made.
     due: Instant,
     version: u64,
+    /// Whether something is to be written to disk.
+    is_late: bool,
 }
 
 impl Host {
-    /// Studies a game until nobody asks for it any more. `is_busy` says whether a match runs.
-    pub fn host_study(
+    /// A step of the study: does what a person asks for, works for a slice, and reports.
+    pub fn study(
         &mut self,
-        built: Built,
-        inbox: &Receiver<Command>,
+        session: &mut StudySession,
+        command: Option<Command>,
         is_busy: &impl Fn() -> bool,
-    ) {
-        let mut session = match self.begin_study(built.game) {
-            Ok(session) => session,
-            Err(why) => return self.fail(&why),
-        };
-        let mut is_late = self.keep_study(&session, true);
-        while !self.resources.is_closed() && !self.published.is_idle() {
-            let wants = self.wants_work(&session);
-            let waits = (wants || session.has_search()) && is_busy();
-            if waits != self.view.waits {
-                self.view.waits = waits;
-                session.due = Instant::now();
-                self.publish();
+    ) -> Rest {
+        if let Some(command) = command {
+            // A page keeps lines beside what a person does, which the problem is about.
+            let is_of_person = !matches!(command, Command::Lines { .. } | Command::Check { .. });
+            let problem = self.apply_study_command(session, command).err();
+            if is_of_person {
+                self.view.problem = problem;
+                self.view.told += 1;
             }
-            if waits {
-                session.release_searches();
-            } else if wants {
-                self.work(&mut session);
-            } else if let Some(plans) = &mut session.plans {
-                plans.suspend(session.history.position.state());
-            }
-            if session.due <= Instant::now() {
-                self.report(&mut session, wants && !waits);
-            }
-            let command = match wants && !waits {
-                true => match inbox.try_recv() {
-                    Ok(command) => Some(command),
-                    Err(TryRecvError::Empty) => None,
-                    Err(TryRecvError::Disconnected) => break,
-                },
-                false => match inbox.recv_timeout(if is_late { SLICE } else { PAUSE }) {
-                    Ok(command) => Some(command),
-                    Err(RecvTimeoutError::Timeout) => None,
-                    Err(RecvTimeoutError::Disconnected) => break,
-                },
-            };
-            if let Some(command) = command {
-                // A page keeps lines beside what a person does, which the problem is about.
-                let is_of_person =
-                    !matches!(command, Command::Lines { .. } | Command::Check { .. });
-                let problem = self.apply_study_command(&mut session, command).err();
-                if is_of_person {
-                    self.view.problem = problem;
-                    self.view.told += 1;
-                }
-                session.due = Instant::now();
-                self.publish();
-                is_late = true;
-            }
-            if is_late {
-                is_late = self.keep_study(&session, false);
-            }
+            session.due = Instant::now();
+            self.publish();
+            session.is_late = true;
         }
-        self.keep_study(&session, true);
+        if session.is_late {
+            session.is_late = self.keep_study(session, false);
+        }
+        if self.resources.is_closed() || self.published.is_idle() {
+            self.keep_study(session, true);
+            return Rest::Ended;
+        }
+        let wants = self.wants_work(session);
+        let waits = (wants || session.has_search()) && is_busy();
+        if waits != self.view.waits {
+            self.view.waits = waits;
+            session.due = Instant::now();
+            self.publish();
+        }
+        let mut rest = match session.is_late {
+            true => SLICE,
+            false => PAUSE,
+        };
+        if waits {
+            session.release_searches();
+        } else if wants {
+            rest = self.work(session);
+        } else if let Some(plans) = &mut session.plans {
+            plans.suspend(session.history.position.state());
+        }
+        if session.due <= Instant::now() {
+            self.report(session, wants && !waits);
+        }
+        Rest::Wait(rest)
     }
 
     /// Keeps the study on disk where it has changed; returns whether something is left to write.
-    fn keep_study(&mut self, session: &StudySession, asks: bool) -> bool {
+    pub fn keep_study(&mut self, session: &StudySession, asks: bool) -> bool {
         let lines = lock(&self.published.lines).as_deref().cloned();
         let state = State {
             moves: self.view.moves.clone(),
@@ -158,7 +146,7 @@ impl Host {
     }
 
     /// The game at the position that the study begins with.
-    fn begin_study(&mut self, built: BuiltGame) -> Result<StudySession, String> {
+    pub fn begin_study(&mut self, built: BuiltGame) -> Result<StudySession, String> {
         let study = self.opened.setting.study.clone().unwrap_or_default();
         let history = begin(&built, study.facts.as_deref())?;
         let kept = self.kept_state();
@@ -185,6 +173,7 @@ impl Host {
             due: Instant::now(),
             // Greater than what a page knows of a table that has come back.
             version: self.view.version,
+            is_late: false,
         };
         // What is not legal in the line of a log is not shown.
         let problem = self.go(&mut session, &study.line).err();
@@ -206,6 +195,7 @@ impl Host {
         };
         self.view.problem = lost.or(problem).or(went.err());
         self.publish();
+        session.is_late = self.keep_study(&session, true);
         Ok(session)
     }
 
@@ -233,8 +223,8 @@ impl Host {
         is_playing && !session.is_paused && is_open && !session.spent.is_enough(self.effort)
     }
 
-    /// A slice of work.
-    fn work(&mut self, session: &mut StudySession) {
+    /// A slice of work. Returns how long to rest after it.
+    fn work(&mut self, session: &mut StudySession) -> Duration {
         let begin = Instant::now();
         let stop = &self.resources.closing.is_closed;
         session.is_reviews_turn = !session.is_reviews_turn || !self.wants_search(session);
@@ -246,13 +236,15 @@ impl Host {
                 review.release();
                 session.due = begin;
             }
-            return;
+            return Duration::ZERO;
         }
+        // Once it is proven only planners are left, which have threads of their own.
+        let rest = match session.is_proven && HAS_THREADS {
+            true => SLICE,
+            false => Duration::ZERO,
+        };
         if !session.is_proven {
             self.search(session, stop);
-        } else {
-            // Only planners are left, which have threads of their own.
-            std::thread::sleep(SLICE);
         }
         if session.spent.time >= GLANCE {
             let StudySession {
@@ -268,10 +260,11 @@ impl Host {
             let plans = plans.as_mut();
             session.is_planned = plans.is_none_or(|plans| plans.update(built, history, config));
         }
-        session.spent.time += begin.elapsed();
+        session.spent.time += begin.elapsed() + rest;
         if !self.wants_search(session) {
             session.due = begin;
         }
+        rest
     }
 
     fn search(&self, session: &mut StudySession, stop: &Arc<AtomicBool>) {

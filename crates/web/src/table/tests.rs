@@ -1200,3 +1200,80 @@ fn a_role_that_a_game_does_not_have_is_refused() {
         assert_eq!(refused, Err(TableError::TooFewRoles(reason.to_string())));
     }
 }
+
+/// Tables without threads that are kept in a folder.
+fn without_threads(folder: &std::path::Path) -> Tables {
+    let items = [
+        "memory.enabled=false".to_string(),
+        "logs.match_logs=false".to_string(),
+    ];
+    let settings = Settings::load(None, &items).unwrap();
+    let storage = Box::new(Folder::of_logs(folder));
+    let player = Player::idle(&settings);
+    Tables::without_threads(&settings, GameBuilders::standard(), player, storage)
+}
+
+/// Works until a view fits.
+fn work_until(tables: &Tables, table: &str, fits: impl Fn(&View) -> bool) -> Arc<View> {
+    let until = Instant::now() + PATIENCE;
+    loop {
+        let view = tables.view(table).expect("the table is there");
+        if fits(&view) {
+            return view;
+        }
+        assert!(Instant::now() < until, "{view:?}");
+        let rest = tables.work(Duration::from_millis(5));
+        std::thread::sleep(rest.min(Duration::from_millis(20)));
+    }
+}
+
+#[test]
+fn without_threads_the_host_lets_tables_play_and_study_in_turns() {
+    let folder = tempfile::tempdir().unwrap();
+    let tables = without_threads(folder.path());
+    let played = tables.open(setting("ticTacToe", People::Nth(0))).unwrap();
+    let line = marks(&["1 1", "2 2"]);
+    let study = Study {
+        turn: line.len(),
+        line: line.clone(),
+        ..Study::default()
+    };
+    let study = tables.open(studied("ticTacToe", study)).unwrap();
+    // Nothing is done by itself.
+    assert_eq!(tables.view(&played).unwrap().phase, Phase::Building);
+    let mut view = work_until(&tables, &played, is_asked);
+    while view.phase == Phase::Playing {
+        let turn = view.moves.len();
+        tables.tell(&played, first_move(&view)).unwrap();
+        view = work_until(&tables, &played, |view| {
+            view.phase == Phase::Over || view.moves.len() > turn && is_asked(view)
+        });
+    }
+    assert!(view.goals.is_some(), "{view:?}");
+    work_until(&tables, &study, |_| {
+        let report = tables.report(&study).unwrap();
+        report.is_some_and(|it| it.worth.values.iter().all(Option::is_some))
+    });
+    tables
+        .tell(&study, Command::Go { line: Vec::new() })
+        .unwrap();
+    work_until(&tables, &study, |view| view.moves.is_empty());
+    // The training is a step, after one that shows it.
+    let trained = Setting {
+        training: Duration::from_millis(50),
+        ..setting("ticTacToe", People::Nth(0))
+    };
+    let trained = tables.open(trained).unwrap();
+    work_until(&tables, &trained, |view| view.phase == Phase::Training);
+    work_until(&tables, &trained, is_asked);
+    assert!(tables.work(Duration::ZERO) <= MAX_IDLE);
+    drop(tables);
+
+    let tables = without_threads(folder.path());
+    assert_eq!(tables.known(&[&study, "0123456789abcdef"]), [study.clone()]);
+    let view = work_until(&tables, &study, |view| position(view) > 0);
+    assert!(view.moves.is_empty());
+    tables.tell(&study, Command::Close).unwrap();
+    tables.work(Duration::ZERO);
+    assert_eq!(tables.shared.n_threads.load(Ordering::Acquire), 0);
+}

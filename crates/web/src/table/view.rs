@@ -1,11 +1,10 @@
 //! What a table shows.
 
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
-
 use serde::{Deserialize, Serialize, Serializer};
 
 use super::effects::Effect;
 use panza_analysis::board::Layout;
+use panza_sync::{Instant, SystemTime, UNIX_EPOCH};
 
 /// Moves of a role that are listed, at most.
 pub(super) const MAX_MOVES: usize = 5000;

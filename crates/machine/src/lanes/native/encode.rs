@@ -11,8 +11,8 @@
 
 use iced_x86::{Code, Encoder, IcedError, Instruction, MemoryOperand, Register as Name};
 
+use super::super::lower::{BinaryOp, Operand, Register, VectorOp, location_of};
 use super::super::program::Location;
-use super::allocate::{BinaryOp, Operand, Register, VectorOp};
 
 /// The units that a displacement of one byte reaches.
 const REACH: usize = 256;
@@ -29,27 +29,12 @@ const SPARE: [Name; 6] = [
     Name::R10,
     Name::R11,
 ];
-/// The most vectors of a bank, so that every displacement fits 32 bits.
-pub(super) const MAX_INDEX: usize = 1 << 24;
 
 fn bank(location: Location) -> (usize, usize) {
     match location {
         Location::Now(index) => (0, index as usize),
         Location::Next(index) => (1, index as usize),
         Location::Slot(index) => (2, index as usize),
-    }
-}
-
-pub(super) fn location_of(op: &VectorOp) -> Option<Location> {
-    match *op {
-        VectorOp::Load(_, location)
-        | VectorOp::Store(location, _)
-        | VectorOp::BinaryOp(_, _, _, Operand::Location(location))
-        | VectorOp::Table {
-            c: Operand::Location(location),
-            ..
-        } => Some(location),
-        _ => None,
     }
 }
 
@@ -202,7 +187,7 @@ pub(super) struct Encoded {
 /// AVX-512, others for AVX2.
 ///
 /// # Errors
-/// When an instruction has no encoding, such as a displacement above 32 bits; see [`MAX_INDEX`].
+/// When an instruction has no encoding, such as a displacement above 32 bits. `lower` excludes those.
 pub(super) fn encode(
     ops: &[VectorOp],
     has_tables: bool,

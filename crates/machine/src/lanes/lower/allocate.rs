@@ -13,17 +13,17 @@ use super::super::program::{Input, Location, Operation, Program, permuted};
 use super::order::ScheduleStep;
 use panza_gdl::GroupedLists;
 
-pub(super) type Register = u8;
+pub(in super::super) type Register = u8;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Operand {
+pub(in super::super) enum Operand {
     Register(Register),
     Location(Location),
 }
 
 /// Functions of two values with a non-destructive instruction of their own.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum BinaryOp {
+pub(in super::super) enum BinaryOp {
     And,
     /// Not the first, and the second.
     AndNot,
@@ -32,7 +32,7 @@ pub(super) enum BinaryOp {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum VectorOp {
+pub(in super::super) enum VectorOp {
     Zeros(Register),
     Ones(Register),
     Load(Register, Location),
@@ -69,7 +69,7 @@ const OUTSIDE: u8 = u8::MAX;
 
 /// The processor that code is made for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Target {
+pub(in super::super) struct Target {
     /// At most 32.
     pub n_registers: usize,
     /// Whether there are [`VectorOp::Table`]s; else operations are [`BinaryOp`]s.
