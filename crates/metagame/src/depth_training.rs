@@ -76,6 +76,11 @@ impl DepthProgress {
             && (0.0..=self.games_against_tree as f32).contains(&self.points_against_tree)
     }
 
+    /// Whether alpha-beta is clearly the stronger search.
+    pub(super) fn is_stronger(&self) -> bool {
+        self.plays() && self.is_clear()
+    }
+
     /// Whether more games against the tree would hardly change which search plays.
     fn is_clear(&self) -> bool {
         let games = self.games_against_tree as f32;

@@ -31,6 +31,8 @@ use panza_sync::{Budget, Instant, Meter, thread_cpu_time};
 pub struct StudyBudget {
     /// The study is over by then. Without a deadline nothing is trained.
     pub until: Option<Instant>,
+    /// Where alpha-beta is chosen, its training goes on for this long after that.
+    pub more_by_depth: Duration,
     /// Set once the study is no longer needed.
     pub cancelled: Arc<AtomicBool>,
     /// Whether an evaluation is trained.
@@ -123,6 +125,8 @@ pub struct Study {
 
 /// Nothing is trained in less time.
 const MIN_LEARNING_TIME: Duration = Duration::from_millis(150);
+/// The share of a start clock in which alpha-beta's evaluation is trained.
+const MOST_BY_DEPTH: f64 = 0.95;
 /// The share of the time for the structure.
 const STRUCTURE_SHARE: f64 = 0.15;
 /// The share of the time left for autonomous facts, for distances and for random games, where
@@ -232,6 +236,7 @@ impl StudyBudget {
     ) -> Self {
         Self {
             until: Some(Instant::now() + time),
+            more_by_depth: Duration::ZERO,
             cancelled: Arc::clone(cancelled),
             learning: settings.learning,
             threads: 1,
@@ -241,11 +246,32 @@ impl StudyBudget {
         }
     }
 
+    /// As [`from_now`](Self::from_now), the study in a start clock that has this much left. The tree
+    /// searches the first move in the rest of it. For alpha-beta a better evaluation is worth more.
+    pub fn of_start_clock(
+        settings: &MetagameSettings,
+        left: Duration,
+        cancelled: &Arc<AtomicBool>,
+    ) -> Self {
+        let share = settings.seconds_share;
+        let more = (MOST_BY_DEPTH - share).max(0.0).min(share);
+        Self {
+            more_by_depth: left.mul_f64(more),
+            ..Self::from_now(settings, left.mul_f64(share), cancelled)
+        }
+    }
+
     /// The budget of the next of `n_left` studies, which share the time left equally.
     #[must_use]
     pub fn one_of(&self, n_left: usize) -> Self {
         Self {
             until: self.share(1.0 / n_left.max(1) as f64),
+            // That would be the time of the next.
+            more_by_depth: if n_left > 1 {
+                Duration::ZERO
+            } else {
+                self.more_by_depth
+            },
             ..self.clone()
         }
     }
@@ -312,7 +338,9 @@ impl Study {
         };
         if let Some(turns) = turns {
             let budget = budget.left_after(begun, begun_cpu);
-            self.depth = self.train_depth(game, turns, config, &budget, &learned);
+            let known = self.known_depth(&learned);
+            let share = depth::LEARNING_SHARE;
+            self.depth = train_depth(game, turns, config, &budget, share, &known);
             if self.depth.is_none() {
                 // The sum of goals is not fixed: the time is the tree's.
                 self.games = learned.games;
@@ -331,6 +359,28 @@ impl Study {
         if self.depth.is_some() && config.method == Method::Auto {
             let budget = budget.left_after(begun, begun_cpu);
             self.choose_search(game, config, &budget);
+        }
+        self.train_further(game, config, &budget.left_after(begun, begun_cpu));
+    }
+
+    /// Where alpha-beta plays, trains what it searches with in the rest of the time.
+    fn train_further(&mut self, game: &BuiltGame, config: &SearchConfig, budget: &StudyBudget) {
+        let until = budget.until.map(|until| until + budget.more_by_depth);
+        let left = until.map(|until| until.saturating_duration_since(Instant::now()));
+        let has_time = left.is_some_and(|left| left >= MIN_LEARNING_TIME);
+        if let Some(depth) = self.depth_in_use(config).filter(|_| has_time) {
+            let budget = StudyBudget {
+                until,
+                ..budget.clone()
+            };
+            // Other games than those before.
+            let config = SearchConfig {
+                seed: config.seed.wrapping_add(1),
+                ..config.clone()
+            };
+            let known = depth.known();
+            let trained = train_depth(game, depth.turns, &config, &budget, 1.0, &known);
+            self.depth = trained.or(self.depth.take());
         }
     }
 
@@ -356,34 +406,27 @@ impl Study {
         self.parameters.alpha_beta = depth::is_stronger(games, points);
     }
 
-    /// Trains what alpha-beta searches with, on top of what an earlier match left or of what was
-    /// learned now.
-    fn train_depth(
-        &self,
-        game: &BuiltGame,
-        turns: Turns,
-        config: &SearchConfig,
-        budget: &StudyBudget,
-        learned: &Learned,
-    ) -> Option<DepthStudy> {
-        let known = match &self.depth {
+    /// What training for alpha-beta begins with: what an earlier match left, or what was learned
+    /// now for the tree.
+    fn known_depth(&self, learned: &Learned) -> Known {
+        match &self.depth {
             Some(depth) => depth.known(),
             None => Known {
                 evaluation: learned.evaluation.clone(),
                 games: 0,
                 sums: Some(learned.sums.clone()),
             },
+        }
+    }
+
+    /// What alpha-beta searches with, where it plays.
+    fn depth_in_use(&self, config: &SearchConfig) -> Option<&DepthStudy> {
+        let plays = match config.method {
+            Method::Auto => self.parameters.alpha_beta,
+            Method::Tree => false,
+            Method::AlphaBeta => true,
         };
-        let budget = LearningBudget {
-            games: usize::MAX,
-            until: budget.training_deadline(depth::LEARNING_SHARE),
-            cancelled: Some(&budget.cancelled),
-            threads: budget.threads,
-            seed: config.seed,
-            families: 1,
-            openings: &[],
-        };
-        DepthStudy::train(&game.machine, turns, &known, budget)
+        self.depth.as_ref().filter(|_| plays)
     }
 
     /// Trains the evaluation, or a new one, within this share of the time left. `None` where the
@@ -440,12 +483,7 @@ impl Study {
     /// The settings of a search that uses the study.
     pub fn apply(&self, config: &SearchConfig) -> SearchConfig {
         let config = self.parameters.apply(config, self.evaluation.as_ref());
-        let plays = match config.method {
-            Method::Auto => self.parameters.alpha_beta,
-            Method::Tree => false,
-            Method::AlphaBeta => true,
-        };
-        let depth = self.depth.as_ref().filter(|_| plays);
+        let depth = self.depth_in_use(&config);
         SearchConfig {
             depth_values: depth.map(DepthStudy::values),
             ..self.structure.apply(config)
@@ -489,4 +527,26 @@ impl Study {
             "heuristics": heuristics.collect::<Vec<_>>(),
         })
     }
+}
+
+/// Trains what alpha-beta searches with within this share of the time left, on top of what is
+/// known.
+fn train_depth(
+    game: &BuiltGame,
+    turns: Turns,
+    config: &SearchConfig,
+    budget: &StudyBudget,
+    share: f64,
+    known: &Known,
+) -> Option<DepthStudy> {
+    let budget = LearningBudget {
+        games: usize::MAX,
+        until: budget.training_deadline(share),
+        cancelled: Some(&budget.cancelled),
+        threads: budget.threads,
+        seed: config.seed,
+        families: 1,
+        openings: &[],
+    };
+    DepthStudy::train(&game.machine, turns, known, budget)
 }

@@ -50,6 +50,8 @@ const LEARNING_SHARE: f64 = 0.65;
 const TEST_ITERATIONS: u64 = 200;
 /// The share of a round for the tree, where one thread trains for alpha-beta as well.
 const TREE_SHARE: f64 = 0.6;
+/// The same once alpha-beta is clearly the stronger search.
+const WEAK_TREE_SHARE: f64 = 0.2;
 /// Time for a move in tests against generation 0, since an evaluation costs iterations.
 const TEST_TIME: Duration = Duration::from_millis(20);
 /// Positions of the book, and what may be lacking to an even value there, in points.
@@ -334,12 +336,16 @@ impl<'a> Training<'a> {
                 })
             }
             None => {
+                let share = match depth.progress.is_stronger() {
+                    true => WEAK_TREE_SHARE,
+                    false => TREE_SHARE,
+                };
                 let report = self.round_of_tree(&RoundPlan {
-                    time: plan.time.mul_f64(TREE_SHARE),
+                    time: plan.time.mul_f64(share),
                     ..*plan
                 });
                 if let Some(known) = &self.newest {
-                    let time = plan.time.mul_f64(1.0 - TREE_SHARE);
+                    let time = plan.time.mul_f64(1.0 - share);
                     depth.round(known, &self.depth_round(plan, time, &self.openings));
                 }
                 report

@@ -28,6 +28,7 @@ use super::tasks::{TaskResult, Tasks};
 use super::tree_search::search_config;
 use panza_game::{BuildKind, BuiltGame, GameBuilders};
 use panza_memory::{MatchMemory, MemoryService, RememberedMatch};
+use panza_metagame::StudyBudget;
 use panza_search::{MoveStats, SearchConfig};
 use panza_sync::allocator;
 use panza_sync::{Instant, SystemTime, UNIX_EPOCH, catch_panic, spawn_deep};
@@ -543,15 +544,21 @@ impl MatchThread {
         let now = Instant::now();
         let metagame = &self.setup.settings.metagame;
         let left = self.setup.ready_by.saturating_duration_since(now);
-        let until = now + left.mul_f64(metagame.seconds_share);
+        let budget = StudyBudget {
+            // Beside the search that prepares a first answer.
+            threads: self.search.rollout_threads.max(1),
+            ..StudyBudget::of_start_clock(metagame, left, &self.tasks.issue_stop())
+        };
+        let until = budget.until.unwrap_or(now);
         let engine = self.engines.current();
         let of = engine.map_or(StudyOf::Nothing, |engine| engine.searcher.study_of());
         if of == StudyOf::Nothing || until <= now || self.position() > 0 {
             return;
         }
         let (memory, search) = (&self.memory, &self.search);
-        if (self.tasks).study(of, game, memory, search, until, metagame) {
-            self.studying_until = Some(until);
+        let latest = until + budget.more_by_depth;
+        if self.tasks.study(of, game, memory, search, budget) {
+            self.studying_until = Some(latest);
         }
     }
 

@@ -16,7 +16,6 @@ use super::plan_search::{self, KnownPlan};
 use super::record::Record;
 use super::studies::{Studies, StudyOf};
 use panza_analysis::{BoardPainter, board};
-use panza_config::MetagameSettings;
 use panza_game::{BuildError, BuildKind, BuiltGame};
 use panza_gdl::Rules;
 use panza_memory::MatchMemory;
@@ -96,8 +95,12 @@ impl Tasks {
         spawned.is_ok()
     }
 
-    /// Studies the game, its reduced game or its parts until then, and trains and tunes as the
-    /// settings say; false when there is no thread. Whole games are studied with what is remembered
+    /// A stop for work that ends with the match.
+    pub fn issue_stop(&self) -> Arc<AtomicBool> {
+        self.stops.issue()
+    }
+
+    /// Studies the game, its reduced game or its parts; false when there is no thread. Whole games are studied with what is remembered
     /// of them. The structure is a result of its own, unless the match is over by then.
     pub fn study(
         &self,
@@ -105,15 +108,8 @@ impl Tasks {
         game: &BuiltGame,
         memory: &MatchMemory,
         config: &SearchConfig,
-        until: Instant,
-        settings: &MetagameSettings,
+        budget: StudyBudget,
     ) -> bool {
-        let budget = StudyBudget {
-            until: Some(until),
-            // Beside the search that prepares a first answer.
-            threads: config.rollout_threads.max(1),
-            ..StudyBudget::from_now(settings, Duration::ZERO, &self.stops.issue())
-        };
         let (games, config) = (of.games(game), of.config(config));
         let memory = (of == StudyOf::Game).then(|| memory.clone());
         self.spawn("study", move |results| {

@@ -155,7 +155,7 @@ impl LocalEngine {
                 let budget = StudyBudget {
                     without,
                     processor_time: true,
-                    ..StudyBudget::from_now(&metagame, time, &Arc::default())
+                    ..StudyBudget::of_start_clock(&metagame, time, &Arc::default())
                 };
                 study(game, prior.take(), &config, &budget)
             });

@@ -125,6 +125,7 @@ pub fn study_both(
     };
     let budget = StudyBudget {
         until: Some(Instant::now() + time),
+        more_by_depth: Duration::ZERO,
         cancelled: Arc::clone(stop),
         learning: true,
         threads,

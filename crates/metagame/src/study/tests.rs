@@ -15,6 +15,7 @@ fn game(name: &str) -> BuiltGame {
 fn budget(until: Option<Instant>) -> StudyBudget {
     StudyBudget {
         until,
+        more_by_depth: Duration::ZERO,
         cancelled: Arc::default(),
         learning: true,
         threads: 1,
@@ -135,4 +136,23 @@ fn without_learning_only_the_structure_is_found() {
     assert!(study.structure.symmetries.is_some() && study.structure.placements.is_some());
     assert_eq!(study.parameters, Parameters::default());
     assert!(study.is_useful());
+}
+
+#[test]
+fn where_alpha_beta_plays_its_training_goes_on() {
+    let game = game("ticTacToe");
+    let (time, more) = (Duration::from_secs(1), Duration::from_secs(2));
+    let config = SearchConfig {
+        method: Method::AlphaBeta,
+        ..config()
+    };
+    let begin = Instant::now();
+    let budget = StudyBudget {
+        sampling: None,
+        more_by_depth: more,
+        ..budget(Some(begin + time))
+    };
+    let study = study(&game, None, &config, &budget);
+    assert!(study.depth.is_some_and(|depth| depth.games > 0));
+    assert!(begin.elapsed() >= time + more - Duration::from_millis(300));
 }

@@ -103,15 +103,8 @@ fn a_match_that_was_stopped_drops_the_structure() {
     link.order(Order::Abandon("aborted"));
     let game = panza_testing::game("connectFour");
     let metagame = &thread.setup.settings.metagame;
-    let until = Instant::now() + PATIENCE;
-    assert!((thread.tasks).study(
-        StudyOf::Game,
-        &game,
-        &thread.memory,
-        &thread.search,
-        until,
-        metagame
-    ));
+    let budget = StudyBudget::from_now(metagame, PATIENCE, &thread.tasks.issue_stop());
+    assert!((thread.tasks).study(StudyOf::Game, &game, &thread.memory, &thread.search, budget,));
     loop {
         match thread.tasks.results.recv_timeout(PATIENCE).unwrap() {
             TaskResult::Begun(study) => panic!("{study:?}"),
@@ -155,8 +148,9 @@ fn studies_of_parts_are_not_remembered() {
         let path = folder.path().join("memory");
         let (mut thread, link, gone) = begun_with(ROWS, Some(&path));
         let metagame = &thread.setup.settings.metagame;
-        let until = Instant::now() + Duration::from_secs(1);
-        assert!((thread.tasks).study(of, &game, &thread.memory, &thread.search, until, metagame));
+        let time = Duration::from_secs(1);
+        let budget = StudyBudget::from_now(metagame, time, &thread.tasks.issue_stop());
+        assert!((thread.tasks).study(of, &game, &thread.memory, &thread.search, budget));
         loop {
             let result = thread.tasks.results.recv_timeout(PATIENCE).unwrap();
             if let TaskResult::Studied(studies) = result {

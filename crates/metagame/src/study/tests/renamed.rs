@@ -30,6 +30,7 @@ fn studied(rules: &Rules) -> (BuiltGame, Study) {
     let game = build(rules, budget).unwrap();
     let budget = StudyBudget {
         until: None,
+        more_by_depth: Duration::ZERO,
         cancelled: Default::default(),
         learning: false,
         threads: 1,
