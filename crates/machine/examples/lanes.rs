@@ -1,15 +1,16 @@
-//! Lanes in a WebAssembly host: `wasm/tests/lanes.mjs` calls these functions.
+//! Lanes in a WebAssembly host: `wasm/tests/lanes.test.mjs` calls these functions.
 //!
 //! A game is played by modules and by tables, with equal seeds, and both have to come to the same
 //! totals.
 
 use std::sync::Arc;
 
+use panza_gdl::MoveId;
 use panza_machine::lanes::compile::{GangPrograms, PlayoutPolicy, compile, compile_expander};
 use panza_machine::lanes::expand::GoalScope;
 use panza_machine::lanes::interpret::Features;
 use panza_machine::{
-    CounterLayout, CounterMachine, Expander, ExpanderLayout, ExpansionStep, GangLayout, Machine,
+    CounterLayout, CounterMachine, ExpanderLayout, ExpansionStep, GangLayout, Machine,
     PlayoutTotals, PositionBatch,
 };
 use panza_propnet::Network;
@@ -90,13 +91,13 @@ fn totals(
     totals
 }
 
-/// The positions after each first move, with their legal moves.
+/// The initial position and its legal moves.
 fn expanded(
     network: &Network,
     initial: &[u64],
     features: Features,
     n_words: usize,
-) -> Option<(Vec<u64>, Vec<bool>, Vec<Option<u8>>)> {
+) -> Option<(Vec<u64>, Vec<MoveId>)> {
     let layout = ExpanderLayout::new(compile_expander(network)?, features, n_words);
     let mut expander = Arc::new(layout).expander(GoalScope::All);
     let mut positions = PositionBatch::default();
@@ -105,5 +106,5 @@ fn expanded(
         joint_move: None,
     };
     expander.expand(&[step], true, &mut positions);
-    Some((positions.states, positions.terminal, positions.goals))
+    Some((positions.states, positions.legal))
 }
