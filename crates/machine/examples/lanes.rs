@@ -38,10 +38,7 @@ pub extern "C" fn has_modules() -> bool {
 /// Whether a game comes to the same by modules as by tables, for vectors of so many words.
 #[unsafe(no_mangle)]
 pub extern "C" fn is_same(game: usize, n_words: usize) -> bool {
-    let budget = Budget {
-        max_bytes: 1 << 30,
-        ..Budget::generous()
-    };
+    let budget = Budget::generous();
     let Some(rules) = panza_gdl_games::rulesheet(GAMES[game]) else {
         return false;
     };

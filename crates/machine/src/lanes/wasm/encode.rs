@@ -25,8 +25,8 @@ use super::super::program::Location;
 
 /// The bytes of a register.
 const WIDTH: usize = 16;
-/// Browsers have 16 registers on x86-64 processors, and use some for themselves. With 14 the code is
-/// one to three hundredths faster than with 15, and four to twelve faster than with 28.
+/// Browsers have 16 registers on x86-64 processors, and use some for themselves. With 14 the code
+/// is one to three hundredths faster than with 15, and four to twelve faster than with 28.
 pub(super) const TARGET: Target = Target {
     n_registers: 14,
     has_tables: false,
