@@ -1,8 +1,8 @@
 //! A game that is studied at a table: goes to any position of any line, searches it, and looks for
 //! blunders.
 //!
-//! The work is done in slices, one in each step of the table. One search serves all positions, so that
-//! what was found in one is known when it is shown again.
+//! The work is done in slices, one in each step of the table. One search serves all positions, so
+//! that what was found in one is known when it is shown again.
 //!
 //! Invariant: a search is at the position that is shown, or is dropped.
 
