@@ -608,8 +608,8 @@ impl Tables {
         Ok(())
     }
 
-    /// Does the work of tables that have no threads, a step of each in turns, for about this time; a
-    /// step may take longer. Returns how long nothing is to be done then, unless somebody asks for
+    /// Does the work of tables that have no threads, a step of each in turns, for about this time.
+    /// A step may take longer. Returns how long nothing is to be done then, unless somebody asks for
     /// something.
     pub fn work(&self, time: Duration) -> Duration {
         let until = after(time);

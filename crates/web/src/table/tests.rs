@@ -1255,7 +1255,13 @@ fn without_threads_the_host_lets_tables_play_and_study_in_turns() {
         report.is_some_and(|it| it.worth.values.iter().all(Option::is_some))
     });
     tables
-        .tell(&study, Command::Go { line: Vec::new() })
+        .tell(
+            &study,
+            Command::Go {
+                line: Vec::new(),
+                start: None,
+            },
+        )
         .unwrap();
     work_until(&tables, &study, |view| view.moves.is_empty());
     // The training is a step, after one that shows it.
@@ -1270,7 +1276,10 @@ fn without_threads_the_host_lets_tables_play_and_study_in_turns() {
     drop(tables);
 
     let tables = without_threads(folder.path());
-    assert_eq!(tables.known(&[&study, "0123456789abcdef"]), [study.clone()]);
+    assert_eq!(
+        tables.known(&[&study, "0123456789abcdef"]),
+        *std::slice::from_ref(&study)
+    );
     let view = work_until(&tables, &study, |view| position(view) > 0);
     assert!(view.moves.is_empty());
     tables.tell(&study, Command::Close).unwrap();
