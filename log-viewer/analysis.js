@@ -66,11 +66,7 @@ function evaluationCard(study) {
     ["Correlation with results: evaluation", fraction(study.correlation), study.correlation],
     ["Correlation with results: playouts", fraction(study.correlation_of_playouts), study.correlation_of_playouts],
     ["Best weight of the evaluation", fraction(study.best_evaluation_share), study.best_evaluation_share],
-    [
-      "Latched facts that bound goals",
-      count(study.settled_facts_that_bound_goals),
-      study.settled_facts_that_bound_goals,
-    ],
+    ["Latched facts that bound goals", count(study.settled_facts_that_bound_goals), study.settled_facts_that_bound_goals],
     ["Symmetries", count(study.symmetries), study.symmetries],
   ];
   const entries = findings.filter(([, , value]) => number(value) !== null);
@@ -133,11 +129,7 @@ function worthBar(worth, most) {
   if (worth === null) return "–";
   const side = worth < 0 ? "minus" : "plus";
   const style = `width:${((Math.abs(worth) / most) * 50).toFixed(1)}%`;
-  const track = element(
-    "span",
-    { class: "worth-track", "aria-hidden": "true" },
-    element("span", { class: `worth-bar ${side}`, style }),
-  );
+  const track = element("span", { class: "worth-track", "aria-hidden": "true" }, element("span", { class: `worth-bar ${side}`, style }));
   return element("span", { class: "worth" }, track, fraction(worth, 3));
 }
 
@@ -219,12 +211,7 @@ function anyValue(value, depth) {
   const items = entries
     .slice(0, 60)
     .map(([name, one]) =>
-      element(
-        "li",
-        null,
-        Array.isArray(value) ? null : element("span", { class: "name" }, `${words(name)}: `),
-        anyValue(one, depth + 1),
-      ),
+      element("li", null, Array.isArray(value) ? null : element("span", { class: "name" }, `${words(name)}: `), anyValue(one, depth + 1)),
     );
   return element(
     "ul",

@@ -3,7 +3,7 @@
 // are listed. Pure: no access to the page.
 
 import { list, number, object, text } from "./format.js";
-import { joined, readExpression } from "./expressions.js";
+import { joined, readExpression, writeExpression } from "./expressions.js";
 import { nameCells } from "./labels.js";
 
 /** @import { Board, Cell, Content, Effect, Form, Laid, Layout, Lying, Place, Shape } from "./types.d.ts" */
@@ -206,6 +206,21 @@ export function placeOf(fact, laid) {
     if (found !== null) return found;
   }
   return null;
+}
+
+/**
+ * The fact that puts a content on a cell of a board; the inverse of [`placeOf`].
+ * @param {Shape} shape
+ * @param {string} board
+ * @param {string} key
+ * @param {string} text
+ */
+export function factAt(shape, board, key, text) {
+  const read = readExpression(`(${board} ${key} ${shape.hasContents ? text : ""})`);
+  const usual = Array.isArray(read) ? read : [];
+  const args = [...usual];
+  if (shape.order.length === usual.length) shape.order.forEach((at, place) => (args[at] = usual[place]));
+  return writeExpression([shape.name, ...args]);
 }
 
 /**

@@ -37,13 +37,18 @@ const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], Arrow
 export class BoardPanel {
   /**
    * Boards are drawn in `board`; `which` asks where several moves are meant; `play(text)` is called
-   * with the move that a person has chosen.
-   * @param {{ board: HTMLElement, which: HTMLElement, play: (text: string) => void }} parts
+   * with the move that a person has chosen. `take(name)` is called with each cell that is clicked,
+   * where no moves are made; `circle(name)` with one that a person marks or marks no more.
+   * @param {{ board: HTMLElement, which?: HTMLElement, play?: (text: string) => void, take?: (name: string) => void, circle?: (name: string) => void }} parts
    */
-  constructor({ board, which, play }) {
+  constructor({ board, which = element("div"), play = () => {}, take, circle }) {
     this.board = board;
     this.which = which;
     this.play = play;
+    this.take = take;
+    this.circle = circle;
+    /** The cells that a person has marked. */
+    this.circled = /** @type {string[]} */ ([]);
     /** @type {Choice[]} */
     this.choices = [];
     this.state = stateOf([], []);
@@ -58,10 +63,7 @@ export class BoardPanel {
     this.turn = 0;
     /** The cells that a person has filled. */
     this.own = /** @type {Set<string>} */ (new Set());
-    /**
-     * What moves are worth, by text.
-     * @type {Map<string, number>}
-     */
+    /** What moves are worth, by text. @type {Map<string, number>} */
     this.values = new Map();
     /** The line that is shown on the board. */
     this.line = /** @type {Joint[]} */ ([]);
@@ -72,11 +74,10 @@ export class BoardPanel {
      * @type {Map<string, Set<string>>}
      */
     this.marks = new Map();
-    /**
-     * The cells by name.
-     * @type {Map<string, DrawnCell>}
-     */
+    /** The cells by name. @type {Map<string, DrawnCell>} */
     this.cells = new Map();
+    /** What they look like. */
+    this.made = /** @type {import("./drawing.js").Made} */ (new Map());
     /** The name of the cell that the tabulator key reaches. */
     this.stop = "";
     /** The moves that are asked about, and the place in the list of moves that had the focus. */
@@ -84,7 +85,8 @@ export class BoardPanel {
     this.listedAt = 0;
     /** @type {{ cell: DrawnCell | null, x: number, y: number } | null} */
     this.heldAt = null;
-    board.addEventListener("click", (event) => this.clickOn(cellAt(event)));
+    board.addEventListener("click", (event) => (event.altKey ? this.circleAt(event) : this.clickOn(cellAt(event))));
+    board.addEventListener("contextmenu", (event) => this.circleAt(event));
     board.addEventListener("pointerdown", (event) => {
       this.heldAt = { cell: cellAt(event), x: event.clientX, y: event.clientY };
     });
@@ -124,8 +126,20 @@ export class BoardPanel {
     this.mark();
   }
 
+  /**
+   * Marks the cell at the place of an event.
+   * @param {Event} event
+   */
+  circleAt(event) {
+    const cell = cellAt(event);
+    if (cell === null || this.circle === undefined) return;
+    event.preventDefault();
+    this.circle(nameOf(cell));
+  }
+
   /** @param {DrawnCell | null} cell */
   clickOn(cell) {
+    if (cell !== null) this.take?.(nameOf(cell));
     if (cell === null || this.isLocked || this.choices.length === 0) return;
     this.state = pick(this.choices, this.state.picked, nameOf(cell));
     const { open, ready } = this.state;
@@ -140,7 +154,7 @@ export class BoardPanel {
   drop(event) {
     const held = this.heldAt;
     this.heldAt = null;
-    if (held === null || held.cell === null || Math.hypot(event.clientX - held.x, event.clientY - held.y) < DRAG) return;
+    if (held === null || held.cell === null || this.choices.length === 0 || Math.hypot(event.clientX - held.x, event.clientY - held.y) < DRAG) return;
     const over = document.elementFromPoint(event.clientX, event.clientY)?.closest("[data-name]");
     if (!over || over === held.cell) return;
     this.state = stateOf(this.choices, []);
@@ -158,7 +172,8 @@ export class BoardPanel {
     if (event.key === "Enter" || event.key === " ") {
       event.preventDefault();
       const name = nameOf(cell);
-      this.clickOn(cell);
+      if (event.altKey) this.circle?.(name);
+      else this.clickOn(cell);
       this.cells.get(name)?.focus();
       return;
     }
@@ -210,7 +225,7 @@ export class BoardPanel {
     const facts = laid.rest.map((fact) => ({ fact, said: factText(fact, this.roles, { movers: this.movers, verb, turn: this.turn }) })).filter(({ said }) => said !== null);
     fill(
       this.board,
-      drawBoards(laid, before, this.own),
+      drawBoards(laid, before, this.own, this.made),
       facts.length > 0 &&
         element("ul", { class: "other-facts", "aria-label": "Other facts" }, facts.map(({ fact, said }) => element("li", { title: fact }, said))),
     );
@@ -292,7 +307,7 @@ export class BoardPanel {
       cell.classList.toggle("lands", lands.has(name));
       cell.classList.toggle("picked", picked.has(name));
       for (const [kind, names] of this.marks) cell.classList.toggle(kind, names.has(name));
-      cell.setAttribute("aria-disabled", String(!open.has(name) && !picked.has(name)));
+      cell.setAttribute("aria-disabled", String(this.take === undefined && !open.has(name) && !picked.has(name)));
     }
     this.drawOver();
     this.ask(this.state.ready);
@@ -301,10 +316,15 @@ export class BoardPanel {
   /** What moves are worth, on the cells that are clicked for them, and the line that is shown. */
   drawOver() {
     for (const old of this.board.querySelectorAll(".over > :not(.turn)")) old.remove();
-    if (this.line.length > 0) {
-      this.drawLine();
-      return;
+    if (this.line.length > 0) this.drawLine();
+    else this.drawValues();
+    for (const name of this.circled) {
+      const place = this.placeOf(name);
+      place?.over.append(drawn("circle", { class: "circled", cx: place.x, cy: place.y, r: 42 }));
     }
+  }
+
+  drawValues() {
     /** @type {Map<string, number>} */
     const byCell = new Map();
     const step = this.state.picked.length;

@@ -1,8 +1,7 @@
 // Draws a match's figures with uPlot. A chart is drawn when it becomes visible, and again when its
 // record, its scope, the theme or the chosen turn changes. The chosen turn is a band behind the
 // lines. A click on a chart chooses the turn under the pointer. All charts over time share one
-// span:
-// zooming one zooms all.
+// span: zooming one zooms all.
 
 import { FIGURES, onAxis, turnTimes } from "./figures.js";
 import { drawn, element, fill, refill } from "./page.js";
@@ -46,10 +45,7 @@ export class Charts {
     /** @type {typeof uPlot | null} */
     this.UPlot = null;
     this.isMissing = false;
-    /**
-     * The colour of our role.
-     * @type {string | null}
-     */
+    /** The colour of our role. @type {string | null} */
     this.own = null;
     this.dark = window.matchMedia("(prefers-color-scheme: dark)");
     this.dark.addEventListener("change", () => this.refresh());

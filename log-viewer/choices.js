@@ -315,9 +315,7 @@ export function pick(choices, picked, cell) {
  * @returns {Picked}
  */
 export function stateOf(choices, picked) {
-  const fits = choices.filter(
-    ({ steps }) => steps.length >= picked.length && picked.every((cell, index) => steps[index].has(cell)),
-  );
+  const fits = choices.filter(({ steps }) => steps.length >= picked.length && picked.every((cell, index) => steps[index].has(cell)));
   return {
     picked,
     open: fits.filter(({ steps }) => steps.length > picked.length),

@@ -10,7 +10,7 @@ import { byId, element, fill, setText, showDialog } from "./page.js";
 import { CHANCE } from "./roles.js";
 import { askGames, askPicture, checkRules } from "./server.js";
 
-/** @import { Child, KeptSheet, KnownGame, OfferedGame, Picture, Setting } from "./types.d.ts" */
+/** @import { Child, KeptSheet, Offer, OfferedGame, Picture, Setting } from "./types.d.ts" */
 /** @typedef {(game: OfferedGame, button: HTMLElement, people?: Setting["people"]) => void} Choose */
 
 /** How long nothing is typed before a rulesheet is read, and before a picture is asked for again. */
@@ -42,7 +42,9 @@ export async function offerGames(choose, hasSeats = false) {
   });
   rules.addEventListener("input", () => delete rules.dataset.file);
   if (hasSeats) offerOwnSeats(rules, choose);
-  const games = [...keptSheets().map(ofSheet), ...(await askGames())];
+  const { games: known, levels } = await askGames();
+  if (hasSeats) offerLevels(levels);
+  const games = [...keptSheets().map(ofSheet), ...known];
   for (const game of games) {
     const words = `${game.name} ${game.title} ${game.about} ${players(game.roles)}`.toLowerCase();
     tiles.push({ tile: tileOf(game, choose, hasSeats), words });
@@ -50,6 +52,24 @@ export async function offerGames(choose, hasSeats = false) {
   fill(byId("games"), tiles.map(({ tile }) => tile), none);
   show();
   drawInView(games, tiles.map(({ tile }) => tile));
+}
+
+/**
+ * Offers the levels, with what is known of the one that is chosen.
+ * @param {Offer["levels"]} levels
+ */
+function offerLevels(levels) {
+  const [level, says] = [byId("level", "select"), byId("level-says")];
+  const last = levels.length;
+  /** @param {number} number */
+  const name = (number) => `level ${number}` + ({ 1: ": random moves", [last]: ": all it has" }[number] ?? "");
+  const explain = () => {
+    const above = levels[Number(level.value) - 1].map(([games, elo]) => `${elo} in games of ${games}`);
+    setText(says, level.value === "1" ? "Panza moves at random." : `Elo above random moves: ${above.join(", ")}.`);
+  };
+  fill(level, levels.map((_, index) => element("option", { value: index + 1, selected: index + 2 === last }, name(index + 1))));
+  level.addEventListener("change", explain);
+  explain();
 }
 
 /**

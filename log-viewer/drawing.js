@@ -9,7 +9,8 @@ import { drawPiece, isGround, isSilhouette, look, sideColour } from "./pieces.js
 
 /** @import { Board, Cell, Content, Form, Laid, Look, Place, Shape } from "./types.d.ts" */
 
-/** @typedef {{ left: number, top: number, isChess: boolean, tall: number, own: Set<string> }} Frame */
+/** @typedef {Map<string, { key: string, node: SVGGElement }>} Made */
+/** @typedef {{ left: number, top: number, isChess: boolean, tall: number, own: Set<string>, made: Made }} Frame */
 
 const CELL = 100;
 const MARGIN = 44;
@@ -33,12 +34,14 @@ const MOST_ABREAST = 3;
 
 /**
  * The boards of a position, `laid` out, with what changed since the one `before` marked; `own` has
- * the names of cells that a person has filled.
+ * the names of cells that a person has filled. Cells that were drawn before, `made`, are taken from
+ * there where they look the same, and new ones put there.
  * @param {Laid} laid
  * @param {Laid | null} [before]
  * @param {Set<string>} [own]
+ * @param {Made} [made]
  */
-export function drawBoards(laid, before, own = new Set()) {
+export function drawBoards(laid, before, own = new Set(), made = new Map()) {
   /** @type {Map<Shape, { board: Board, before: Board | undefined }[]>} */
   const byShape = new Map();
   laid.boards.forEach((board, index) => {
@@ -51,7 +54,7 @@ export function drawBoards(laid, before, own = new Set()) {
     // A long row of boards is broken, since they would get small; a field of them stays as it is.
     const isRow = width > MOST_ABREAST && shape.boards.every(({ line }) => line === 0);
     const abreast = isRow ? Math.ceil(Math.sqrt(width)) : width;
-    const figures = shape.isJoined ? drawFigure(boards, own) : boards.map((one) => drawFigure([one], own));
+    const figures = shape.isJoined ? drawFigure(boards, own, made) : boards.map((one) => drawFigure([one], own, made));
     return element("div", { class: isRow ? "boards row" : "boards", style: `--boards-abreast:${abreast}` }, figures);
   });
 }
@@ -74,9 +77,7 @@ function movesOn(board, before, changed) {
   for (const key of changed) {
     const [lying, ...others] = board.cells.get(key)?.contents ?? [];
     if (lying === undefined || lying.isBlank || others.length > 0 || isIn(before.cells.get(key), lying.text)) continue;
-    const left = [...changed].filter(
-      (other) => isIn(before.cells.get(other), lying.text) && !isIn(board.cells.get(other), lying.text),
-    );
+    const left = [...changed].filter((other) => isIn(before.cells.get(other), lying.text) && !isIn(board.cells.get(other), lying.text));
     if (left.length === 1) moved.set(key, before.cells.get(left[0]));
   }
   return moved;
@@ -86,8 +87,9 @@ function movesOn(board, before, changed) {
  * A board, or several that are joined.
  * @param {{ board: Board, before: Board | undefined }[]} boards
  * @param {Set<string>} own
+ * @param {Made} made
  */
-function drawFigure(boards, own) {
+function drawFigure(boards, own, made) {
   const [{ board }] = boards;
   const { shape } = board;
   const isChess = [...shape.contents].some(([text, content]) => isSilhouette(look({ text, ...content })));
@@ -107,7 +109,7 @@ function drawFigure(boards, own) {
   const [columns, lines] = [abreast * shape.width, down * shape.height];
   const width = left + columns * CELL + border;
   const height = border + lines * CELL * tall + below;
-  const at = { left, top: border, isChess, tall, own };
+  const at = { left, top: border, isChess, tall, own, made };
   const cells = boards.map(({ board, before }) => {
     const changed = changedCells(board, before);
     const moved = movesOn(board, before, changed);
@@ -256,11 +258,7 @@ function drawBorders(shape, at) {
 function edgeName(name, x, y) {
   const shown = name.length > LONGEST_NAME ? `${name.slice(0, LONGEST_NAME - 1)}…` : name;
   const size = Math.min(30, 160 / Math.max(1, shown.length));
-  return drawn(
-    "text",
-    { class: "edge-name", x, y, "font-size": size, "text-anchor": "middle", "dominant-baseline": "central" },
-    shown,
-  );
+  return drawn("text", { class: "edge-name", x, y, "font-size": size, "text-anchor": "middle", "dominant-baseline": "central" }, shown);
 }
 
 /**
@@ -268,7 +266,7 @@ function edgeName(name, x, y) {
  * @param {Board} board
  * @param {Frame & { isChanged: boolean, from: Place | undefined }} how
  */
-function drawCell(cell, board, { left, top, tall, isChess, own, isChanged, from }) {
+function drawCell(cell, board, { left, top, tall, isChess, own, made, isChanged, from }) {
   const { shape } = board;
   const name = cellName(board, cell.key);
   const [x, y] = [left + cell.column * CELL, top + cell.line * CELL * tall];
@@ -277,10 +275,13 @@ function drawCell(cell, board, { left, top, tall, isChess, own, isChanged, from 
   const lying = looks.filter((found) => !isGround(found));
   const names = ["cell", isDark && "dark-square", lying.length > 0 && "lying", isChanged && "changed", own.has(name) && "own"].filter(Boolean);
   const what = contentOf(cell);
+  const key = JSON.stringify([x, y, names, what, from?.line, from?.column]);
+  const old = made.get(name);
+  if (old?.key === key) return old.node;
   const says = `${shape.labels.get(`${board.key}|${cell.key}`) ?? cell.key}: ${looks.length === 0 ? "empty" : what}${isChanged ? ", changed" : ""}`;
   const ground = shape.grounds.get(cell.key);
   const content = shape.form === "stack" ? drawStack(lying, cell.contents) : drawLying(lying);
-  return drawn(
+  const node = drawn(
     "g",
     {
       class: names.join(" "),
@@ -308,6 +309,8 @@ function drawCell(cell, board, { left, top, tall, isChess, own, isChanged, from 
     drawn("circle", { class: "dot", cx: 50, cy: 50, r: 12 }),
     outline(shape.form, tall, "cell-mark"),
   );
+  made.set(name, { key, node });
+  return node;
 }
 
 /**

@@ -10,7 +10,7 @@ import { RulesEditor } from "./editor.js";
 import { spoken } from "./expressions.js";
 import { count, counted, list, messageOf, object } from "./format.js";
 import { openAndKeep } from "./kept.js";
-import { attempt, byId, element, fill, forgive, offerKeys, setText, skipInPlace, wordmark } from "./page.js";
+import { attempt, byId, element, fileName, fill, forgive, offerKeys, saveText, setText, skipInPlace, wordmark } from "./page.js";
 import { Refused, askGames, askPreview, askRules, askTrial, checkRules, layOutRules } from "./server.js";
 
 /** @import { Diagnostic, Dialect, Preview, Sheet } from "./types.d.ts" */
@@ -59,27 +59,18 @@ const own = {
   editor: new RulesEditor(byId("editor"), kept.text, { changed, sheet }),
   /** The name of the file that was opened, which may tell the dialect. */
   file: kept.file,
-  /**
-   * The dialect that was found.
-   * @type {Dialect}
-   */
+  /** The dialect that was found. @type {Dialect} */
   dialect: "kif",
   /** Counts changes of the text, so that an answer about an earlier one is known. */
   version: 0,
-  /**
-   * The text that the diagnostics are about, and they.
-   * @type {string | null}
-   */
+  /** The text that the diagnostics are about, and they. @type {string | null} */
   checked: null,
   /** @type {Diagnostic[]} */
   diagnostics: [],
   /** How many more there are. */
   more: 0,
   isChecking: false,
-  /**
-   * The version of the text that was tried out last.
-   * @type {number | null}
-   */
+  /** The version of the text that was tried out last. @type {number | null} */
   previewed: null,
   isPreviewing: false,
   /** @type {Record<string, number | undefined>} */
@@ -196,11 +187,7 @@ function showProblems(diagnostics) {
   const errors = own.diagnostics.filter(({ severity }) => severity === "error").length;
   const notes = own.diagnostics.filter(({ severity }) => severity === "note").length;
   const warnings = own.diagnostics.length - errors - notes + own.more;
-  const parts = [
-    errors > 0 && counted(errors, "error"),
-    warnings > 0 && counted(warnings, "warning"),
-    notes > 0 && counted(notes, "note"),
-  ];
+  const parts = [errors > 0 && counted(errors, "error"), warnings > 0 && counted(warnings, "warning"), notes > 0 && counted(notes, "note")];
   setText(byId("counts"), parts.filter(Boolean).join(", ") || "No errors and no warnings.");
   fill(
     byId("problems"),
@@ -385,12 +372,8 @@ async function openFile() {
 }
 
 function save() {
-  const name = byId("name", "input").value.trim().replace(/[^\w.-]+/g, "_") || "game";
-  const address = URL.createObjectURL(new Blob([own.editor.text], { type: "text/plain" }));
-  const file = `${name}.${own.dialect === "hrf" ? "hrf" : "gdl"}`;
-  const link = element("a", { href: address, download: file });
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(address), 1000);
+  const file = `${fileName(byId("name", "input").value) || "game"}.${own.dialect === "hrf" ? "hrf" : "gdl"}`;
+  saveText(file, own.editor.text);
   say(`Saved as ${file}.`);
 }
 
@@ -444,7 +427,7 @@ async function start() {
   );
   window.addEventListener("pagehide", store);
   check();
-  const games = await askGames();
+  const { games } = await askGames();
   byId("start").append(...games.map((game) => element("option", { value: game.name }, game.title)));
 }
 

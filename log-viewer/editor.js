@@ -39,9 +39,7 @@ import { askMeaning, askProposals } from "./server.js";
 /** @import { CompletionContext, CompletionResult, Tooltip } from "./codemirror.js" */
 /** @import { Diagnostic, Dialect, Edit, Sheet } from "./types.d.ts" */
 
-const WORDS = new Set(
-  "role init true does next legal goal terminal distinct not or and base input <=".split(" "),
-);
+const WORDS = new Set("role init true does next legal goal terminal distinct not or and base input <=".split(" "));
 /** The line is indented by what is open in so many lines above it. */
 const MOST_LINES_ABOVE = 200;
 
@@ -262,13 +260,7 @@ export class RulesEditor {
           hoverTooltip((view, at) => meaning(view, at, sheet)),
           EditorView.lineWrapping,
           EditorView.contentAttributes.of({ "aria-label": "Rules", spellcheck: "false", tabindex: "0" }),
-          keymap.of([
-            ...closeBracketsKeymap,
-            ...searchKeymap,
-            ...lintKeymap,
-            ...historyKeymap,
-            ...defaultKeymap,
-          ]),
+          keymap.of([...closeBracketsKeymap, ...searchKeymap, ...lintKeymap, ...historyKeymap, ...defaultKeymap]),
           EditorView.updateListener.of((update) => {
             if (update.docChanged) changed();
           }),

@@ -1,8 +1,6 @@
 // The charts of a match and their points. Pure: a figure is data, made from a record on demand. The
-// x
-// axis is the time since the log was opened, in seconds; with Tiltyard's statistics alone no time
-// is
-// known and the x axis is the turn.
+// x axis is the time since the log was opened, in seconds; with Tiltyard's statistics alone no time
+// is known and the x axis is the turn.
 //
 // The root has other moves every turn, so a line for each would be hundreds. Over the whole match a
 // line is a rank: the turn's most visited move, its second, and so on, each point named by its
@@ -11,7 +9,9 @@
 import { clock, count, duration, goal, short, words } from "./format.js";
 
 /** @import { MatchRecord } from "./record.js" */
-/** @import { Answer, Drawing, Figure, RootMove, Trace, Turn } from "./types.d.ts" */
+/** @import { Answer, ChartAxes, Drawing, Figure, RootMove, Trace, Turn } from "./types.d.ts" */
+
+/** @typedef {Pick<Trace, "name" | "colour" | "right" | "filled"> & { shown: (value: number) => string }} LineStyle */
 
 const RANKS = 5;
 const MOVES_OF_A_TURN = 12;
@@ -26,10 +26,7 @@ const GAP = 0.0001;
 
 const RANK_NAMES = ["Most visited", "Second", "Third", "Fourth", "Fifth"];
 
-/**
- * The charts of a match.
- * @type {Figure[]}
- */
+/** The charts of a match. @type {Figure[]} */
 export const FIGURES = [
   {
     id: "value",
@@ -63,63 +60,23 @@ export const FIGURES = [
     exists: (record) => record.turns.some((turn) => turn.answer?.seconds != null),
     build: timeToAnswer,
   },
-  {
-    id: "speed",
-    title: "Speed",
-    note: "iterations and playouts a second",
-    over: "time",
-    exists: (record) => hasFigures(record, ["iterations_per_second", "playouts_per_second"]),
-    build: (record, scope) => ({
-      traces: [
-        line(record, scope, "iterations_per_second", { name: "Iterations/s", colour: 0, shown: short }),
-        line(record, scope, "playouts_per_second", { name: "Playouts/s", colour: 1, right: true, shown: short }),
-      ],
-      axes: { left: "iterations/s", right: "playouts/s" },
-    }),
-  },
-  {
-    id: "graph",
-    title: "Game graph",
-    note: "nodes, and the share of the pool in use",
-    over: "time",
-    exists: (record) => hasFigures(record, ["nodes", "pool_used"]),
-    build: (record, scope) => ({
-      traces: [
-        line(record, scope, "nodes", { name: "Nodes", colour: 0, filled: true, shown: short }),
-        line(record, scope, "pool_used", { name: "Pool in use", colour: 1, right: true, shown: percent }),
-      ],
-      axes: { left: "nodes", right: "pool", rightIsShare: true },
-    }),
-  },
-  {
-    id: "depth",
-    title: "Depth",
-    note: "of alpha-beta: searched in full, and of the longest line",
-    over: "time",
-    exists: (record) => hasFigures(record, ["depth", "selective_depth"]),
-    build: (record, scope) => ({
-      traces: [
-        line(record, scope, "depth", { name: "Depth", colour: 0, shown: short }),
-        line(record, scope, "selective_depth", { name: "Longest line", colour: 1, shown: short }),
-      ],
-      axes: { left: "moves" },
-    }),
-  },
-  {
-    id: "rings",
-    title: "Rings and samples",
-    note: "how full the queues are, and playouts for each request",
-    over: "time",
-    exists: (record) => hasFigures(record, ["request_rings", "result_rings", "samples_per_request"]),
-    build: (record, scope) => ({
-      traces: [
-        line(record, scope, "request_rings", { name: "Requests", colour: 0, shown: percent }),
-        line(record, scope, "result_rings", { name: "Results", colour: 2, shown: percent }),
-        line(record, scope, "samples_per_request", { name: "Samples", colour: 1, right: true, shown: short }),
-      ],
-      axes: { left: "rings", right: "samples a request", leftIsShare: true },
-    }),
-  },
+  ofColumns("speed", "Speed", "iterations and playouts a second", { left: "iterations/s", right: "playouts/s" }, {
+    iterations_per_second: { name: "Iterations/s", colour: 0, shown: short },
+    playouts_per_second: { name: "Playouts/s", colour: 1, right: true, shown: short },
+  }),
+  ofColumns("graph", "Game graph", "nodes, and the share of the pool in use", { left: "nodes", right: "pool", rightIsShare: true }, {
+    nodes: { name: "Nodes", colour: 0, filled: true, shown: short },
+    pool_used: { name: "Pool in use", colour: 1, right: true, shown: percent },
+  }),
+  ofColumns("depth", "Depth", "of alpha-beta: searched in full, and of the longest line", { left: "moves" }, {
+    depth: { name: "Depth", colour: 0, shown: short },
+    selective_depth: { name: "Longest line", colour: 1, shown: short },
+  }),
+  ofColumns("rings", "Rings and samples", "how full the queues are, and playouts for each request", { left: "rings", right: "samples a request", leftIsShare: true }, {
+    request_rings: { name: "Requests", colour: 0, shown: percent },
+    result_rings: { name: "Results", colour: 2, shown: percent },
+    samples_per_request: { name: "Samples", colour: 1, right: true, shown: short },
+  }),
   {
     id: "stages",
     title: "Threads by stage",
@@ -128,64 +85,41 @@ export const FIGURES = [
     exists: (record) => hasFigures(record, record.series.namesFrom("time_")),
     build: stages,
   },
-  {
-    id: "memory",
-    title: "Memory",
-    note: "of the whole player",
-    over: "time",
-    exists: (record) => hasFigures(record, ["memory_bytes"]),
-    build: (record, scope) => ({
-      traces: [
-        line(record, scope, "memory_bytes", {
-          name: "Memory",
-          colour: 0,
-          filled: true,
-          shown: (value) => `${short(value)}B`,
-        }),
-      ],
-      axes: { left: "bytes" },
-    }),
-  },
-  {
-    id: "faults",
-    title: "Page faults",
-    note: "of the player, a second: from memory, and waiting for a disk",
-    over: "time",
-    exists: (record) => hasFigures(record, ["minor_faults_per_second", "major_faults_per_second"]),
-    build: (record, scope) => ({
-      traces: [
-        line(record, scope, "minor_faults_per_second", { name: "Minor/s", colour: 0, shown: short }),
-        line(record, scope, "major_faults_per_second", { name: "Major/s", colour: 1, right: true, shown: short }),
-      ],
-      axes: { left: "minor/s", right: "major/s" },
-    }),
-  },
-  {
-    id: "switches",
-    title: "Context switches",
-    note: "of the player's threads, a second: when they wait, and when others take their processor",
-    over: "time",
-    exists: (record) => hasFigures(record, ["voluntary_switches_per_second", "involuntary_switches_per_second"]),
-    build: (record, scope) => ({
-      traces: [
-        line(record, scope, "voluntary_switches_per_second", { name: "Voluntary/s", colour: 0, shown: short }),
-        line(record, scope, "involuntary_switches_per_second", { name: "Involuntary/s", colour: 1, shown: short }),
-      ],
-      axes: { left: "switches/s" },
-    }),
-  },
-  {
-    id: "stolen",
-    title: "Stolen time",
-    note: "what other virtual machines took of all processors",
-    over: "time",
-    exists: (record) => hasFigures(record, ["stolen_share"]),
-    build: (record, scope) => ({
-      traces: [line(record, scope, "stolen_share", { name: "Stolen", colour: 0, filled: true, shown: percent })],
-      axes: { left: "stolen", leftIsShare: true },
-    }),
-  },
+  ofColumns("memory", "Memory", "of the whole player", { left: "bytes" }, {
+    memory_bytes: { name: "Memory", colour: 0, filled: true, shown: (value) => `${short(value)}B` },
+  }),
+  ofColumns("faults", "Page faults", "of the player, a second: from memory, and waiting for a disk", { left: "minor/s", right: "major/s" }, {
+    minor_faults_per_second: { name: "Minor/s", colour: 0, shown: short },
+    major_faults_per_second: { name: "Major/s", colour: 1, right: true, shown: short },
+  }),
+  ofColumns("switches", "Context switches", "of the player's threads, a second: when they wait, and when others take their processor", { left: "switches/s" }, {
+    voluntary_switches_per_second: { name: "Voluntary/s", colour: 0, shown: short },
+    involuntary_switches_per_second: { name: "Involuntary/s", colour: 1, shown: short },
+  }),
+  ofColumns("stolen", "Stolen time", "what other virtual machines took of all processors", { left: "stolen", leftIsShare: true }, {
+    stolen_share: { name: "Stolen", colour: 0, filled: true, shown: percent },
+  }),
 ];
+
+/**
+ * A chart of columns of the series, which exists where one of them has figures.
+ * @param {string} id
+ * @param {string} title
+ * @param {string} note
+ * @param {ChartAxes} axes
+ * @param {Record<string, LineStyle>} columns
+ * @returns {Figure}
+ */
+function ofColumns(id, title, note, axes, columns) {
+  return {
+    id,
+    title,
+    note,
+    over: "time",
+    exists: (record) => hasFigures(record, Object.keys(columns)),
+    build: (record, scope) => ({ traces: Object.entries(columns).map(([column, style]) => line(record, scope, column, style)), axes }),
+  };
+}
 
 /**
  * Seconds as a place on the axis of time.
@@ -254,7 +188,7 @@ function places(record, scope) {
  * @param {MatchRecord} record
  * @param {Turn | null} scope
  * @param {string} column
- * @param {Pick<Trace, "name" | "colour" | "right" | "filled"> & { shown: (value: number) => string }} style
+ * @param {LineStyle} style
  * @returns {Trace}
  */
 function line(record, scope, column, { name, colour, right = false, filled = false, shown }) {

@@ -97,10 +97,7 @@ function toUs(written) {
 
 // What Panza answers.
 
-/**
- * The window of Panza, where one was opened.
- * @type {Window | null}
- */
+/** The window of Panza, where one was opened. @type {Window | null} */
 let bridge = null;
 let nextAsk = 0;
 /** @typedef {{ status: number, text: string }} Answered */
@@ -191,10 +188,7 @@ let rules = null;
 const questions = new Map();
 let nextQuestion = 0;
 let playClock = 0;
-/**
- * The last legal move of our own that was found.
- * @type {Promise<string | null>}
- */
+/** The last legal move of our own that was found. @type {Promise<string | null>} */
 let ownMove = Promise.resolve(null);
 
 /**

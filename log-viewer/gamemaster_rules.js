@@ -162,10 +162,7 @@ function number(term) {
  * Relations on numbers, which hold or not.
  * @type {Map<string, (a: number, b: number) => boolean>}
  */
-const COMPARED = new Map([
-  ["leq", (a, b) => a <= b],
-  ["less", (a, b) => a < b],
-]);
+const COMPARED = new Map([["leq", (a, b) => a <= b], ["less", (a, b) => a < b]]);
 /**
  * Relations on numbers whose last argument is the result.
  * @type {Map<string, (values: number[]) => number>}
@@ -188,24 +185,15 @@ const COMPUTED = new Map([
 class Game {
   /** @param {string} text */
   constructor(text) {
-    /**
-     * By the name of the head.
-     * @type {Map<string, Rule[]>}
-     */
+    /** By the name of the head. @type {Map<string, Rule[]>} */
     this.rules = new Map();
     /** @type {Map<string, Operation[]>} */
     this.operations = new Map();
     for (const sentence of readAll(text)) this.#add(sentence);
-    /**
-     * Variables in the order in which they were bound.
-     * @type {Variable[]}
-     */
+    /** Variables in the order in which they were bound. @type {Variable[]} */
     this.trail = [];
     this.steps = 0;
-    /**
-     * The facts that hold, by name.
-     * @type {Map<string, Term[]>}
-     */
+    /** The facts that hold, by name. @type {Map<string, Term[]>} */
     this.state = new Map();
     this.#reset();
     this.#take(this.#initial());

@@ -140,11 +140,7 @@ function showNone(total) {
       "section",
       { class: "opener" },
       element("h2", null, "No match has been played yet"),
-      element(
-        "p",
-        null,
-        "A game manager with this player's address can start one. From a terminal:",
-      ),
+      element("p", null, "A game manager with this player's address can start one. From a terminal:"),
       element("pre", { class: "command" }, command),
       element("p", null, "Or ", element("a", { href: "/play" }, "play against it yourself"), "."),
     ),

@@ -17,17 +17,11 @@ export class LogPanel {
     /** @type {Messages | null} */
     this.messages = null;
     this.most = SHOWN;
-    /**
-     * The levels that are not shown.
-     * @type {Set<string>}
-     */
+    /** The levels that are not shown. @type {Set<string>} */
     this.hidden = new Set();
     this.counted = { entries: 0, levels: /** @type {Map<string, number>} */ (new Map()) };
     this.said = "";
-    /**
-     * By level the element with its number of lines.
-     * @type {Map<string, HTMLElement>}
-     */
+    /** By level the element with its number of lines. @type {Map<string, HTMLElement>} */
     this.boxes = new Map();
     this.filters = element("div", { class: "filters", role: "group", "aria-label": "Levels that are shown" });
     this.search = element("input", { type: "search", placeholder: "Search the log", "aria-label": "Search the log" });

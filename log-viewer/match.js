@@ -217,17 +217,10 @@ class MatchPage {
 
   showAnalysis() {
     const { machines, parts, studies, ready, settings, start, others } = this.record;
-    if (
-      !this.isNew("analysis", machines, parts.length, studies.length, ready, settings?.length, Object.keys(start), [
-        ...others,
-      ])
-    )
+    if (!this.isNew("analysis", machines, parts.length, studies.length, ready, settings?.length, Object.keys(start), [...others]))
       return;
     const cards = analysisCards(this.record);
-    fill(
-      byId("analysis"),
-      cards.length === 0 ? element("p", { class: "quiet" }, "The log says nothing about the game.") : cards,
-    );
+    fill(byId("analysis"), cards.length === 0 ? element("p", { class: "quiet" }, "The log says nothing about the game.") : cards);
   }
 
   showHead() {
@@ -235,9 +228,7 @@ class MatchPage {
     const began = ago(record.started ?? summary.started);
     // A link there that has the keyboard focus keeps it.
     if (byId("head").contains(document.activeElement)) return;
-    if (
-      !this.isNew("head", summary, this.isLive, record.matchId, record.start.role, record.machines, record.end, began)
-    )
+    if (!this.isNew("head", summary, this.isLive, record.matchId, record.start.role, record.machines, record.end, began))
       return;
     const game = text(record.start.game) ?? text(summary.game);
     const matchId = record.matchId ?? text(summary.match_id) ?? "";
@@ -280,12 +271,7 @@ class MatchPage {
     const { record } = this;
     const role = record.role ?? text(this.summary.role);
     if (this.isLive)
-      return element(
-        "span",
-        { class: "badge live" },
-        element("span", { class: "pulse", "aria-hidden": "true" }),
-        "live",
-      );
+      return element("span", { class: "badge live" }, element("span", { class: "pulse", "aria-hidden": "true" }), "live");
     const how = record.end?.how ?? text(this.summary.how);
     const ofTable = tableResult(record.roles, this.players, goals);
     if (ofTable !== null) return element("span", { class: "badge none" }, ofTable);
@@ -440,12 +426,7 @@ class MatchPage {
     const hasFacts = laid.rest.length > 0 || (before?.rest.length ?? 0) > 0;
     fill(
       byId("position"),
-      element(
-        "h2",
-        null,
-        title,
-        earlier !== null && element("small", null, `changes since turn ${earlier.step} are marked`),
-      ),
+      element("h2", null, title, earlier !== null && element("small", null, `changes since turn ${earlier.step} are marked`)),
       boards,
       hasFacts && boards.length > 0 && element("h3", null, "Other facts"),
       hasFacts && factTable(laid.rest, before === null ? null : before.rest, record.roles),
@@ -490,12 +471,7 @@ class MatchPage {
     ].filter(Boolean);
     fill(
       byId("considered"),
-      element(
-        "h2",
-        null,
-        turn.isTerminal ? "The end" : "Moves",
-        said.length > 0 && element("small", null, said.join(", ")),
-      ),
+      element("h2", null, turn.isTerminal ? "The end" : "Moves", said.length > 0 && element("small", null, said.join(", "))),
       turn.isTerminal ? this.goalsReached() : playedMoves(this.record, turn),
       moves.length > 0 && element("div", { class: "root-frame" }, rootTable(this.record, moves, answer?.move ?? null)),
       moves.length === 0 &&

@@ -13,10 +13,7 @@ const FORM = /^(\d{4}-\d\d-\d\dT[\d:.]+Z)\s+(\d+(?:\.\d+)?)\s+(ERROR|WARN|INFO|D
 export class Messages {
   /** @param {string} file */
   constructor(file) {
-    /**
-     * In the order of the file.
-     * @type {Message[]}
-     */
+    /** In the order of the file. @type {Message[]} */
     this.entries = [];
     this.lines = new Lines(file, (line) => this.take(line));
   }

@@ -259,11 +259,7 @@ export function showDialog(title, ...children) {
 }
 
 /** Keys that mean the same on every page. */
-const KEYS_OF_ALL = [
-  ["Tab", "to the next field or button"],
-  ["?", "this list"],
-  ["Esc", "closes this list"],
-];
+const KEYS_OF_ALL = [["Tab", "to the next field or button"], ["?", "this list"], ["Esc", "closes this list"]];
 
 /**
  * Offers the keys of the page, each with what it does: by `?` and by a button of the header.
@@ -297,6 +293,23 @@ export async function copyText(text, says) {
     document.querySelector("dialog")?.querySelector("textarea")?.select();
   }
 }
+
+/**
+ * Saves a text as a file.
+ * @param {string} file
+ * @param {string} text
+ */
+export function saveText(file, text) {
+  const address = URL.createObjectURL(new Blob([text], { type: "text/plain" }));
+  element("a", { href: address, download: file }).click();
+  setTimeout(() => URL.revokeObjectURL(address), 1000);
+}
+
+/**
+ * A name as that of a file.
+ * @param {string} name
+ */
+export const fileName = (name) => name.trim().replace(/[^\w.-]+/g, "_");
 
 /**
  * The facts of a position as GDL.

@@ -34,18 +34,7 @@ const LETTERS = { w: "white", b: "black", r: "red", g: "green", y: "yellow" };
 const PLAIN_WORDS = new Set(["man", "stone", "disc", "disk", "piece", "checker", "token", "counter", "marker", "mark"]);
 
 /** Tiles by rank; each dark enough for white letters. */
-const TILES = [
-  "#3563c4",
-  "#b4460f",
-  "#187442",
-  "#7440c0",
-  "#aa2260",
-  "#0d6d84",
-  "#7d5a0b",
-  "#4d5868",
-  "#8f1d3a",
-  "#4a6d12",
-];
+const TILES = ["#3563c4", "#b4460f", "#187442", "#7440c0", "#aa2260", "#0d6d84", "#7d5a0b", "#4d5868", "#8f1d3a", "#4a6d12"];
 
 const NUMBER_TILE = { fill: "#e9dcc0", edge: "#8d7a4f", ink: "#2c230c" };
 
@@ -82,10 +71,7 @@ const THINGS = { box: "crate", crate: "crate", player: "person", keeper: "person
 
 const INK = { fill: "#2b2f36", edge: "#12161b", ink: "#ffffff" };
 
-/**
- * Marks that say no more than that something is so.
- * @type {Record<string, Look>}
- */
+/** Marks that say no more than that something is so. @type {Record<string, Look>} */
 const MARKS = {
   painted: { form: "tile", label: "", ...INK },
   marked: { form: "tile", label: "", ...INK },

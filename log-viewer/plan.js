@@ -19,10 +19,7 @@ export function showPlan(place, plan, step, say) {
   const at = step - plan.step;
   const left = Math.max(0, plan.length - at);
   /** @type {[name: string, value: string][]} */
-  const facts = [
-    ["Goal", goalText(plan)],
-    ["States made", count(plan.states)],
-  ];
+  const facts = [["Goal", goalText(plan)], ["States made", count(plan.states)]];
   if (plan.solver !== null) facts.unshift(["Solver", plan.solver]);
   if (plan.length > 0) facts.push(["Moves left", count(left)]);
   const moves = plan.moves.map((move, index) => moveItem(move, say(move), plan.step + index, index - at));

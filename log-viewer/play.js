@@ -3,81 +3,45 @@
 // (`board_panel.js`).
 
 import { addressOf, goToTable, here, tableHere } from "./address.js";
-import { factsBefore, layOut, placeOf, readShapes } from "./board.js";
-import { BoardPanel, turnedRound } from "./board_panel.js";
+import { factsBefore, layOut, readShapes } from "./board.js";
+import { turnedRound } from "./board_panel.js";
 import { filledCells, readChoices } from "./choices.js";
-import { offerGames, ownRules, rulesInWords, settingOf } from "./choose_game.js";
+import { offerGames, ownRules, settingOf } from "./choose_game.js";
 import { isIdle, spoken } from "./expressions.js";
 import { ago, count, counted, goal, list, messageOf } from "./format.js";
 import { forgetTable, keepView, keptTables, openAndKeep } from "./kept.js";
-import { cellName } from "./labels.js";
 import { attempt, byId, complain, copyText, element, factsText, fill, forgive, keepFocus, offerKeys, setText, skipInPlace, wordmark } from "./page.js";
-import { CHANCE, PieceCounts, moveSaid, paintRoles, passerOf, resultText, roleKey } from "./roles.js";
-import { Refused, askKnown, askTable, askTurn, tellTable } from "./server.js";
+import { CHANCE, moveSaid, paintRoles, passerOf, resultText, roleKey } from "./roles.js";
+import { askKnown, askTable, askTurn, tellTable } from "./server.js";
 import { makeSound, offerSound } from "./sound.js";
+import { TablePage, cellsOfFacts, follow, own } from "./table_page.js";
 
-/** @import { Child, Found, Laid, Order, Setting, Shape, TableView } from "./types.d.ts" */
+/** @import { Child, Found, Laid, Setting, TableView } from "./types.d.ts" */
 
-/** Milliseconds after which a server that did not answer, or has no room, is asked again. */
-const RETRY = 500;
 /** The buttons beside what the page says, and those of the controls, in their order. */
 const controls = () => ["pause", "stop", "undo", "hint", "switch", "resign", "again"].map((id) => byId(id, "button"));
-const UNAVAILABLE = 503;
 
-class TablePage {
+class PlayPage extends TablePage {
   /** @param {string} table */
   constructor(table) {
-    this.table = table;
-    /**
-     * What the table has shown last; null before it has shown anything.
-     * @type {TableView | null}
-     */
-    this.seen = null;
-    this.panel = new BoardPanel({ board: byId("board"), which: byId("which"), play: (text) => this.play(text) });
-    /** @type {Shape[]} */
-    this.shapes = [];
-    /**
-     * The position that the game is at, and the one before it.
-     * @type {Laid}
-     */
-    this.shown = layOut([], []);
-    /** @type {Laid | null} */
-    this.before = null;
+    super(table, "The table is being opened …", { play: (text) => this.play(text) });
+    /** The position that the game is at, and the one before it. */
+    this.shown = /** @type {Laid} */ (layOut([], []));
+    this.before = /** @type {Laid | null} */ (null);
     this.turnShown = -1;
-    this.counts = new PieceCounts();
     /** Which knowledge of moves the list of turns was made with. */
     this.spokenWith = -1;
-    /**
-     * The earlier turn that is looked at, or null.
-     * @type {number | null}
-     */
-    this.lookedAt = null;
-    /**
-     * The facts of that turn.
-     * @type {string[]}
-     */
-    this.factsBefore = [];
+    /** The earlier turn that is looked at, or null, and its facts. */
+    this.lookedAt = /** @type {number | null} */ (null);
+    this.factsBefore = /** @type {string[]} */ ([]);
     /**
      * Whether the board is turned round, so that the person's side is at the bottom; null before
      * that is known.
-     * @type {boolean | null}
      */
-    this.isTurned = null;
-    /**
-     * Why nothing can be done for now, such as a server that does not answer; null otherwise.
-     * @type {string | null}
-     */
-    this.silence = "The table is being opened …";
-    /**
-     * What a person has done last, and how many commands the table had been told before; null once
-     * it has answered.
-     * @type {{ beside: Element, told: number } | null}
-     */
-    this.acted = null;
+    this.isTurned = /** @type {boolean | null} */ (null);
     /** When Panza began to think, by the clock of this page. */
     this.thinksSince = NaN;
-    /** @type {number | undefined} */
-    this.ticking = undefined;
+    this.ticking = /** @type {number | undefined} */ (undefined);
     this.listen();
     this.showSays();
   }
@@ -104,12 +68,6 @@ class TablePage {
     });
   }
 
-  /** What the table shows. */
-  get view() {
-    if (this.seen === null) throw new Error("the table has shown nothing");
-    return this.seen;
-  }
-
   /** The place of the role whose choice is wanted from a person, or -1. */
   get place() {
     return list(this.seen?.legal).findIndex((moves) => moves.length > 0);
@@ -117,15 +75,6 @@ class TablePage {
 
   get role() {
     return this.seen?.roles[this.place] ?? null;
-  }
-
-  /**
-   * @param {Order} order
-   * @param {Element} beside
-   */
-  async tell(order, beside) {
-    this.acted = { beside, told: this.seen?.told ?? 0 };
-    await attempt(beside, () => tellTable(this.table, order));
   }
 
   /**
@@ -155,49 +104,30 @@ class TablePage {
   }
 
   /**
-   * Nothing can be done for now; what was shown stays.
+   * @override
    * @param {string} why
    */
   fallSilent(why) {
-    this.silence = why;
+    super.fallSilent(why);
     this.thinksSince = NaN;
-    this.panel.isLocked = true;
-    this.panel.mark();
-    this.showSays();
     this.showClock();
     this.showControls();
-  }
-
-  /** What went wrong with what a person did here; and what is wrong with the table itself. */
-  showProblem() {
-    const { problem, phase, told } = this.view;
-    if (this.acted !== null && told !== this.acted.told) {
-      if (problem !== null) complain(this.acted.beside, problem);
-      this.acted = null;
-    }
-    setText(byId("problem"), phase === "failed" || told === 0 ? (problem ?? "") : "");
   }
 
   /** @param {TableView} view */
   show(view) {
     if (view.phase === "building" && this.turnShown >= 0) {
-      // The table comes back; what was shown before stays until its game is there.
-      this.fallSilent(view.waits ? "Waiting for a match: this game goes on once Panza has played it." : "Panza reads the rules again …");
+      this.comeBack(view, "this game");
       return;
     }
-    this.silence = null;
     const people = JSON.stringify(view.people);
     if (people !== JSON.stringify(this.seen?.people)) this.isTurned = null;
     const wasOver = this.seen === null || this.seen.phase === "over";
-    this.seen = view;
+    this.see(view);
     keepView(view);
     const turn = view.moves.length;
-    const title = view.title === "" ? view.game : view.title;
-    setText(byId("name"), title);
-    document.title = `${title} · Panza`;
-    byId("rules").hidden = view.about.length === 0;
-    if (byId("about").childElementCount === 0) fill(byId("about"), rulesInWords(view.about));
-    this.showProblem();
+    this.showTitle("");
+    this.showProblem(view.phase === "failed");
     this.shapes = readShapes(view.shapes);
     paintRoles(view.roles, this.shapes);
     this.panel.speaker.setShapes(this.shapes);
@@ -297,10 +227,7 @@ class TablePage {
       return;
     }
     try {
-      const [facts, before] = await Promise.all([
-        askTurn(this.table, turn),
-        turn > 0 ? askTurn(this.table, turn - 1) : null,
-      ]);
+      const [facts, before] = await Promise.all([askTurn(this.table, turn), turn > 0 ? askTurn(this.table, turn - 1) : null]);
       if (this.lookedAt !== turn) return;
       this.factsBefore = facts;
       setText(byId("earlier-says"), turn === 0 ? "The start" : `After turn ${turn}`);
@@ -314,10 +241,9 @@ class TablePage {
   marks() {
     const { hint, decisive } = this.view;
     const isNew = hint !== null && hint.turn === this.turnShown;
-    const places = this.lookedAt === null ? decisive.map((fact) => placeOf(fact, this.shown)) : [];
     return new Map([
       ["hinted", new Set(isNew ? this.panel.cellsOf(hint.text) : [])],
-      ["decisive", new Set(places.filter((place) => place !== null).map(({ board, key }) => cellName(board, key)))],
+      ["decisive", cellsOfFacts(this.lookedAt === null ? decisive : [], this.shown)],
     ]);
   }
 
@@ -337,18 +263,10 @@ class TablePage {
   /** What goes on at the table, or what is asked of the person. */
   says() {
     const { view, role } = this;
-    switch (view.phase) {
-      case "building":
-        return view.waits ? "Waiting for a match: the game is opened once Panza has played it." : "Panza reads the rules …";
-      case "training":
-        return view.waits ? "Waiting for a match: training begins again once Panza has played it." : "Panza trains …";
-      case "failed":
-        return "This game cannot go on.";
-      case "over":
-        return view.resigned === null ? `The game is over: ${this.result()}` : this.resignation(view.resigned);
-      default:
-        return role === null ? this.saysOfPanza() : this.saysOfPerson(role);
-    }
+    if (this.beginning !== null) return this.beginning;
+    if (view.phase === "failed") return "This game cannot go on.";
+    if (view.phase === "over") return view.resigned === null ? `The game is over: ${this.result()}` : this.resignation(view.resigned);
+    return role === null ? this.saysOfPanza() : this.saysOfPerson(role);
   }
 
   /**
@@ -455,12 +373,7 @@ class TablePage {
   }
 
   showMoves() {
-    const { view, place } = this;
-    this.panel.listMoves(byId("moves"), {
-      wanted: byId("filter", "input").value,
-      unlisted: place < 0 ? 0 : view.n_legal[place] - view.legal[place].length,
-      nothing: "It is not your turn.",
-    });
+    this.listMoves(this.view, this.place, "It is not your turn.");
   }
 
   showCourse() {
@@ -509,11 +422,11 @@ class TablePage {
   }
 
   /**
-   * The table is not there any more: nothing can be done at it.
+   * @override
    * @param {string} why
    */
   end(why) {
-    this.fallSilent(`${why[0].toUpperCase()}${why.slice(1)}. Choose a game again.`);
+    super.end(why);
     const focused = document.activeElement;
     for (const id of ["undo", "hint", "switch", "resign"]) byId(id).hidden = true;
     keepFocus(controls(), focused);
@@ -547,18 +460,12 @@ function isOnTop(laid, roles, people) {
   return mean(lines[1 - own]) - mean(lines[own]) > laid.boards[0].shape.height / 3;
 }
 
-/** @type {{ page: TablePage | null }} */
-const own = { page: null };
-
 /**
  * The choices of the form, as the server takes them.
  * @returns {Setting}
  */
 function options() {
-  const effort = byId("effort", "select").value;
-  const amount = Number(effort.slice(1));
-  const training = Number(byId("training", "select").value);
-  return { people: "first", training, ...(effort[0] === "s" ? { seconds: amount } : { iterations: amount }) };
+  return { people: "first", level: Number(byId("level", "select").value) };
 }
 
 /**
@@ -569,29 +476,6 @@ function open(setting, beside) {
   return attempt(beside, async () => {
     goToTable(await openAndKeep(setting));
   });
-}
-
-/** @param {TablePage} page */
-async function follow(page) {
-  let version = 0;
-  while (own.page === page) {
-    try {
-      const view = await askTable(page.table, version);
-      if (own.page !== page) return;
-      if (view.version !== version) page.show(view);
-      version = view.version;
-    } catch (problem) {
-      if (own.page !== page) return;
-      if (problem instanceof Refused && problem.status !== UNAVAILABLE) {
-        page.end(problem.message);
-        return;
-      }
-      page.fallSilent(problem instanceof Refused ? `Waiting: ${problem.message}.` : `${messageOf(problem)}. This page goes on when it is back.`);
-      // A server that is back counts anew.
-      version = 0;
-      await new Promise((done) => setTimeout(done, RETRY));
-    }
-  }
 }
 
 /** Shows the games of this browser that go on, with a way back to each. */
@@ -639,8 +523,9 @@ async function route() {
   }
   // What was pressed to choose a game is hidden.
   if (byId("choose").contains(focused)) byId("main").focus();
-  own.page = new TablePage(table);
-  await follow(own.page);
+  const page = new PlayPage(table);
+  own.page = page;
+  await follow(page, askTable, (view) => page.show(view));
 }
 
 async function start() {

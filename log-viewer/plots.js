@@ -66,12 +66,7 @@ const TURN_STEPS = [1, 2, 5, 10, 20, 50, 100, 1000, 10_000, 1e5, 1e6];
 /** @type {Span} */
 const GOALS = [-3, 103];
 const GOAL_STEPS = [0.1, 0.5, 1, 5, 25];
-const UNITS = [
-  { unit: 1e9, letter: "G" },
-  { unit: 1e6, letter: "M" },
-  { unit: 1e3, letter: "k" },
-  { unit: 1, letter: "" },
-];
+const UNITS = [{ unit: 1e9, letter: "G" }, { unit: 1e6, letter: "M" }, { unit: 1e3, letter: "k" }, { unit: 1, letter: "" }];
 
 /**
  * @param {Trace} trace
@@ -235,10 +230,7 @@ export function bandsOf(card, palette) {
   }));
 }
 
-/**
- * A diamond for each point.
- * @type {uPlot.Series.PathBuilder}
- */
+/** A diamond for each point. @type {uPlot.Series.PathBuilder} */
 function diamonds(plot, index, from, to) {
   const [xs, ys] = [plot.data[0], plot.data[index]];
   const { scale = "left" } = plot.series[index];
@@ -293,10 +285,7 @@ function shares(plot, splits) {
   return splits.map((share) => `${Number((share * 100).toFixed(1))}%`);
 }
 
-/**
- * 1500000 as 1.5M.
- * @type {uPlot.Axis.DynamicValues}
- */
+/** 1500000 as 1.5M. @type {uPlot.Axis.DynamicValues} */
 function amounts(plot, splits) {
   return splits.map((value) => {
     const { unit, letter } = UNITS.find(({ unit }) => Math.abs(value) >= unit) ?? UNITS[UNITS.length - 1];

@@ -22,10 +22,7 @@ export class MatchRecord {
     this.messages = new Messages("match.log");
     /** The events of all threads. */
     this.debug = new Messages("debug.log");
-    /**
-     * Remarks on the files from their source.
-     * @type {string[]}
-     */
+    /** Remarks on the files from their source. @type {string[]} */
     this.remarks = [];
     /** @type {string | null} */
     this.matchId = null;
@@ -58,10 +55,7 @@ export class MatchRecord {
     /** @type {{ how: string | null, goals: Goals } | null} */
     this.end = null;
     this.seconds = 0;
-    /**
-     * How many events there are of each kind that is not known.
-     * @type {Map<string, number>}
-     */
+    /** How many events there are of each kind that is not known. @type {Map<string, number>} */
     this.others = new Map();
     /** @type {Map<number, Turn>} */
     this.byStep = new Map();

@@ -3,7 +3,7 @@
 // carries a header that pages of other origins may not send.
 
 /** @import { MatchRecord } from "./record.js" */
-/** @import { Checked, Diagnostic, FileName, KnownGame, Layout, MatchEntry, MatchList } from "./types.d.ts" */
+/** @import { Checked, Diagnostic, FileName, Layout, MatchEntry, MatchList, Offer } from "./types.d.ts" */
 /** @import { Meaning, Order, Picture, Preview, Proposals, Report, Setting, Sheet } from "./types.d.ts" */
 /** @import { TableView, TrainedGame } from "./types.d.ts" */
 
@@ -13,10 +13,7 @@
  */
 const EVERY = { events: 1, series: 2, log: 4, debug: 8 };
 
-/**
- * The files of a match.
- * @type {FileName[]}
- */
+/** The files of a match. @type {FileName[]} */
 export const FILE_NAMES = ["events", "series", "log", "debug"];
 
 /** The server's word on a request that it does not follow. */
@@ -184,11 +181,11 @@ export async function askTraining() {
 }
 
 /**
- * The games inside the program.
- * @returns {Promise<KnownGame[]>}
+ * The games inside the program, and the levels that Panza plays at.
+ * @returns {Promise<Offer>}
  */
 export async function askGames() {
-  return (await (await ask("/api/games")).json()).games;
+  return (await ask("/api/games")).json();
 }
 
 /**
@@ -256,6 +253,15 @@ export async function askReport(table, after) {
  */
 export async function askLines(table) {
   return (await (await ask(`/api/tables/${encodeURIComponent(table)}/lines`)).json()).lines;
+}
+
+/**
+ * The rulesheet of a table; its rules are null where the game is inside the program.
+ * @param {string} table
+ * @returns {Promise<{ rules: string | null, dialect: string }>}
+ */
+export async function askSheet(table) {
+  return (await ask(`/api/tables/${encodeURIComponent(table)}/rules`)).json();
 }
 
 /**

@@ -150,9 +150,7 @@ async function openTiltyard(record, found) {
   let used = 0;
   const packed = text(found.compressed_logs);
   if (packed === null || packed === "") {
-    record.remarks.push(
-      "The log itself is not there, only its statistics: turns without positions, charts or messages.",
-    );
+    record.remarks.push("The log itself is not there, only its statistics: turns without positions, charts or messages.");
   } else {
     used += await openPacked(record, packed);
   }

@@ -4,104 +4,85 @@
 // are drawn again at once.
 
 import { goToTable, here, tableHere } from "./address.js";
-import { factsBefore, layOut, placeOf, readShapes } from "./board.js";
-import { BoardPanel, turnedRound } from "./board_panel.js";
+import { factsBefore, layOut, readShapes } from "./board.js";
+import { turnedRound } from "./board_panel.js";
+import { Chapters } from "./chapters.js";
 import { filledCells, readChoices } from "./choices.js";
-import { offerGames, ownRules, rulesInWords, settingOf } from "./choose_game.js";
+import { offerGames, ownRules, settingOf } from "./choose_game.js";
 import { drawCurve, turnAt } from "./curve.js";
+import { Exchange, offerFile, openText, texts } from "./exchange.js";
 import { isIdle } from "./expressions.js";
-import { count, counted, goal, list, messageOf } from "./format.js";
+import { count, counted, goal, list, object } from "./format.js";
 import { openAndKeep } from "./kept.js";
-import { cellName } from "./labels.js";
+import { ChapterList, NoteField, noteSaid } from "./notes.js";
+import { unpackStudy } from "./notation.js";
 import { around, attempt, byId, complain, copyText, element, factsText, fill, forgive, keepFocus, offerKeys, refill, setText, skipInPlace, table, wordmark } from "./page.js";
-import { PieceCounts, moveSaid, paintRoles, passerOf, resultText, roleKey } from "./roles.js";
-import { Refused, askLines, askReport, askTable, tellTable } from "./server.js";
+import { Reviewing, gradeTag } from "./review.js";
+import { moveSaid, paintRoles, passerOf, resultText, roleKey } from "./roles.js";
+import { askLines, askReport, askTable, tellTable } from "./server.js";
+import { Setup } from "./setup.js";
+import { RETRY, TablePage, cellsOfFacts, follow, own } from "./table_page.js";
 import { previewed, showPlans, showThoughts, showWorth, thinkingText } from "./thoughts.js";
-import { Variations, endOf, lineText, lineTo, nextOf, nodesOf, pathTo, readLine, worthOf } from "./variations.js";
+import { MARKS, endOf, findNode, lineText, lineTo, nextOf, pathTo, readLine, worthOf } from "./variations.js";
 
-/** @import { Grade, GradedMove, Joint, Laid, LineNode, Order, Report, Review } from "./types.d.ts" */
-/** @import { RoleSummary, Setting, Shape, Study, TableView } from "./types.d.ts" */
+/** @import { Chapter, Checked, Joint, Laid, LineNode, LineTree, Report, Setting, Study, TableView } from "./types.d.ts" */
 
-/** Milliseconds after which a server that did not answer, or has no room, is asked again. */
-const RETRY = 500;
-const UNAVAILABLE = 503;
 /** The buttons that step along the line, in their order. */
 const steps = () => ["first", "previous", "next", "last"].map((id) => byId(id, "button"));
 /** Lines that are compared, at most. */
 const MOST_COMPARED = 12;
-/**
- * Grades of moves as chess players write them.
- * @type {Record<Grade, string>}
- */
-const SIGNS = { inaccuracy: "?!", mistake: "?", blunder: "??" };
+/** Characters of what is kept, at most: the server takes no longer request. */
+const MOST_KEPT = 1_900_000;
 
-class StudyPage {
+export class StudyPage extends TablePage {
   /** @param {string} table */
   constructor(table) {
-    this.table = table;
+    super(table, "The study is being opened …", { play: (text) => this.choose(text), circle: (name) => this.notes.circle(name) });
     this.isLost = false;
     /** Whether the line is known that the study begins with. */
     this.isBegun = false;
-    this.tree = new Variations();
-    this.node = this.tree.root;
+    this.chapters = new Chapters();
+    this.node = this.chapters.list[0].tree.root;
     /** What the player of the match thought, where there is a log. */
     this.logged = { role: -1, values: /** @type {(number | null)[]} */ ([]) };
-    /**
-     * What was shown last of any position; null before anything was shown.
-     * @type {TableView | null}
-     */
-    this.seen = null;
-    /** @type {Report | null} */
-    this.report = null;
-    /**
-     * The choices of roles that choose at once, by the place of the role.
-     * @type {Map<number, string>}
-     */
-    this.chosen = new Map();
+    this.report = /** @type {Report | null} */ (null);
+    /** The choices of roles that choose at once, by the place of the role. */
+    this.chosen = /** @type {Map<number, string>} */ (new Map());
     this.isTurned = false;
-    this.counts = new PieceCounts();
-    /** @type {Shape[]} */
-    this.shapes = [];
-    /** @type {Laid} */
-    this.laid = layOut([], []);
-    /**
-     * The nodes that a look for blunders goes through, in the order of the turns.
-     * @type {LineNode[]}
-     */
-    this.reviewed = [];
-    /** What was shown of it last, as JSON. */
-    this.reviewShown = "";
+    this.laid = /** @type {Laid} */ (layOut([], []));
     this.isGoing = false;
     this.isBehind = false;
     /** Whether the server has shown the position that this page asked for last. */
     this.isSettled = false;
-    /** The version of the tree of lines that this page has, and the last change that it has sent. */
+    /** The version of the chapters that this page has, and the last change that it has sent. */
     this.lines = 0;
     this.sent = 0;
     this.isKeeping = false;
-    /**
-     * Why nothing can be done for now, such as a server that does not answer; null otherwise.
-     * @type {string | null}
-     */
-    this.silence = "The study is being opened …";
-    /**
-     * What a person has done last, and how many commands the table had been told before; null once
-     * it has answered.
-     * @type {{ beside: Element, told: number } | null}
-     */
-    this.acted = null;
+    /** By what this page knows the chapters that it has sent itself. */
+    this.mark = String(Math.random());
     /** The turns of the line that was pasted last, until the server has shown it. */
     this.pasted = 0;
+    /** A chapter whose position is being set up, and from where a person went there. */
+    this.begun = /** @type {{ chapter: Chapter, from: LineNode } | null} */ (null);
+    /** The question whether lines are legal. */
+    this.question = { number: 0, answer: (/** @type {Checked} */ _) => {} };
     /** Whether a pointer is down on what Panza thinks, which is then not drawn anew beneath it. */
     this.isHeld = false;
-    this.panel = new BoardPanel({ board: byId("board"), which: byId("which"), play: (text) => this.choose(text) });
+    this.setup = new Setup();
+    this.notes = new NoteField(this);
+    this.chapterList = new ChapterList(this);
+    this.reviewing = new Reviewing(this);
+    this.exchange = new Exchange(this);
     this.listen();
   }
 
-  /** What the table shows. */
-  get view() {
-    if (this.seen === null) throw new Error("the table has shown nothing");
-    return this.seen;
+  /** The chapter that is shown, and its tree. */
+  get chapter() {
+    return this.chapters.of(this.node);
+  }
+
+  get tree() {
+    return this.chapter.tree;
   }
 
   /** How moves are said, and what is done with lines. */
@@ -112,7 +93,6 @@ class StudyPage {
       playMove: (/** @type {string} */ text) => this.playMove(text),
       playLine: (/** @type {Joint[]} */ line) => this.playLine(line),
       preview: (/** @type {Joint[]} */ line) => this.panel.preview(line),
-      playOutcome: (/** @type {string} */ text) => this.playOutcome(text),
       viewer: this.viewer,
     };
   }
@@ -138,9 +118,11 @@ class StudyPage {
       const path = pathTo(endOf(this.node));
       this.goTo(path[turnAt(byId("curve"), event.clientX, path.length - 1)]);
     });
-    click("review", () => this.review());
     click("copy", () => this.copy(lineText(lineTo(endOf(this.node)), this.remarks()), "The line is in the text and on the clipboard."));
     click("copy-facts", () => copyText(factsText(list(this.node.view?.facts)), byId("copied")));
+    click("set-up", () => this.openSetup(true));
+    click("setup-cancel", () => this.openSetup(false));
+    click("setup-start", () => this.startAt(this.setup.text));
     click("paste", () => this.paste());
     click("forget", () => this.forget());
     for (const id of ["thoughts", "plan", "lines"]) byId(id).addEventListener("pointerdown", () => (this.isHeld = true));
@@ -152,12 +134,13 @@ class StudyPage {
   }
 
   /**
-   * Left and right go along the line, up and down to the variations of this turn.
+   * Left and right go along the line, up and down to the variations of this turn; a digit marks the
+   * move by its number in chess.
    * @param {KeyboardEvent} event
    */
   key(event) {
     if (event.defaultPrevented || event.altKey || event.ctrlKey || event.metaKey) return;
-    if (!this.isBegun || around(event, "input, select, textarea, dialog, [data-name]")) return;
+    if (!this.isBegun || around(event, "input, select, textarea, dialog")) return;
     /** @type {Record<string, (() => void) | undefined>} */
     const acts = {
       ArrowLeft: () => this.move(-1),
@@ -166,8 +149,9 @@ class StudyPage {
       ArrowDown: () => this.turnAside(1),
       Home: () => this.goTo(this.tree.root),
       End: () => this.goTo(endOf(this.node)),
+      c: () => byId("note").focus(),
     };
-    const act = acts[event.key];
+    const act = /^[0-6]$/.test(event.key) ? () => this.notes.mark(MARKS[Number(event.key) - 1] ?? "") : acts[event.key];
     if (act === undefined) return;
     event.preventDefault();
     act();
@@ -215,45 +199,31 @@ class StudyPage {
     this.isGoing = true;
     while (this.isBehind) {
       this.isBehind = false;
-      await this.tell({ do: "go", line: lineTo(this.node) }, beside);
+      const { id, start } = this.chapter;
+      await this.tell({ do: "go", line: lineTo(this.node), start: { chapter: id, facts: start } }, beside);
     }
     this.isGoing = false;
   }
 
   /**
-   * @param {Order} order
-   * @param {Element} beside
-   */
-  async tell(order, beside) {
-    this.acted = { beside, told: this.seen?.told ?? 0 };
-    await attempt(beside, () => tellTable(this.table, order));
-  }
-
-  /**
-   * Nothing can be done for now; what was shown stays.
+   * @override
    * @param {string} why
    */
   fallSilent(why) {
-    this.silence = why;
-    this.panel.isLocked = true;
-    this.panel.mark();
-    setText(byId("says"), why);
+    super.fallSilent(why);
     setText(byId("thinking"), "");
   }
 
-  /** What went wrong with what a person did here; and what is wrong with the table itself. */
-  showProblem() {
-    const { problem, told, moves } = this.view;
-    if (this.acted !== null && told !== this.acted.told) {
-      if (problem !== null) complain(this.acted.beside, problem);
-      this.acted = null;
-      if (this.pasted > 0) {
-        const all = counted(this.pasted, "turn");
-        setText(byId("text-says"), problem === null ? `${all} shown.` : `${moves.length} of ${all} shown.`);
-        this.pasted = 0;
-      }
+  /** Says what came of what a person did; returns whether it was answered. */
+  showAnswer() {
+    const { problem, moves } = this.view;
+    const isAnswer = this.showProblem(!this.isBegun);
+    if (isAnswer && this.pasted > 0) {
+      const all = counted(this.pasted, "turn");
+      setText(byId("text-says"), problem === null ? `${all} shown.` : `${moves.length} of ${all} shown.`);
+      this.pasted = 0;
     }
-    setText(byId("problem"), !this.isBegun || told === 0 ? (problem ?? "") : "");
+    return isAnswer;
   }
 
   /** The place of the role that chooses next; -1 where nobody does. */
@@ -298,24 +268,14 @@ class StudyPage {
   }
 
   /**
-   * What a role that moves alone plays, from the list of Panza's moves.
+   * What a role that moves alone, or chance, plays, from the list of Panza's moves.
    * @param {string} text
    */
   playMove(text) {
     this.isHeld = false;
     leaveFocus();
     const place = this.view.roles.indexOf(this.report?.role ?? "");
-    if (place === this.place) this.choose(text);
-  }
-
-  /**
-   * What chance draws.
-   * @param {string} text
-   */
-  playOutcome(text) {
-    this.isHeld = false;
-    leaveFocus();
-    this.choose(text);
+    if (place < 0 || place === this.place) this.choose(text);
   }
 
   /**
@@ -325,13 +285,11 @@ class StudyPage {
   show(view) {
     const { study } = view;
     if (view.phase === "building" && this.isBegun) {
-      // The study comes back; what was shown before stays until its game is there.
-      this.fallSilent(view.waits ? "Waiting for a match: studying goes on once Panza has played it." : "Panza reads the rules again …");
+      this.comeBack(view, "studying");
       return;
     }
     if (this.silence !== null && this.isBegun) this.send(byId("board"));
-    this.silence = null;
-    this.seen = view;
+    this.see(view);
     if (study === undefined) {
       this.end("this table is for playing");
       return;
@@ -346,11 +304,35 @@ class StudyPage {
       this.showHead();
       return;
     }
-    const node = this.tree.add(this.tree.root, view.moves);
+    if (study.checked?.number === this.question.number) this.question.answer(study.checked);
+    const isAnswer = this.showAnswer();
+    if (isAnswer && view.problem !== null && this.begun !== null && this.begun.chapter.id !== study.chapter) this.undoStart();
+    this.arrive(view, study);
+  }
+
+  /**
+   * The server is at a position of a chapter.
+   * @param {TableView} view
+   * @param {Study} study
+   */
+  arrive(view, study) {
+    const chapter = this.chapters.list.find(({ id }) => id === study.chapter);
+    const known = chapter && findNode(chapter.tree.root, view.moves);
+    // A line that was taken away here does not come back before the server has left it.
+    const isLeft = known === undefined && !this.isSettled;
+    if (chapter === undefined || isLeft || chapter.start !== (study.facts ?? "")) {
+      // The chapters are on their way, or the server is on its way to this one.
+      this.showHead();
+      return;
+    }
+    if (this.begun?.chapter === chapter) {
+      this.begun = null;
+      this.openSetup(false);
+    }
+    const node = known ?? chapter.tree.add(chapter.tree.root, view.moves);
     node.view = view;
-    this.showProblem();
     const wanted = lineTo(this.node);
-    const isAhead = wanted.length > view.moves.length && view.moves.every((joint, at) => String(joint) === String(wanted[at]));
+    const isAhead = chapter === this.chapter && wanted.length > view.moves.length && view.moves.every((joint, at) => String(joint) === String(wanted[at]));
     if (isAhead && view.problem !== null) {
       // What is not legal is taken away with all that follows it.
       this.tree.remove(pathTo(this.node)[view.moves.length + 1]);
@@ -378,60 +360,123 @@ class StudyPage {
    */
   begin(view, study) {
     this.isBegun = true;
-    this.tree.add(this.tree.root, study.line);
+    const [first] = this.chapters.list;
+    if (this.chapters.isUntouched) {
+      first.start = study.facts ?? "";
+      first.tree.add(first.tree.root, study.line);
+    }
     this.panel.speaker.setShapes(readShapes(view.shapes));
     this.panel.learnPast(this.table, view.roles, view.moves).then(() => this.showLines(), () => {});
-    this.node = this.tree.add(this.tree.root, view.moves);
-    this.sent = this.tree.changes;
+    const { tree } = this.chapters.list.find(({ id }) => id === study.chapter) ?? first;
+    this.node = tree.add(tree.root, view.moves);
+    this.sent = this.chapters.changes;
     const role = view.roles.indexOf(study.role ?? "");
     this.logged = { role, values: list(study.values) };
     fill(byId("watch"), view.roles.map((name) => element("option", { value: name }, name)));
+    if (texts.brought !== "") this.exchange.take(texts.brought, byId("bring"));
+    texts.brought = "";
   }
 
-  /** Has the table keep the tree of lines, for other pages there and for later. */
+  /** Has the table keep the chapters, for other pages there and for later. */
   async keep() {
     if (this.isKeeping) return;
     this.isKeeping = true;
-    while (this.sent !== this.tree.changes) {
-      this.sent = this.tree.changes;
+    while (this.sent !== this.chapters.changes) {
+      this.sent = this.chapters.changes;
+      const lines = { ...this.chapters.kept(), by: this.mark };
+      const isLong = JSON.stringify(lines).length > MOST_KEPT;
+      if (isLong) complain(byId("chapters"), "This study is too long to be kept: save it as a file, and go on in another one.");
       // What goes wrong shows with the next request for news.
-      await tellTable(this.table, { do: "lines", lines: this.tree.kept() }).catch(() => {});
+      else await tellTable(this.table, { do: "lines", lines }).catch(() => {});
     }
     this.isKeeping = false;
   }
 
   /**
-   * Takes the tree of lines that the table keeps: at first, and where another page has changed it.
+   * Takes the chapters that the table keeps: at first, and where another page has changed them.
    * @param {number} version
    */
   async takeLines(version) {
     if (this.isBegun) this.lines = version;
-    let tree = null;
+    let chapters = null;
     try {
-      tree = Variations.read(await askLines(this.table));
+      const kept = await askLines(this.table);
+      // What this page has sent may be older than what it shows.
+      if (this.isBegun && object(kept).by === this.mark) return;
+      chapters = Chapters.read(kept, this.view.study?.facts ?? "");
     } catch {
       setTimeout(() => this.takeLines(version), RETRY);
       return;
     }
     this.lines = version;
     if (!this.isBegun) {
-      this.tree = tree ?? this.tree;
+      this.chapters = chapters ?? this.chapters;
       this.show(this.view);
       return;
     }
     // What this page has changed meanwhile is kept next.
-    if (tree === null || this.isKeeping || JSON.stringify(tree.kept()) === JSON.stringify(this.tree.kept())) return;
-    const known = new Map(nodesOf(this.tree.root).map((node) => [String(lineTo(node)), node]));
-    for (const node of nodesOf(tree.root)) {
-      const { worth = null, view = null, fault = null } = known.get(String(lineTo(node))) ?? {};
-      Object.assign(node, { worth, view, fault });
-    }
-    const here = lineTo(this.node);
-    this.tree = tree;
-    this.sent = tree.changes;
-    this.reviewed = [];
-    this.node = tree.add(tree.root, here);
+    if (chapters === null || this.isKeeping || this.sent !== this.chapters.changes || JSON.stringify(chapters.kept()) === JSON.stringify(this.chapters.kept())) return;
+    chapters.learn(this.chapters);
+    const { id } = this.chapter;
+    const { tree } = chapters.list.find((other) => other.id === id) ?? chapters.list[0];
+    this.node = findNode(tree.root, lineTo(this.node)) ?? tree.root;
+    this.chapters = chapters;
+    this.sent = chapters.changes;
+    this.reviewing.nodes = [];
+    if (this.node.view === null) this.send(byId("board"));
     this.showAll();
+  }
+
+  /**
+   * Asks the table whether the lines of chapters are legal.
+   * @param {Pick<Chapter, "start" | "tree">[]} chapters
+   * @returns {Promise<Checked>}
+   */
+  check(chapters) {
+    return new Promise((answer, fail) => {
+      const number = Date.now();
+      this.question = { number, answer };
+      /** @param {Pick<Chapter, "start" | "tree">} chapter @returns {LineTree} */
+      const lines = ({ start, tree }) => ({ facts: start, lines: tree.kept().map(([parent, joint]) => [parent, joint]) });
+      tellTable(this.table, { do: "check", number, chapters: chapters.map(lines) }).catch(fail);
+    });
+  }
+
+  /**
+   * Opens the board on which a position is set up in place of that of the study, or goes back.
+   * @param {boolean} isOpen
+   */
+  openSetup(isOpen) {
+    if (byId("setup").hidden !== isOpen || (isOpen && this.node.view === null)) return;
+    byId("setup").hidden = !isOpen;
+    byId("board-card").hidden = isOpen;
+    if (isOpen) this.setup.open(list(this.node.view?.facts), this.shapes, this.view.roles);
+    byId(isOpen ? "setup-start" : "set-up").focus({ preventScroll: !isOpen });
+  }
+
+  /**
+   * Begins a chapter with a position that was set up. It goes again where the table says that there
+   * is no such position.
+   * @param {string} facts
+   */
+  startAt(facts) {
+    const from = this.node;
+    if (this.chapters.isFull) complain(byId("setup-start"), "This study has as many chapters as it may have.");
+    if (this.chapters.isFull || this.begun !== null) return;
+    const chapter = this.chapters.add(`Position ${this.chapters.list.length}`, facts);
+    this.begun = { chapter, from };
+    this.goTo(chapter.tree.root, byId("setup-start"));
+  }
+
+  undoStart() {
+    const { chapter, from } = this.begun ?? {};
+    this.begun = null;
+    if (chapter === undefined || from === undefined) return;
+    this.node = from;
+    this.chapters.remove(chapter);
+    this.isSettled = true;
+    this.showAll();
+    this.keep();
   }
 
   /**
@@ -440,7 +485,7 @@ class StudyPage {
    */
   hear(report) {
     if (!this.isBegun) return;
-    this.showReview(report.review);
+    this.reviewing.show(report.review);
     if (report.position !== this.node.view?.study?.position) return;
     this.report = report;
     const shown = JSON.stringify(this.node.worth);
@@ -453,6 +498,8 @@ class StudyPage {
 
   showAll() {
     this.showHead();
+    this.notes.show();
+    this.chapterList.show();
     this.drawPosition();
     this.showReport();
     this.showLines();
@@ -460,21 +507,14 @@ class StudyPage {
   }
 
   showHead() {
-    const { view } = this;
-    const title = view.title === "" ? view.game : view.title;
-    setText(byId("name"), title);
-    document.title = `${title} · study · Panza`;
-    byId("rules").hidden = view.about.length === 0;
-    if (byId("about").childElementCount === 0) fill(byId("about"), rulesInWords(view.about));
+    this.showTitle("study · ");
     setText(byId("says"), this.silence ?? this.says());
-    if (!this.isBegun) this.showProblem();
+    if (!this.isBegun) this.showAnswer();
   }
 
   says() {
     const { view } = this;
-    if (view.phase === "building") {
-      return view.waits ? "Waiting for a match: the game is opened once Panza has played it." : "Panza reads the rules …";
-    }
+    if (this.beginning !== null) return this.beginning;
     if (!this.isBegun || view.phase === "failed") return "This game cannot be studied.";
     const shown = this.node.view;
     if (shown === null) return "The position is being set up …";
@@ -508,7 +548,7 @@ class StudyPage {
       this.panel.isLocked = true;
       this.panel.offer([]);
       this.panel.mark();
-      this.panel.listMoves(byId("moves"), { wanted: "", unlisted: 0, nothing: null });
+      this.listMoves(null, -1, null);
       return;
     }
     this.panel.isLocked = false;
@@ -522,6 +562,7 @@ class StudyPage {
     const { facts, last: change } = node.view;
     this.counts.take(this.laid, this.view.roles);
     this.panel.own = filledCells(lineTo(node), this.laid);
+    this.panel.circled = node.cells;
     this.offer(false);
     this.panel.draw(this.laid, node.parent === null ? null : layOut(factsBefore(facts, change), this.shapes));
     this.showMoves();
@@ -545,7 +586,6 @@ class StudyPage {
   /** The cells that decided the game, those of the best move, and what moves are worth. */
   setMarks() {
     const { node, report } = this;
-    const places = list(node.view?.decisive).map((fact) => placeOf(fact, this.laid));
     const moves = this.view.roles[this.place] === report?.role ? list(report?.moves) : [];
     const known = moves.filter(({ visits, proven }) => visits > 0 || proven !== null);
     const values = known.flatMap(({ text, proven, value, is_bound }) => {
@@ -554,7 +594,7 @@ class StudyPage {
     });
     this.panel.values = new Map(values.map(({ text, worth }) => [text, worth]));
     this.panel.marks = new Map([
-      ["decisive", new Set(places.filter((place) => place !== null).map(({ board, key }) => cellName(board, key)))],
+      ["decisive", cellsOfFacts(list(node.view?.decisive), this.laid)],
       ["best-1", new Set(known.length > 0 ? this.panel.cellsOf(known[0].text) : [])],
     ]);
   }
@@ -587,13 +627,7 @@ class StudyPage {
   }
 
   showMoves() {
-    const { place } = this;
-    const { view } = this.node;
-    this.panel.listMoves(byId("moves"), {
-      wanted: byId("filter", "input").value,
-      unlisted: view === null || place < 0 ? 0 : view.n_legal[place] - view.legal[place].length,
-      nothing: "There are no moves here.",
-    });
+    this.listMoves(this.node.view, this.place, "There are no moves here.");
   }
 
   /** The role that values are shown for: the player's of the match, else the first. */
@@ -607,7 +641,8 @@ class StudyPage {
     const isUsed = place.contains(document.activeElement) && document.activeElement !== place;
     if (this.isHeld || isUsed) return;
     const { scrollTop } = place;
-    fill(place, this.itemsFrom(this.tree.root));
+    const { root } = this.tree;
+    fill(place, root.text !== "" && element("li", { class: "at-start" }, noteSaid(root)), this.itemsFrom(root));
     place.scrollTop = scrollTop;
     /** @type {HTMLElement | null} */
     const here = place.querySelector("[aria-current]");
@@ -647,9 +682,11 @@ class StudyPage {
         "button",
         { type: "button", class: "plain", title: node.fault?.says, on: { click: () => this.goFrom(node) } },
         moveSaid(this.panel.speaker, this.view.roles, node.joint, passerOf(lineTo(node), node.turn - 1)),
+        node.mark !== "" && element("b", { class: "sign" }, node.mark),
         node.fault !== null && gradeTag(node.fault.grade),
       ),
       worth !== null && element("small", { class: isProven ? "proven-value" : null, title: `worth to ${this.view.roles[this.viewer]}` }, goal(Math.round(worth))),
+      noteSaid(node),
     );
   }
 
@@ -679,7 +716,7 @@ class StudyPage {
       );
     });
     const names = ["Line", "Turns", `Value for ${this.view.roles[role]}`, ""];
-    const compared = element("table", { class: "root" }, element("thead", null, element("tr", null, names.map((name) => element("th", { scope: "col" }, name)))), element("tbody", null, rows));
+    const compared = table({ class: "root" }, names, element("tbody", null, rows));
     refill(
       byId("compared"),
       ends.length > 1 && [element("h3", null, "Compared"), element("div", { class: "root-frame" }, compared)],
@@ -714,99 +751,9 @@ class StudyPage {
     });
   }
 
-  /** Looks for blunders in the line that is shown. */
-  review() {
-    if (byId("review").getAttribute("aria-pressed") === "true") {
-      this.tell({ do: "endreview" }, byId("review"));
-      this.reviewed = [];
-      this.showReview(null);
-      return;
-    }
-    const end = endOf(this.node);
-    this.reviewed = pathTo(end);
-    this.reviewShown = "";
-    this.tell({ do: "review", line: lineTo(end), ms: Number(byId("review-effort", "select").value) }, byId("review"));
-  }
-
-  /** @param {Review | null} review */
-  showReview(review) {
-    const isRunning = review !== null && !review.is_finished;
-    byId("review").setAttribute("aria-pressed", String(isRunning));
-    setText(byId("review"), isRunning ? "Stop" : "Look for blunders");
-    const progress = byId("review-progress", "progress");
-    progress.hidden = !isRunning;
-    if (review === null || this.reviewed.length !== review.of) {
-      setText(byId("review-says"), "");
-      if (review === null) {
-        fill(byId("blunders"));
-        fill(byId("review-summary"));
-      }
-      return;
-    }
-    const [settled, doubts] = review.doubts;
-    progress.max = review.of + doubts;
-    progress.value = review.done + settled;
-    const blunders = review.graded.filter(({ grade }) => grade === "blunder").length;
-    const found = `${blunders === 0 ? "No blunders" : counted(blunders, "blunder")} in ${counted(review.of - 1, "turn")}.`;
-    const left = doubts === 0 ? `${review.done} of ${review.of} positions` : `${settled} of ${counted(doubts, "move")} in doubt`;
-    setText(byId("review-says"), review.is_finished ? found : left);
-    const key = JSON.stringify([review.graded, review.done, settled, review.is_finished]);
-    if (key === this.reviewShown) return;
-    this.reviewShown = key;
-    for (const [turn, worth] of review.worths.entries()) {
-      const node = this.reviewed[turn];
-      // What the search of the position itself has proven is not forgotten.
-      if (worth !== null && !(node.worth?.proven.some((proven) => proven !== null) ?? false)) node.worth = worth;
-    }
-    for (const node of this.reviewed) node.fault = null;
-    for (const { turn, role, grade, better, value, after } of review.graded) {
-      const says = `${this.panel.speaker.say(role, better)} was better: ${goal(Math.round(value))}, not ${goal(Math.round(after))}`;
-      this.reviewed[turn + 1].fault = { grade, says };
-    }
-    refill(byId("review-summary"), review.summary.length > 0 && summaryTable(review.summary));
-    refill(byId("blunders"), review.graded.map((found) => this.gradedItem(found)));
-    this.showLines();
-    this.showCurve();
-  }
-
-  /** @param {GradedMove} found */
-  gradedItem(found) {
-    const before = this.reviewed[found.turn];
-    const values = `${goal(Math.round(found.value))} → ${goal(Math.round(found.after))}`;
-    return element(
-      "li",
-      null,
-      element(
-        "button",
-        { type: "button", class: "plain", on: { click: () => this.goTo(before) } },
-        `${found.turn + 1}. ${found.role}: ${this.panel.speaker.say(found.role, found.played)}`,
-      ),
-      gradeTag(found.grade),
-      ` ${values}`,
-      found.is_proven && element("span", { class: "tag proven" }, "proven"),
-      `; better: ${this.panel.speaker.say(found.role, found.better)} `,
-      found.line.length > 0 &&
-        element(
-          "button",
-          {
-            type: "button",
-            class: "button",
-            on: {
-              click: () => {
-                this.goTo(before);
-                this.playLine(found.line);
-              },
-            },
-          },
-          "Show it",
-        ),
-    );
-  }
-
   remarks() {
     const { view } = this;
-    const isOwn = view.study !== undefined && view.study.facts !== null;
-    return [`${view.game}: ${view.roles.join(", ")}`, ...(isOwn ? ["from a position of its own"] : [])];
+    return [`${view.game}: ${view.roles.join(", ")}`, ...(this.chapter.start !== "" ? ["from a position of its own"] : [])];
   }
 
   /**
@@ -848,38 +795,17 @@ class StudyPage {
   }
 
   /**
-   * The study is not there any more: nothing can be done here.
+   * A study that has ended is opened again where the address says how.
+   * @override
    * @param {string} why
    */
-  end(why) {
-    this.fallSilent(`${why[0].toUpperCase()}${why.slice(1)}. Choose a game again.`);
+  async lost(why) {
+    if (this.isLost) return;
+    this.isLost = true;
+    const setting = asked();
+    if (setting === null) this.end(why);
+    else await open(setting);
   }
-}
-
-/** @param {Grade} grade */
-function gradeTag(grade) {
-  return element("span", { class: `tag ${grade}`, title: grade, "aria-label": grade, role: "img" }, SIGNS[grade]);
-}
-
-/**
- * How each role played.
- * @param {RoleSummary[]} summary
- */
-function summaryTable(summary) {
-  const rows = summary.map(({ role, moves, grades, mean_loss, accuracy }) =>
-    element(
-      "tr",
-      null,
-      element("th", { scope: "row" }, role),
-      [accuracy === null ? "" : `${Math.round(accuracy)} %`, ...grades.toReversed(), mean_loss === null ? "" : mean_loss.toFixed(1), moves].map((figure) =>
-        element("td", { class: "figure" }, String(figure)),
-      ),
-    ),
-  );
-  const counts = Object.entries(SIGNS).map(([grade, sign]) => element("abbr", { title: grade }, sign));
-  const names = ["Role", "Accuracy", ...counts.reverse(), element("abbr", { title: "points lost a move" }, "Lost"), "Moves"];
-  const frame = { class: "root-frame", tabindex: "0", role: "region", "aria-label": "How the roles played" };
-  return element("div", frame, table({ class: "root" }, names, element("tbody", null, rows)));
 }
 
 /**
@@ -890,9 +816,6 @@ function leaveFocus() {
   const isByKeyboard = document.activeElement?.matches(":focus-visible") === true;
   byId("lines").focus({ preventScroll: !isByKeyboard });
 }
-
-/** @type {{ page: StudyPage | null }} */
-const own = { page: null };
 
 /** What was pasted as a position. */
 function position() {
@@ -940,51 +863,23 @@ function asked() {
 }
 
 /**
- * Asks for news of one kind, again and again, until the page shows something else.
- * @template {{ version: number }} News
- * @param {StudyPage} page
- * @param {(table: string, after: number) => Promise<News | null>} ask
- * @param {(news: News) => void} take
+ * Opens the study that a link holds.
+ * @param {string} packed
  */
-async function follow(page, ask, take) {
-  let version = 0;
-  while (own.page === page) {
-    let news = null;
-    try {
-      news = await ask(page.table, version);
-    } catch (problem) {
-      if (own.page !== page) return;
-      if (problem instanceof Refused && problem.status !== UNAVAILABLE) {
-        await lost(page, problem);
-        return;
-      }
-      page.fallSilent(problem instanceof Refused ? `Waiting: ${problem.message}.` : `${messageOf(problem)}. This page goes on when it is back.`);
-      // A server that is back counts anew.
-      version = 0;
-      await new Promise((done) => setTimeout(done, RETRY));
-      continue;
-    }
-    if (own.page !== page) return;
-    if (news !== null && news.version !== version) take(news);
-    version = news?.version ?? 0;
-  }
-}
-
-/**
- * A study that has ended is opened again where the address says how.
- * @param {StudyPage} page
- * @param {Refused} problem
- */
-async function lost(page, problem) {
-  if (page.isLost) return;
-  page.isLost = true;
-  const setting = asked();
-  if (setting === null) page.end(problem.message);
-  else await open(setting);
+async function openLink(packed) {
+  byId("choose").hidden = false;
+  await attempt(byId("about-choices"), async () => {
+    location.replace(tableHere(await openText(await unpackStudy(packed))));
+  });
 }
 
 async function route() {
-  const { table } = here();
+  const { table, packed } = here();
+  if (packed !== "") {
+    if (own.page === null) await openLink(packed);
+    else location.reload();
+    return;
+  }
   const focused = document.activeElement;
   const setting = asked();
   forgive();
@@ -1005,10 +900,7 @@ async function route() {
   if (byId("choose").contains(focused)) byId("main").focus();
   const page = new StudyPage(table);
   own.page = page;
-  await Promise.all([
-    follow(page, askTable, (view) => page.show(view)),
-    follow(page, askReport, (report) => page.hear(report)),
-  ]);
+  await Promise.all([follow(page, askTable, (view) => page.show(view)), follow(page, askReport, (report) => page.hear(report))]);
 }
 
 async function start() {
@@ -1018,11 +910,20 @@ async function start() {
   byId("leave").addEventListener("click", () => {
     if (own.page !== null) tellTable(own.page.table, { do: "close" }).catch(() => {});
   });
+  byId("brought-open").addEventListener("click", () =>
+    attempt(byId("brought-open"), async () => {
+      goToTable(await openText(byId("brought-text", "textarea").value));
+    }),
+  );
+  offerFile(byId("brought-file", "input"), byId("brought-text", "textarea"));
   byId("own-study").addEventListener("click", () => open({ ...ownRules(), study: position() }, byId("own-study")));
   offerKeys(
     ["Left, Right", "one turn back, one turn on"],
     ["Home, End", "the start and the end of the line"],
     ["Up, Down", "among the variations of a turn"],
+    ["1 to 6, 0", `marks the move: ${MARKS.join(" ")}, or none`],
+    ["c", "to the comment"],
+    ["Alt-click, Alt-Enter", "on the board: marks a cell"],
     ["Arrow keys", "on the board: from cell to cell"],
     ["Enter or Space", "on the board: clicks the cell; elsewhere: presses the button"],
   );

@@ -16,7 +16,6 @@ import { CHANCE, moveSaid, roleKey } from "./roles.js";
  * @property {(text: string) => void} playMove
  * @property {(line: Joint[]) => void} playLine
  * @property {(line: Joint[]) => void} preview
- * @property {(text: string) => void} playOutcome
  * @property {number} viewer the place of the role that values of outcomes are for
  */
 
@@ -153,7 +152,7 @@ export function showThoughts(place, report, acts) {
  * @param {Outcome[]} outcomes
  * @param {Acts} acts
  */
-function outcomesTable(outcomes, { speaker, playOutcome, viewer, roles }) {
+function outcomesTable(outcomes, { speaker, playMove, viewer, roles }) {
   const rows = outcomes.map(({ text, probability, worth }) => {
     const proven = worth.proven[viewer] ?? null;
     const value = proven ?? worth.values[viewer] ?? null;
@@ -163,7 +162,7 @@ function outcomesTable(outcomes, { speaker, playOutcome, viewer, roles }) {
       element(
         "td",
         { class: "move" },
-        element("button", { type: "button", class: "plain", title: text, on: { click: () => playOutcome(text) } }, speaker.say(CHANCE, text)),
+        element("button", { type: "button", class: "plain", title: text, on: { click: () => playMove(text) } }, speaker.say(CHANCE, text)),
       ),
       element("td", { class: "figure" }, `${(100 * probability).toFixed(probability < 0.1 ? 1 : 0)} %`),
       element(

@@ -1,13 +1,12 @@
 // The shapes of what the pages work with: what the player's server sends, what a log holds, and
-// what
-// the pages make of both. Only the type check reads this file; it is not served.
+// what the pages make of both. Only the type check reads this file; it is not served.
 //
 // A log may be damaged or of another version. What is read from one is `unknown` until a function
-// of
-// `format.js` has said what it is. What the server makes itself is taken at its word.
+// of `format.js` has said what it is. What the server makes itself is taken at its word.
 
 import type { MatchRecord } from "./record.js";
 import type uPlot from "./uplot.js";
+import type { Variations } from "./variations.js";
 
 // Values of any kind.
 
@@ -366,6 +365,13 @@ export interface KnownGame {
   roles: string[];
 }
 
+/** What there is to choose from. */
+export interface Offer {
+  games: KnownGame[];
+  /** For each level its Elo above the first, by classes of games. */
+  levels: [games: string, elo: number][][];
+}
+
 /** A game that is offered on a tile: one of the program, or one with a rulesheet of a person's own. */
 export interface OfferedGame extends KnownGame {
   sheet?: KeptSheet;
@@ -421,9 +427,9 @@ export interface Setting {
   file?: string;
   dialect?: string;
   people?: string | string[];
-  training?: number;
+  /** How strong Panza plays, from 1 on, or how long it thinks. */
+  level?: number;
   seconds?: number;
-  iterations?: number;
   study?: { match?: string; table?: string; facts?: string; turn?: number };
 }
 
@@ -435,7 +441,8 @@ export type Order =
   | { do: "hint" | "resign" | "watch"; role: string }
   | { do: "think"; seconds: number }
   | { do: "pause"; on: boolean }
-  | { do: "go"; line: Joint[] }
+  | { do: "go"; line: Joint[]; start: { chapter: number; facts: string } }
+  | { do: "check"; number: number; chapters: LineTree[] }
   | { do: "review"; line: Joint[]; ms: number };
 
 /** What a table shows. Lists by role are in the order of the roles. */
@@ -494,6 +501,7 @@ export interface Found {
 /** What a study begins with, and the number of the position that is shown. */
 export interface Study {
   facts: string | null;
+  chapter: number;
   line: Joint[];
   turn: number;
   role: string | null;
@@ -502,6 +510,15 @@ export interface Study {
   position: number;
   /** Greater with each change of the tree of lines; 0 where none is kept. */
   lines: number;
+  checked: Checked | null;
+}
+
+/** The first node of the lines in a question that cannot be reached, and why, if there is one. */
+export interface Checked {
+  number: number;
+  chapter: number;
+  node: number;
+  problem: string | null;
 }
 
 /** What Panza thinks about a position that is studied. */
@@ -601,8 +618,38 @@ export interface RoleSummary {
   accuracy: number | null;
 }
 
+/** What a person has written at a position: a text, a mark of the move, and marked cells by name. */
+export interface Notes {
+  text: string;
+  mark: string;
+  cells: string[];
+}
+
+/** The lines of a chapter, as they are sent to be checked. */
+export interface LineTree {
+  facts: string;
+  lines: [parent: number, joint: Joint][];
+}
+
+/** A chapter of a study, with the facts that it begins with; "" for the initial position. */
+export interface Chapter {
+  id: number;
+  name: string;
+  start: string;
+  tree: Variations;
+}
+
+/** A study as text, read: without rules the game is one of the program. */
+export interface StudyText {
+  game: string;
+  rules: string | null;
+  dialect: string;
+  /** The places in the text of the joint moves, and of where a chapter begins. */
+  chapters: (Omit<Chapter, "id"> & { places: Map<LineNode, number> })[];
+}
+
 /** A node of the tree of lines: the position behind a joint move, which only the root lacks. */
-export interface LineNode {
+export interface LineNode extends Notes {
   parent: LineNode | null;
   joint: Joint;
   turn: number;

@@ -2,13 +2,17 @@
 // its first child is the main line. Pure: no access to the page.
 
 import { readExpression, writeExpression } from "./expressions.js";
+import { object, texts } from "./format.js";
 
-/** @import { Expression, Joint, LineNode } from "./types.d.ts" */
+/** @import { Expression, Joint, LineNode, Notes } from "./types.d.ts" */
 
-/** Nodes of a tree, turns of a line and characters of a text, at most. */
+/** Nodes of a tree, turns of a line and characters of a text, and of one at a node, at most. */
 const MOST_NODES = 20_000;
 export const LONGEST_LINE = 2000;
-const LONGEST_TEXT = 2_000_000;
+export const LONGEST_TEXT = 2_000_000;
+export const LONGEST_NOTE = 5000;
+/** Marks of moves as in chess, in the order of their numbers there, from 1 on. */
+export const MARKS = ["!", "?", "!!", "??", "!?", "?!"];
 
 export class Variations {
   /**
@@ -58,16 +62,32 @@ export class Variations {
     this.changes += 1;
   }
 
+  /**
+   * Changes what a person has written at a node.
+   * @param {LineNode} node
+   * @param {Partial<Notes>} notes
+   */
+  annotate(node, notes) {
+    Object.assign(node, notes);
+    this.changes += 1;
+  }
+
   /** All ends of lines, that of the main line first. */
   leaves() {
     return nodesOf(this.root).filter(({ children }) => children.length === 0);
   }
 
-  /** The tree as JSON: of each node the place of its parent in the list, and its joint move. */
+  /**
+   * The tree as JSON: of each node behind the root the place of its parent in the list, its joint
+   * move, and what is written there, if anything is.
+   * @returns {[parent: number, joint: Joint, notes?: Notes][]}
+   */
   kept() {
     const nodes = nodesOf(this.root);
     const places = new Map(nodes.map((node, place) => [node, place]));
-    return nodes.flatMap(({ parent, joint }) => (parent === null ? [] : [[places.get(parent), joint]]));
+    return nodes.flatMap(({ parent, joint, text, mark, cells }) =>
+      parent === null ? [] : [text || mark || cells.length > 0 ? [places.get(parent) ?? 0, joint, { text, mark, cells }] : [places.get(parent) ?? 0, joint]],
+    );
   }
 
   /**
@@ -78,12 +98,24 @@ export class Variations {
     if (!Array.isArray(kept) || kept.length >= MOST_NODES) return null;
     const tree = new Variations();
     const nodes = [tree.root];
-    for (const [parent, joint] of kept) {
+    for (const [parent, joint, notes] of kept) {
       if (nodes[parent] === undefined || !Array.isArray(joint)) return null;
-      nodes.push(tree.child(nodes[parent], joint.map(String)));
+      const node = tree.child(nodes[parent], joint.map(String));
+      Object.assign(node, readNotes(notes));
+      nodes.push(node);
     }
     return tree;
   }
+}
+
+/**
+ * What a person has written at a node, from JSON.
+ * @param {unknown} kept
+ * @returns {Notes}
+ */
+export function readNotes(kept) {
+  const { text, mark, cells } = object(kept);
+  return { text: String(text ?? "").slice(0, LONGEST_NOTE), mark: MARKS.find((known) => known === mark) ?? "", cells: texts(cells) };
 }
 
 /**
@@ -101,6 +133,9 @@ function newNode(parent, joint) {
     worth: null,
     view: null,
     fault: null,
+    text: "",
+    mark: "",
+    cells: [],
   };
 }
 
@@ -171,6 +206,17 @@ export function nextOf(node) {
  */
 export function worthOf(node, role) {
   return node.worth?.proven[role] ?? node.worth?.values[role] ?? null;
+}
+
+/**
+ * Where a line leads from the root of a tree, as far as it is there.
+ * @param {LineNode} root
+ * @param {Joint[]} line
+ */
+export function findNode(root, line) {
+  let at = /** @type {LineNode | undefined} */ (root);
+  for (const joint of line) at = at?.children.find((child) => isSame(child.joint, joint));
+  return at;
 }
 
 /**

@@ -23,7 +23,7 @@ use panza_metagame::{StudyBudget, sprt::elo, study};
 use panza_player::{Searcher, preferred_search, search_config};
 use panza_search::SearchConfig;
 use panza_sync::{Budget, Random};
-use panza_web::table::{Effort, LEVELS, Level};
+use panza_web::table::{CLASSES, Effort, LEVELS, Level};
 use serde_json::json;
 
 use crate::page::{Page, Table, check_place};
@@ -84,17 +84,11 @@ impl Score {
     }
 }
 
-/// The classes of games, by their names on the page, each with games of the program.
-const CLASSES: [(&str, &[&str]); 3] = [
-    (
-        "Two players in turns",
-        &["connectFour", "breakthrough", "reversi", "hex"],
-    ),
-    (
-        "Two players at once",
-        &["biddingTicTacToe", "connectFourSimultaneous"],
-    ),
-    ("Three players", &["ticTacToeThree", "chineseCheckers3"]),
+/// For each class of games some games of the program.
+const GAMES: [&[&str]; CLASSES.len()] = [
+    &["connectFour", "breakthrough", "reversi", "hex"],
+    &["biddingTicTacToe", "connectFourSimultaneous"],
+    &["ticTacToeThree", "chineseCheckers3"],
 ];
 
 const ABOUT: &str = "Each level of `/play` against the one below it, from openings of two random \
@@ -105,13 +99,13 @@ half a point added for each side, so that whole scores are no infinite distances
 pub fn run(arguments: &LevelsArguments, output: Output) -> anyhow::Result<Outcome> {
     check_place(arguments.out.as_deref())?;
     let mut page = Page::new("Levels", ABOUT);
-    for (class, games) in CLASSES {
+    for (class, games) in CLASSES.into_iter().zip(GAMES) {
         let mut scores = vec![Vec::new(); LEVELS.len()];
         for name in games {
             measure(arguments, name, &mut scores, output)?;
         }
         page.section(
-            class,
+            &format!("Games of {class}"),
             "Points of the stronger level, and of how many.",
             &class_table(games, &scores),
         );

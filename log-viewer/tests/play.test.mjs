@@ -32,9 +32,9 @@ after(async () => {
   if (folder !== undefined) await rm(folder, { recursive: true, force: true });
 });
 
-async function choose(page, game, { people = null, effort = "i1" } = {}) {
+async function choose(page, game, { people = null, level = "2" } = {}) {
   await page.goto(`${server.address}/play`);
-  await page.selectOption("#effort", effort);
+  await page.selectOption("#level", level);
   await page.click(people === null ? `[data-game="${game}"]` : seat(game, people));
 }
 
@@ -96,7 +96,7 @@ describe("games are played to their end by clicks", () => {
     test(name, { skip: !existsSync(path) }, () =>
       withPage({}, async (page) => {
         await page.goto(`${server.address}/play`);
-        await page.selectOption("#effort", "i1");
+        await page.selectOption("#level", "2");
         await page.click("#own summary");
         await page.fill("#own-name", name);
         await page.fill("#own-rules", readFileSync(path, "utf8"));
@@ -119,7 +119,7 @@ describe("games in HRF are played to their end by clicks", () => {
   test("hexapawn from a file", () =>
     withPage({}, async (page) => {
       await page.goto(`${server.address}/play`);
-      await page.selectOption("#effort", "i1");
+      await page.selectOption("#level", "2");
       await page.click("#own summary");
       await page.setInputFiles("#own-file", HEXAPAWN);
       await page.waitForFunction(() => document.getElementById("own-name").value === "hexapawn");
@@ -143,7 +143,7 @@ describe("games in HRF are played to their end by clicks", () => {
     test(name, { skip: !existsSync(path) }, () =>
       withPage({}, async (page) => {
         await page.goto(`${server.address}/play`);
-        await page.selectOption("#effort", "i1");
+        await page.selectOption("#level", "2");
         await page.click("#own summary");
         await page.fill("#own-rules", readFileSync(path, "utf8"));
         await page.click("#own-play");
@@ -186,14 +186,14 @@ async function chooseByKeyboard(page, game) {
   await press(page, "Tab");
   // The skip link.
   await page.keyboard.press("Enter");
-  await tabTo(page, "#effort");
-  await page.keyboard.type("level 1");
+  await tabTo(page, "#level");
+  await page.keyboard.type("level 2");
   await tabTo(page, "#find");
   await page.keyboard.type(game);
   await tabTo(page, `[data-game="${game}"]`);
   await page.keyboard.press("Enter");
   assert.match(await turn(page), /Your/);
-  assert.equal(await page.inputValue("#effort"), "i1");
+  assert.equal(await page.inputValue("#level"), "2");
 }
 
 /** Waits until the person is to move in a later turn than `before`, or the game is over. */
@@ -342,7 +342,7 @@ test("moves that nobody chooses keep a pace, and are stopped and go on", () =>
 
 test("Panza's seconds are counted, and it plays its best move when it is told to", () =>
   withPage({}, async (page) => {
-    await choose(page, "connectFour", { people: "black", effort: "s20" });
+    await choose(page, "connectFour", { people: "black", level: "7" });
     await page.waitForFunction(() => document.getElementById("clock").textContent === "2 s");
     assert.match(await page.innerText("#says"), /You play black\. Panza searches for red/);
     await screenshot(page, "play-thinks", true);
@@ -359,7 +359,7 @@ test("Panza's seconds are counted, and it plays its best move when it is told to
 test("the second half of a turn is named", { skip: !existsSync(join(GAMEMASTER, "pentago.hrf")) }, () =>
   withPage({}, async (page) => {
     await page.goto(`${server.address}/play`);
-    await page.selectOption("#effort", "i1");
+    await page.selectOption("#level", "2");
     await page.click("#own summary");
     await page.fill("#own-rules", readFileSync(join(GAMEMASTER, "pentago.hrf"), "utf8"));
     await page.click("#own-play");

@@ -37,7 +37,7 @@ const cells = (page) => page.evaluate(() => [...document.querySelectorAll("#boar
 test("a game goes on in every tab after a restart of the server", () =>
   withPage({ mayFail: true }, async (page) => {
     await page.goto(`${server.address}/play`);
-    await page.selectOption("#effort", "i1");
+    await page.selectOption("#level", "2");
     await page.click('[data-game="connectFour"]');
     await says(page, "Your turn");
     await page.locator("#board .target").first().click();

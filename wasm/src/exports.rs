@@ -143,7 +143,7 @@ extern "C" fn panza_give_up(key: u32) {
     });
 }
 
-/// Works for about so many milliseconds. Returns how many it may rest; 0 to be called again at once.
+/// Works for about so many milliseconds. Returns how many it may rest: 0 to be called at once.
 #[unsafe(no_mangle)]
 extern "C" fn panza_work(milliseconds: f64) -> f64 {
     with(|state| {

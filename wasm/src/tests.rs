@@ -63,14 +63,14 @@ fn a_game_is_opened_watched_and_kept() {
 }
 
 #[test]
-fn one_who_waits_may_give_up_and_so_many_may_wait() {
+fn one_who_waits_may_give_up_and_a_bounded_number_may_wait() {
     let (mut host, _) = host();
     let asked = json!({ "game": "ticTacToe" });
     let (_, opened) = reply(&mut host, Method::Post, "/api/tables", &asked);
     let address = format!("/api/tables/{}", opened["table"].as_str().unwrap());
     let (_, view) = reply(&mut host, Method::Get, &address, &Value::Null);
     let newer = format!("{address}?after={}", view["version"]);
-    let mut ask = |host: &mut Host| match host.request(Method::Get, &newer, Vec::new()) {
+    let ask = |host: &mut Host| match host.request(Method::Get, &newer, Vec::new()) {
         Outcome::Waits(key) => Some(key),
         Outcome::Reply(_) => None,
     };

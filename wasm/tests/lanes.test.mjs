@@ -1,6 +1,7 @@
-// Lanes that are compiled while the program runs, in Node.js: the same totals as by tables, for every
-// width; what is put into the table of functions is taken out again; a host that refuses leaves the
-// tables. The module is the example `lanes` of `panza-machine`, which `scripts/wasm --test` builds.
+// Lanes that are compiled while the program runs, in Node.js: the same totals as by tables, for
+// every width; what is put into the table of functions is taken out again; a host that refuses
+// leaves the tables. The module is the example `lanes` of `panza-machine`, which `scripts/wasm
+// --test` builds.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";

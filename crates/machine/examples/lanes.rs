@@ -1,15 +1,16 @@
-//! Lanes in a WebAssembly host: `wasm/tests/lanes.mjs` calls these functions.
+//! Lanes in a WebAssembly host: `wasm/tests/lanes.test.mjs` calls these functions.
 //!
 //! A game is played by modules and by tables, with equal seeds, and both have to come to the same
 //! totals.
 
 use std::sync::Arc;
 
+use panza_gdl::MoveId;
 use panza_machine::lanes::compile::{GangPrograms, PlayoutPolicy, compile, compile_expander};
 use panza_machine::lanes::expand::GoalScope;
 use panza_machine::lanes::interpret::Features;
 use panza_machine::{
-    CounterLayout, CounterMachine, Expander, ExpanderLayout, ExpansionStep, GangLayout, Machine,
+    CounterLayout, CounterMachine, ExpanderLayout, ExpansionStep, GangLayout, Machine,
     PlayoutTotals, PositionBatch,
 };
 use panza_propnet::Network;
@@ -37,10 +38,7 @@ pub extern "C" fn has_modules() -> bool {
 /// Whether a game comes to the same by modules as by tables, for vectors of so many words.
 #[unsafe(no_mangle)]
 pub extern "C" fn is_same(game: usize, n_words: usize) -> bool {
-    let budget = Budget {
-        max_bytes: 1 << 30,
-        ..Budget::generous()
-    };
+    let budget = Budget::generous();
     let Some(rules) = panza_gdl_games::rulesheet(GAMES[game]) else {
         return false;
     };
@@ -90,13 +88,13 @@ fn totals(
     totals
 }
 
-/// The positions after each first move, with their legal moves.
+/// The initial position and its legal moves.
 fn expanded(
     network: &Network,
     initial: &[u64],
     features: Features,
     n_words: usize,
-) -> Option<(Vec<u64>, Vec<bool>, Vec<Option<u8>>)> {
+) -> Option<(Vec<u64>, Vec<MoveId>)> {
     let layout = ExpanderLayout::new(compile_expander(network)?, features, n_words);
     let mut expander = Arc::new(layout).expander(GoalScope::All);
     let mut positions = PositionBatch::default();
@@ -105,5 +103,5 @@ fn expanded(
         joint_move: None,
     };
     expander.expand(&[step], true, &mut positions);
-    Some((positions.states, positions.terminal, positions.goals))
+    Some((positions.states, positions.legal))
 }

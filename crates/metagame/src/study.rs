@@ -246,8 +246,9 @@ impl StudyBudget {
         }
     }
 
-    /// As [`from_now`](Self::from_now), the study in a start clock that has this much left. The tree
-    /// searches the first move in the rest of it. For alpha-beta a better evaluation is worth more.
+    /// As [`from_now`](Self::from_now), the study in a start clock that has this much left. The
+    /// tree searches the first move in the rest of it. For alpha-beta a better evaluation is worth
+    /// more.
     pub fn of_start_clock(
         settings: &MetagameSettings,
         left: Duration,

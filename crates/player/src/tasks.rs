@@ -100,8 +100,9 @@ impl Tasks {
         self.stops.issue()
     }
 
-    /// Studies the game, its reduced game or its parts; false when there is no thread. Whole games are studied with what is remembered
-    /// of them. The structure is a result of its own, unless the match is over by then.
+    /// Studies the game, its reduced game or its parts; false when there is no thread. Whole games
+    /// are studied with what is remembered of them. The structure is a result of its own, unless
+    /// the match is over by then.
     pub fn study(
         &self,
         of: StudyOf,

@@ -191,7 +191,7 @@ mod tests {
         let works = numbers.iter_mut().map(|number| move || doubled(number));
         assert_eq!(in_threads("double", works), [2, 4, 6]);
         assert_eq!(numbers, [2, 4, 6]);
-        assert!(in_threads("nothing", [|| 1; 0]).is_empty());
+        assert!(in_threads("nothing", std::iter::empty::<fn()>()).is_empty());
         let second = || in_threads("panic", [0, 1].map(|it| move || assert_eq!(it, 0)));
         assert!(catch_panic(second).is_err());
     }

@@ -89,7 +89,8 @@ pub struct DuelArguments {
     /// Iterations for a move, instead of time.
     #[arg(long, value_name = "N", conflicts_with = "ms", value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
     iterations: Option<u64>,
-    /// Seconds of a start clock, in which each engine studies each game: processor time for training.
+    /// Seconds of a start clock, in which each engine studies each game: processor time for
+    /// training.
     /// [default: no study]
     #[arg(long, value_name = "S", value_parser = parse_seconds, allow_negative_numbers = true)]
     study: Option<f64>,

@@ -1,5 +1,5 @@
-//! What the host of a WebAssembly module gives the lanes: a compiler for modules that are made while
-//! the program runs.
+//! What the host of a WebAssembly module gives the lanes: a compiler for modules that are made
+//! while the program runs.
 //!
 //! Two functions in the import namespace `panza` (`wasm/lanes.js`):
 //!

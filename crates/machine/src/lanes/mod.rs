@@ -2,8 +2,8 @@
 //!
 //! [`compile`] turns a network into straight-line programs ([`program`]). Two back-ends run them
 //! with identical results: a table interpreter ([`interpret`]) and machine code (`native`), or
-//! WebAssembly in a browser (`wasm`). A [`gang`] plays with them, an [`expand`]er evaluates positions, and [`machine`] implements the
-//! traits of all engines with both.
+//! WebAssembly in a browser (`wasm`). A [`gang`] plays with them, an [`expand`]er evaluates
+//! positions, and [`machine`] implements the traits of all engines with both.
 //!
 //! # One step
 //!
@@ -23,13 +23,13 @@
 //! Every operation is a function of three values given by its truth table, inversions cost
 //! nothing, and trees of ANDs and ORs are covered by such functions. `lanes::native` writes
 //! machine code for AVX-512 or AVX2: operations ordered to keep values close to their uses,
-//! registers by Belady's rule. In a browser `lanes::wasm` writes WebAssembly with vectors of 128 bits
-//! in the same way; the host compiles it on the memory of the program and puts it into its table of
-//! functions (`lanes::host`). `lanes::interpret` runs the same programs from tables on other
-//! processors and is the reference in tests; all give the same bits. Recursion inside a state is
-//! a program that is run again, from all its gates off, until no lane changes
-//! (`lanes::compile::block`). An iteration sweeps through the gates forth and back and updates
-//! them in place; it carries and compares only gates that are read before they are computed.
+//! registers by Belady's rule. In a browser `lanes::wasm` writes WebAssembly with vectors of 128
+//! bits in the same way; the host compiles it on the memory of the program and puts it into its
+//! table of functions (`lanes::host`). `lanes::interpret` runs the same programs from tables on
+//! other processors and is the reference in tests; all give the same bits. Recursion inside a state
+//! is a program that is run again, from all its gates off, until no lane changes
+//! (`lanes::compile::block`). An iteration sweeps through the gates forth and back and updates them
+//! in place; it carries and compares only gates that are read before they are computed.
 //!
 //! `lanes::expand` evaluates many states at once in the same way: the successor under a joint move
 //! for each lane, its terminality, goals and legal moves. An *expander* answers a search with

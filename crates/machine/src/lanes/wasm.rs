@@ -1,8 +1,8 @@
 //! The WebAssembly back-end: modules that are made while the program runs, in a browser.
 //!
 //! A program becomes a module with vectors of 128 bits, which works on the memory that everything
-//! else is in. The host compiles it and puts its function into the table of functions, so that a run
-//! is a call through a pointer.
+//! else is in. The host compiles it and puts its function into the table of functions, so that a
+//! run is a call through a pointer.
 //!
 //! Invariants: a module accesses only locations counted when it was made, and each run checks that
 //! the memory has them. Never uses: games.
@@ -36,9 +36,9 @@ mod module {
     }
 
     impl WasmModule {
-        /// A module for vectors of `n_words` words, 2, 4, 8 or 16. `None` for the portable features,
-        /// where the host compiles no such modules, for other widths, and for programs too large
-        /// for the addressing.
+        /// A module for vectors of `n_words` words, 2, 4, 8 or 16. `None` for the portable
+        /// features, where the host compiles no such modules, for other widths, and for programs
+        /// too large for the addressing.
         pub fn new(program: &Program, features: Features, n_words: usize) -> Option<Self> {
             let is_wanted = features == Features::Simd128 && matches!(n_words, 2 | 4 | 8 | 16);
             if !is_wanted || !is_supported() {
@@ -76,13 +76,13 @@ mod module {
                 Side::Odd => (n_state, 0),
             };
             let all = memory.all().as_mut_ptr();
-            // SAFETY: a pointer to a function is its index in the table of functions. There the host
-            // has put the function of a module from `encode`, which has this type, and leaves it
-            // until `Installed` is dropped, which `self` holds. Of memory it accesses only vectors
-            // below `n_state` of each bank and below `n_slots` of the slots: `lower` and `encode`
-            // count every op. The assertion above ensures that the memory, which is borrowed
-            // mutably, has those vectors. All addresses are derived from one pointer to the whole
-            // memory.
+            // SAFETY: a pointer to a function is its index in the table of functions. There the
+            // host has put the function of a module from `encode`, which has this type, and leaves
+            // it until `Installed` is dropped, which `self` holds. Of memory it accesses only
+            // vectors below `n_state` of each bank and below `n_slots` of the slots: `lower` and
+            // `encode` count every op. The assertion above ensures that the memory, which is
+            // borrowed mutably, has those vectors. All addresses are derived from one pointer to
+            // the whole memory.
             unsafe {
                 let function: extern "C" fn(*const u8, *mut u8, *mut u8) =
                     std::mem::transmute(self.function.index());

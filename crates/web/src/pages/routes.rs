@@ -97,6 +97,7 @@ static ROUTES: &[Route] = &[
         .waiting_for(|it| it.pages.tables.versions(it.part(0))),
     get("api/tables/*/turns", Players, Light, tables::turn),
     get("api/tables/*/lines", Players, Light, tables::lines),
+    get("api/tables/*/rules", Players, Light, tables::rules),
     get("api/tables/*/report", Players, Light, tables::report)
         .waiting_for(|it| it.pages.tables.report_versions(it.part(0))),
     get("*", LogClients, Heavy, matches::by_id),

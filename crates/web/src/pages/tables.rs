@@ -2,7 +2,7 @@
 //!
 //! | request | answer |
 //! |---|---|
-//! | `GET /api/games` | the games inside the program |
+//! | `GET /api/games` | the games inside the program, and for each level its Elo above the first, by classes of games |
 //! | `GET /api/tables?names=TABLE,...` | `{"tables"}`: which of these tables there are |
 //! | `POST /api/tables` with `{"game" or "name" and "rules", "people", "level" or "seconds" or "iterations"}` | `{"table"}` |
 //! | beside `"rules"`: `"file"`, `"dialect"` | as of `/api/check` in `rulesheets` |
@@ -11,6 +11,7 @@
 //! | `GET /api/tables/TABLE?after=VERSION` | what the table shows, once it is newer than the version, or after a while |
 //! | `GET /api/tables/TABLE/report?after=VERSION` | likewise what Panza thinks at a study table, a [`Report`](crate::table::Report), or null |
 //! | `GET /api/tables/TABLE/lines` | the tree of lines of a study table as `{"lines"}`, as its page wrote it |
+//! | `GET /api/tables/TABLE/rules` | its rulesheet as `{"rules", "dialect"}`; the rules are null where its game is inside the program |
 //! | `POST /api/tables` with `{"table"}` | `{"table"}`: the same game from its start, at a table of its own |
 //! | `POST /api/tables/TABLE` with `{"do", ...}`, a [`Command`] | nothing |
 //!
@@ -28,7 +29,7 @@ use serde_json::json;
 use super::{DialectName, PageReply, PageStatus, RoutedRequest, dialect, matches};
 use crate::about::About;
 use crate::table::{
-    Command, Effort, LEVELS, Level, People, Setting, Study, TableError, Tables, read_board,
+    CLASSES, Command, Effort, LEVELS, Level, People, Setting, Study, TableError, Tables, read_board,
 };
 use panza_gdl::sexpr;
 use panza_gdl_games::{BOARDS, EMBEDDED};
@@ -110,7 +111,7 @@ enum Seats {
     Names(Vec<String>),
 }
 
-/// The games inside the program.
+/// The games inside the program, and the levels that Panza plays at.
 pub(super) fn games() -> PageReply {
     static KNOWN: OnceLock<Vec<Known>> = OnceLock::new();
     let known = KNOWN.get_or_init(|| {
@@ -119,7 +120,9 @@ pub(super) fn games() -> PageReply {
             .map(|(name, text)| known(name, text))
             .collect()
     });
-    PageReply::json(&json!({ "games": known }))
+    let by_class = |level: &Level| -> Vec<_> { CLASSES.into_iter().zip(level.elo).collect() };
+    let levels: Vec<_> = LEVELS.iter().map(by_class).collect();
+    PageReply::json(&json!({ "games": known, "levels": levels }))
 }
 
 fn known(name: &'static str, text: &'static str) -> Known {
@@ -428,6 +431,19 @@ pub(super) fn report(it: &RoutedRequest) -> PageReply {
 pub(super) fn lines(it: &RoutedRequest) -> PageReply {
     match it.pages.tables.lines(it.part(0)) {
         Ok(lines) => PageReply::json(&json!({ "lines": lines.as_deref() })),
+        Err(error) => refused(&error),
+    }
+}
+
+/// The rulesheet of a table; none where its game is inside the program.
+pub(super) fn rules(it: &RoutedRequest) -> PageReply {
+    match it.pages.tables.setting(it.part(0)) {
+        Ok(of) => {
+            let known = (&*of.game, &*of.source);
+            let is_own = EMBEDDED.iter().all(|own| *own != known);
+            let rules = is_own.then_some(&*of.source);
+            PageReply::json(&json!({ "rules": rules, "dialect": of.dialect.name() }))
+        }
         Err(error) => refused(&error),
     }
 }

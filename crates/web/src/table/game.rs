@@ -245,8 +245,8 @@ impl Host {
         Record::new(&self.settings, &start, &opened.roles)
     }
 
-    /// A step of the game: does what a person asks for, makes the moves that are due, and thinks for
-    /// a slice.
+    /// A step of the game: does what a person asks for, makes the moves that are due, and thinks
+    /// for a slice.
     pub fn play(
         &mut self,
         game: &mut Game,
@@ -569,6 +569,7 @@ impl Host {
             // The table is gone before its thread could be told.
             Command::Close => {}
             Command::Go { .. }
+            | Command::Check { .. }
             | Command::Lines { .. }
             | Command::Watch { .. }
             | Command::Review { .. }

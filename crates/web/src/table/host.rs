@@ -283,8 +283,8 @@ impl Host {
         }
     }
 
-    /// Does work with a flag that is set once a match begins or the table is closed. Without threads
-    /// neither happens meanwhile.
+    /// Does work with a flag that is set once a match begins or the table is closed. Without
+    /// threads neither happens meanwhile.
     pub fn unless_busy<T>(
         &self,
         is_busy: &(impl Fn() -> bool + Sync),

@@ -54,13 +54,13 @@ use tokio::sync::watch;
 
 pub use board_file::read as read_board;
 pub use effects::Effect;
-pub use level::{LEVELS, Level};
+pub use level::{CLASSES, LEVELS, Level};
 pub use report::{
     Candidate, GradedView, LineView, OutcomeView, PlanView, Report, ReviewView, SummaryView,
     Thinking, WorthView,
 };
 pub use storage::{Kept, Storage};
-pub use view::{Found, Phase, Study, View};
+pub use view::{Checked, Found, Phase, Start, Study, View};
 
 use crate::about::About;
 use host::Rest;
@@ -214,10 +214,19 @@ pub enum Command {
     Switch,
     /// Ends the table and its work.
     Close,
-    /// At a study table, goes to the position behind these joint moves from its start.
+    /// At a study table, goes to the position behind these joint moves.
     Go {
         /// The joint moves as GDL texts.
         line: Vec<Vec<String>>,
+        /// Where they begin; without it, where the line that is shown does.
+        start: Option<Start>,
+    },
+    /// Looks whether lines that a person brings to a study table are legal.
+    Check {
+        /// A number by which the page knows the answer.
+        number: u64,
+        /// The trees of lines.
+        chapters: Vec<LineTree>,
     },
     /// Keeps the tree of lines of a study table, as its page writes it.
     Lines {
@@ -243,6 +252,16 @@ pub enum Command {
     },
     /// Stops that, and forgets what was found.
     EndReview,
+}
+
+/// The tree of lines of a chapter, as a page sends it.
+#[derive(Clone, PartialEq, Debug, Deserialize)]
+pub struct LineTree {
+    /// The facts of the position that it begins with; nothing for the initial position.
+    pub facts: String,
+    /// For each node behind the first, the number of its parent and its joint move. Numbers count
+    /// from 0, the first; a parent comes before its children, and each line is written to its end.
+    pub lines: Vec<(usize, Vec<String>)>,
 }
 
 /// Why a table cannot be opened or asked.
@@ -589,9 +608,9 @@ impl Tables {
         Ok(())
     }
 
-    /// Does the work of tables that have no threads, one step after another in turns, for about this
-    /// time; a step may take longer. Returns how long nothing is to be done then, unless somebody
-    /// asks for something.
+    /// Does the work of tables that have no threads, a step of each in turns, for about this time.
+    /// A step may take longer. Returns how long nothing is to be done then, unless somebody asks for
+    /// something.
     pub fn work(&self, time: Duration) -> Duration {
         let until = after(time);
         let Some(own) = &self.shared.own else {
@@ -690,8 +709,12 @@ impl Tables {
     /// There is no such table, or it cannot come back.
     pub fn to_study(&self, name: &str) -> Result<Setting, TableError> {
         self.with(name, |table| {
-            let line = lock(&table.published.view).moves.clone();
-            let own = table.setting.study.clone().unwrap_or_default();
+            let (line, shown) = {
+                let view = lock(&table.published.view);
+                (view.moves.clone(), view.study.clone())
+            };
+            let mut own = table.setting.study.clone().unwrap_or_default();
+            own.facts = shown.and_then(|study| study.facts);
             let turn = line.len();
             Setting {
                 study: Some(Study { line, turn, ..own }),

@@ -1,4 +1,4 @@
-//! Where the files of tables are: in a folder on disk, or where whoever hosts the tables keeps them.
+//! Where the files of tables are: in a folder on disk, or where the host of the tables keeps them.
 //!
 //! Invariant: what is looked at on disk is bounded.
 

@@ -27,7 +27,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::storage::Storage;
-use super::view::Study;
+use super::view::{Start, Study};
 use super::{Effort, People, Setting, TableError};
 use panza_hrf::Dialect;
 
@@ -78,6 +78,8 @@ pub(super) struct State {
     pub effort: Option<Effort>,
     /// The folder of the log.
     pub log: Option<String>,
+    /// At a study table, where the line begins that is shown, where somebody has said so.
+    pub start: Option<Start>,
     /// At a study table, the tree of lines as its page wrote it.
     pub lines: Option<Value>,
     /// The file was damaged, so that nothing of this is known.
@@ -295,6 +297,10 @@ mod tests {
             choices: vec![None, Some("(mark 2 2)".to_string())],
             is_paused: true,
             effort: Some(Effort::Time(Duration::from_secs(2))),
+            start: Some(Start {
+                chapter: 2,
+                facts: "((number 3))".to_string(),
+            }),
             lines: Some(serde_json::json!([[0, ["a"]]])),
             ..State::default()
         }

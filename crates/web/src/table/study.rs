@@ -1,8 +1,8 @@
 //! A game that is studied at a table: goes to any position of any line, searches it, and looks for
 //! blunders.
 //!
-//! The work is done in slices, one in each step of the table. One search serves all positions, so that
-//! what was found in one is known when it is shown again.
+//! The work is done in slices, one in each step of the table. One search serves all positions, so
+//! that what was found in one is known when it is shown again.
 //!
 //! Invariant: a search is at the position that is shown, or is dropped.
 
@@ -19,8 +19,8 @@ use super::report::{
     SummaryView, Thinking, WorthView, round,
 };
 use super::store::State;
-use super::view::Phase;
-use super::{Command, Effort, MAX_LINE};
+use super::view::{Checked, Phase, Start};
+use super::{Command, Effort, LineTree, MAX_LINE};
 use panza_game::BuiltGame;
 use panza_gdl::{Id, MoveId, RoleId, Sexpr, sexpr};
 use panza_machine::GameInfo;
@@ -44,6 +44,10 @@ const GLANCE: Duration = Duration::from_millis(200);
 const MAX_REVIEW_MS: u32 = 10_000;
 /// Facts of a position that is pasted, at most.
 const MAX_FACTS: usize = 50_000;
+/// Nodes of all lines that are looked at at once, at most, and the time for that. What is left is
+/// found out when somebody goes there.
+const MAX_CHECKED: usize = 20_000;
+const CHECK_TIME: Duration = Duration::from_secs(3);
 
 /// A game that is studied.
 pub(super) struct StudySession {
@@ -58,6 +62,8 @@ pub(super) struct StudySession {
     /// Whether there is nothing more to plan.
     is_planned: bool,
     review: Option<Review>,
+    /// Where the lines begin, where somebody has said so.
+    start: Option<Start>,
     is_reviewed: bool,
     /// Whether the next slice is for the review.
     is_reviews_turn: bool,
@@ -84,7 +90,7 @@ impl Host {
     ) -> Rest {
         if let Some(command) = command {
             // A page keeps lines beside what a person does, which the problem is about.
-            let is_of_person = !matches!(command, Command::Lines { .. });
+            let is_of_person = !matches!(command, Command::Lines { .. } | Command::Check { .. });
             let problem = self.apply_study_command(session, command).err();
             if is_of_person {
                 self.view.problem = problem;
@@ -132,6 +138,7 @@ impl Host {
             moves: self.view.moves.clone(),
             is_paused: session.is_paused,
             effort: (self.effort != self.opened.effort).then_some(self.effort),
+            start: session.start.clone(),
             lines,
             ..State::default()
         };
@@ -141,13 +148,7 @@ impl Host {
     /// The game at the position that the study begins with.
     pub fn begin_study(&mut self, built: BuiltGame) -> Result<StudySession, String> {
         let study = self.opened.setting.study.clone().unwrap_or_default();
-        let mut history = GameHistory::new(&built.machine);
-        if let Some(facts) = &study.facts {
-            let facts = read_facts(facts)?;
-            let state = built.info().state_from_facts(&facts);
-            let state = state.map_err(|why| format!("the position cannot be set up: {why}"))?;
-            history = GameHistory::from(&built.machine, state);
-        }
+        let history = begin(&built, study.facts.as_deref())?;
         let kept = self.kept_state();
         let lost = self.view.problem.take();
         let config = self.search_config(N_SEARCHES);
@@ -162,6 +163,7 @@ impl Host {
             plans: None,
             is_planned: false,
             review: None,
+            start: None,
             is_reviewed: false,
             is_reviews_turn: false,
             is_paused: kept.as_ref().is_some_and(|kept| kept.is_paused),
@@ -181,11 +183,16 @@ impl Host {
             study.position = self.view.version;
         }
         let mut shown = &study.line[..study.turn.min(self.view.moves.len())];
+        let mut start = None;
         if let Some(kept) = &kept {
             shown = &kept.moves;
+            start.clone_from(&kept.start);
             self.keep_lines(kept.lines.clone());
         }
-        let went = self.go(&mut session, shown);
+        let went = match start.map_or(Ok(()), |start| self.start_at(&mut session, start)) {
+            Ok(()) => self.go(&mut session, shown),
+            Err(why) => Err(why),
+        };
         self.view.problem = lost.or(problem).or(went.err());
         self.publish();
         session.is_late = self.keep_study(&session, true);
@@ -405,7 +412,25 @@ impl Host {
         command: Command,
     ) -> Result<(), String> {
         match command {
-            Command::Go { line } => self.go(session, &line),
+            Command::Go { line, start } => {
+                if let Some(start) = start {
+                    self.start_at(session, start)?;
+                }
+                self.go(session, &line)
+            }
+            Command::Check { number, chapters } => {
+                let fault = first_fault(&session.built, &chapters);
+                let (chapter, node, problem) = fault.unwrap_or_default();
+                if let Some(study) = &mut self.view.study {
+                    study.checked = Some(Checked {
+                        number,
+                        chapter,
+                        node,
+                        problem,
+                    });
+                }
+                Ok(())
+            }
             Command::Think(effort) => {
                 self.effort = effort.bounded();
                 Ok(())
@@ -434,6 +459,24 @@ impl Host {
             Command::Close => Ok(()),
             _ => Err("that is for games that are played".to_string()),
         }
+    }
+
+    /// Lets the lines begin with another position.
+    fn start_at(&mut self, session: &mut StudySession, start: Start) -> Result<(), String> {
+        let Some(study) = &mut self.view.study else {
+            return Ok(());
+        };
+        let facts = Some(&start.facts)
+            .filter(|facts| !facts.is_empty())
+            .cloned();
+        if study.facts != facts {
+            session.history = begin(&session.built, facts.as_deref())?;
+            self.view.moves.clear();
+            study.facts = facts;
+        }
+        study.chapter = start.chapter;
+        session.start = Some(start);
+        Ok(())
     }
 
     /// Goes to the position behind these joint moves, or as far towards it as they are legal.
@@ -637,6 +680,54 @@ fn review_view(
             })
             .collect(),
     }
+}
+
+/// The game at a position of these facts, or at the initial one.
+fn begin(built: &BuiltGame, facts: Option<&str>) -> Result<GameHistory, String> {
+    let Some(facts) = facts else {
+        return Ok(GameHistory::new(&built.machine));
+    };
+    let state = built.info().state_from_facts(&read_facts(facts)?);
+    let state = state.map_err(|why| format!("the position cannot be set up: {why}"))?;
+    Ok(GameHistory::from(&built.machine, state))
+}
+
+/// The first node of these trees that cannot be reached: the place of its tree, its number and why.
+/// None where all can be reached that were looked at.
+fn first_fault(built: &BuiltGame, chapters: &[LineTree]) -> Option<(usize, usize, Option<String>)> {
+    let until = Instant::now() + CHECK_TIME;
+    let mut n_left = MAX_CHECKED;
+    for (chapter, tree) in chapters.iter().enumerate() {
+        let facts = Some(&*tree.facts).filter(|facts| !facts.is_empty());
+        let mut history = match begin(built, facts) {
+            Ok(history) => history,
+            Err(why) => return Some((chapter, 0, Some(why))),
+        };
+        // The nodes on the way to the position, by their turns.
+        let mut path = vec![0];
+        for (before, (parent, texts)) in tree.lines.iter().enumerate() {
+            if n_left == 0 || Instant::now() > until {
+                return None;
+            }
+            n_left -= 1;
+            let turn = path.iter().rposition(|node| node == parent);
+            let made = match turn {
+                None => Err("its line is not written to the end before it".to_string()),
+                Some(MAX_LINE..) => Err(format!("a line has at most {MAX_LINE} turns here")),
+                Some(turn) => {
+                    history.go_back(turn);
+                    path.truncate(turn + 1);
+                    history.position.legal_joint_move(texts)
+                }
+            };
+            match made {
+                Ok(joint_move) => history.make(&joint_move),
+                Err(why) => return Some((chapter, before + 1, Some(why))),
+            }
+            path.push(before + 1);
+        }
+    }
+    None
 }
 
 /// The facts of a position as text: one list of them, or one after the other, each perhaps in

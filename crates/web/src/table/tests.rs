@@ -510,6 +510,10 @@ fn marks(cells: &[&str]) -> Vec<Vec<String>> {
     cells.iter().enumerate().map(mark).collect()
 }
 
+fn go(line: Vec<Vec<String>>) -> Command {
+    Command::Go { line, start: None }
+}
+
 /// The number of the position that a study table shows.
 fn position(view: &View) -> u64 {
     view.study.as_ref().map_or(0, |study| study.position)
@@ -539,14 +543,7 @@ fn a_study_goes_along_lines_and_thinks_about_each_position() {
 
     // A branch, further back.
     let branch = marks(&["1 1", "2 2", "3 3"]);
-    tables
-        .tell(
-            &table,
-            Command::Go {
-                line: branch.clone(),
-            },
-        )
-        .unwrap();
+    tables.tell(&table, go(branch.clone())).unwrap();
     let view = wait(&tables, &table, |view| view.moves == branch);
     let report = wait_report(&tables, &table, |report| {
         report.position == position(&view) && !report.line.is_empty()
@@ -557,7 +554,7 @@ fn a_study_goes_along_lines_and_thinks_about_each_position() {
 
     // A line is followed as far as it is legal.
     let wrong = marks(&["1 1", "2 2", "1 1"]);
-    tables.tell(&table, Command::Go { line: wrong }).unwrap();
+    tables.tell(&table, go(wrong)).unwrap();
     let view = wait(&tables, &table, |view| view.problem.is_some());
     assert_eq!(view.moves, marks(&["1 1", "2 2"]));
     let problem = view.problem.as_ref().unwrap();
@@ -567,15 +564,13 @@ fn a_study_goes_along_lines_and_thinks_about_each_position() {
     );
 
     // The end of the game.
-    tables
-        .tell(&table, Command::Go { line: line.clone() })
-        .unwrap();
+    tables.tell(&table, go(line.clone())).unwrap();
     let end = wait(&tables, &table, |view| view.phase == Phase::Over);
     assert_eq!(end.goals, Some(vec![Some(100), Some(0)]));
     let report = wait_report(&tables, &table, |report| report.state == Thinking::Over);
     assert_eq!(report.worth.proven, [Some(100), Some(0)]);
     let beyond = marks(&["1 1", "2 2", "1 2", "3 3", "1 3", "2 1"]);
-    tables.tell(&table, Command::Go { line: beyond }).unwrap();
+    tables.tell(&table, go(beyond)).unwrap();
     wait(&tables, &table, |view| {
         let problem = view.problem.as_deref().unwrap_or_default();
         problem.contains("turn 6: the game is over here")
@@ -667,6 +662,102 @@ fn a_study_begins_with_any_position() {
     }
 }
 
+/// A position of tic-tac-toe in which x has a line with its next move.
+const NEARLY: &str = "((cell 1 1 x) (cell 1 2 x) (cell 1 3 blank) (cell 2 1 o) (cell 2 2 o)
+    (cell 2 3 blank) (cell 3 1 blank) (cell 3 2 blank) (cell 3 3 blank) (control xplayer))";
+
+#[test]
+fn a_chapter_begins_with_a_position_of_its_own_and_comes_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let tables = kept_in(folder.path());
+    let table = tables.open(studied("ticTacToe", Study::default())).unwrap();
+    wait(&tables, &table, |view| position(view) > 0);
+    let at = |chapter, facts: &str, cells: &[&str]| Command::Go {
+        line: marks(cells),
+        start: Some(Start {
+            chapter,
+            facts: facts.to_string(),
+        }),
+    };
+    let shown = |view: &View| view.study.as_ref().map(|study| study.chapter);
+    tables.tell(&table, at(7, NEARLY, &["1 3"])).unwrap();
+    let won = wait(&tables, &table, |view| view.phase == Phase::Over);
+    assert_eq!((shown(&won), won.moves.len()), (Some(7), 1));
+    let nowhere = at(8, "((cell 9 9 x))", &[]);
+    tables.tell(&table, nowhere).unwrap();
+    let view = wait(&tables, &table, |view| view.problem.is_some());
+    assert_eq!((shown(&view), &view.facts), (Some(7), &won.facts));
+    assert_eq!(
+        tables.to_study(&table).unwrap().study.unwrap().facts,
+        Some(NEARLY.to_string())
+    );
+    let tables = restart(tables, folder.path());
+    let back = wait(&tables, &table, |view| position(view) > 0);
+    assert_eq!((shown(&back), &back.facts), (Some(7), &won.facts));
+    tables.tell(&table, at(1, "", &["2 2"])).unwrap();
+    let view = wait(&tables, &table, |view| shown(view) == Some(1));
+    assert_eq!((view.moves.len(), view.phase), (1, Phase::Playing));
+    assert!(view.study.as_ref().unwrap().facts.is_none());
+}
+
+#[test]
+fn lines_that_are_brought_are_looked_at() {
+    let tables = tables();
+    let table = tables.open(studied("ticTacToe", Study::default())).unwrap();
+    wait(&tables, &table, |view| position(view) > 0);
+    let fits: LineTree = LineTree {
+        facts: String::new(),
+        lines: vec![
+            (0, marks(&["1 1"]).remove(0)),
+            (1, marks(&["", "2 2"]).remove(1)),
+            (1, marks(&["", "2 1"]).remove(1)),
+            (0, marks(&["3 3"]).remove(0)),
+        ],
+    };
+    let nearly = |lines| LineTree {
+        facts: NEARLY.to_string(),
+        lines,
+    };
+    let wins = (0, marks(&["1 3"]).remove(0));
+    let taken = (0, marks(&["1 1"]).remove(0));
+    let nowhere = LineTree {
+        facts: "(cell 9 9 x)".to_string(),
+        lines: Vec::new(),
+    };
+    let cases = [
+        (vec![fits.clone()], None),
+        (vec![fits.clone(), nearly(vec![wins.clone()])], None),
+        (
+            vec![fits.clone(), nearly(vec![wins, taken])],
+            Some((1, 2, "(mark 1 1) is not legal")),
+        ),
+        (
+            vec![nearly(vec![(3, vec![])])],
+            Some((0, 1, "written to the end")),
+        ),
+        (
+            vec![nearly(vec![(0, vec![])])],
+            Some((0, 1, "0 moves for 2 roles")),
+        ),
+        (vec![fits, nowhere], Some((1, 0, "cannot be set up"))),
+    ];
+    for (number, (chapters, fault)) in (1..).zip(cases) {
+        tables
+            .tell(&table, Command::Check { number, chapters })
+            .unwrap();
+        let checked = |view: &View| view.study.as_ref().unwrap().checked.clone();
+        let view = wait(&tables, &table, |view| {
+            checked(view).is_some_and(|it| it.number == number)
+        });
+        let found = checked(&view).unwrap();
+        let (chapter, node, why) = fault.unwrap_or((0, 0, ""));
+        assert_eq!((found.chapter, found.node), (chapter, node));
+        assert_eq!(found.problem.is_some(), fault.is_some());
+        assert!(found.problem.unwrap_or_default().contains(why));
+        assert!(view.moves.is_empty() && view.problem.is_none());
+    }
+}
+
 #[test]
 fn a_puzzle_is_planned_at_a_study_table() {
     let tables = tables();
@@ -679,7 +770,7 @@ fn a_puzzle_is_planned_at_a_study_table() {
     assert_eq!(plan.n_moves, plan.moves.len());
     follows_its_plan(&report);
     let first = vec![vec![plan.moves[0].clone()]];
-    tables.tell(&table, Command::Go { line: first }).unwrap();
+    tables.tell(&table, go(first)).unwrap();
     let view = wait(&tables, &table, |view| view.moves.len() == 1);
     // The rest of the plan is known at once.
     let next = wait_report(&tables, &table, |report| report.position == position(&view));
@@ -719,9 +810,7 @@ fn outcomes_of_chance_are_listed_at_a_study_table() {
     assert!((mean - worth).abs() < 0.02, "{mean} and {worth}");
     let text = report.outcomes[1].text.clone();
     let joint = vec!["wait".to_string(), "wait".to_string(), text];
-    tables
-        .tell(&table, Command::Go { line: vec![joint] })
-        .unwrap();
+    tables.tell(&table, go(vec![joint])).unwrap();
     let view = wait(&tables, &table, |view| view.moves.len() == 1);
     let next = wait_report(&tables, &table, |report| {
         report.position == position(&view) && !report.moves.is_empty()
@@ -817,9 +906,7 @@ fn alpha_beta_thinks_at_a_study_table_where_it_is_the_stronger_search() {
         );
         assert!(deep.nodes > 0 && deep.selective_depth > Some(0));
         // The last position is a win that is proven.
-        tables
-            .tell(&table, Command::Go { line: line.clone() })
-            .unwrap();
+        tables.tell(&table, go(line.clone())).unwrap();
         let won = wait_report(&tables, &table, |report| report.state == Thinking::Proven);
         assert_eq!(won.worth.proven, [Some(100), Some(0)]);
         assert_eq!(
@@ -991,8 +1078,7 @@ fn a_study_comes_back_with_its_position_and_its_lines() {
     let table = tables.open(studied("ticTacToe", Study::default())).unwrap();
     let first = wait(&tables, &table, |view| position(view) > 0);
     let line = marks(&["1 1", "2 2"]);
-    let go = Command::Go { line: line.clone() };
-    tables.tell(&table, go).unwrap();
+    tables.tell(&table, go(line.clone())).unwrap();
     tables.tell(&table, Command::Pause { on: true }).unwrap();
     let tree = serde_json::json!([[0, ["(mark 1 1)", "noop"]]]);
     let lines = Command::Lines {
@@ -1019,10 +1105,8 @@ fn nothing_is_written_while_nothing_changes() {
         .open(studied("connectFour", Study::default()))
         .unwrap();
     wait(&tables, &played, is_asked);
-    let go = Command::Go {
-        line: vec![vec!["(drop 1)".to_string(), "noop".to_string()]],
-    };
-    tables.tell(&study, go).unwrap();
+    let line = vec![vec!["(drop 1)".to_string(), "noop".to_string()]];
+    tables.tell(&study, go(line)).unwrap();
     wait(&tables, &study, |view| view.moves.len() == 1);
     wait_report(&tables, &study, |report| report.iterations > 0);
     let path = |table: &String| folder.path().join(".tables").join(table).join("state.json");
@@ -1171,7 +1255,13 @@ fn without_threads_the_host_lets_tables_play_and_study_in_turns() {
         report.is_some_and(|it| it.worth.values.iter().all(Option::is_some))
     });
     tables
-        .tell(&study, Command::Go { line: Vec::new() })
+        .tell(
+            &study,
+            Command::Go {
+                line: Vec::new(),
+                start: None,
+            },
+        )
         .unwrap();
     work_until(&tables, &study, |view| view.moves.is_empty());
     // The training is a step, after one that shows it.
@@ -1186,7 +1276,10 @@ fn without_threads_the_host_lets_tables_play_and_study_in_turns() {
     drop(tables);
 
     let tables = without_threads(folder.path());
-    assert_eq!(tables.known(&[&study, "0123456789abcdef"]), [study.clone()]);
+    assert_eq!(
+        tables.known(&[&study, "0123456789abcdef"]),
+        *std::slice::from_ref(&study)
+    );
     let view = work_until(&tables, &study, |view| position(view) > 0);
     assert!(view.moves.is_empty());
     tables.tell(&study, Command::Close).unwrap();

@@ -78,8 +78,10 @@ pub struct View {
 #[derive(Clone, PartialEq, Default, Debug, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Study {
-    /// The facts of the position from which all lines lead; the initial position without.
+    /// The facts of the position from which the line leads; the initial position without.
     pub facts: Option<String>,
+    /// The number of the chapter that is shown, as the page counts them.
+    pub chapter: u32,
     /// The joint moves of the game that is studied.
     pub line: Vec<Vec<String>>,
     /// The turn that is shown first.
@@ -94,6 +96,31 @@ pub struct Study {
     pub position: u64,
     /// Greater with each change of the tree of lines; 0 where none is kept.
     pub lines: u64,
+    /// The answer to the last question whether lines are legal.
+    #[serde(skip_deserializing)]
+    pub checked: Option<Checked>,
+}
+
+/// Where a line of a study begins.
+#[derive(Clone, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
+pub struct Start {
+    /// The number of its chapter.
+    pub chapter: u32,
+    /// The facts of its first position; nothing for the initial position.
+    pub facts: String,
+}
+
+/// Whether lines that a person has brought are legal.
+#[derive(Clone, PartialEq, Eq, Default, Debug, Serialize)]
+pub struct Checked {
+    /// The number of the question.
+    pub number: u64,
+    /// The place of the first chapter and the number of the first node in it that do not fit.
+    pub chapter: usize,
+    /// 0 where the position cannot be set up that the chapter begins with.
+    pub node: usize,
+    /// Why; none where everything fits.
+    pub problem: Option<String>,
 }
 
 /// How far the game at a table is.

@@ -187,7 +187,8 @@ pub(super) struct Encoded {
 /// AVX-512, others for AVX2.
 ///
 /// # Errors
-/// When an instruction has no encoding, such as a displacement above 32 bits. `lower` excludes those.
+/// When an instruction has no encoding, such as a displacement above 32 bits. `lower` excludes
+/// those.
 pub(super) fn encode(
     ops: &[VectorOp],
     has_tables: bool,
