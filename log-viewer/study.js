@@ -828,7 +828,7 @@ function position() {
  * @param {Element} [beside] the element with which a person chose it
  */
 async function open(setting, beside) {
-  const opened = openAndKeep({ ...setting, seconds: 30 });
+  const opened = untilThere(setting).then(() => openAndKeep({ ...setting, seconds: 30 }));
   // What the address asks for fails in place of a choice.
   if (beside === undefined) opened.catch(() => (byId("choose").hidden = false));
   await attempt(beside ?? byId("about-choices"), async () => {
@@ -836,6 +836,16 @@ async function open(setting, beside) {
     if (beside === undefined) location.replace(tableHere(await opened));
     else goToTable(await opened);
   });
+}
+
+/**
+ * Waits for the table that is to be studied: one that comes back has its moves once its game is there.
+ * @param {Setting} setting
+ */
+async function untilThere({ study }) {
+  if (typeof study?.table !== "string") return;
+  let view = await askTable(study.table, 0);
+  while (view.phase === "building" && !view.waits) view = await askTable(study.table, view.version);
 }
 
 /**

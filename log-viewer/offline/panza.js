@@ -40,6 +40,8 @@ export class Panza {
     this.isKept = true;
     /** How many looks ago the worker gave the last sign of life. */
     this.unheard = 0;
+    /** Called at the next sign of life. */
+    this.seesLife = () => {};
     setInterval(() => this.look(), LOOK);
   }
 
@@ -82,7 +84,10 @@ export class Panza {
         this.isKept = false;
       });
     } else if ("ended" in message) this.fail(message.ended);
-    else this.unheard = 0;
+    else {
+      this.unheard = 0;
+      this.seesLife();
+    }
   }
 
   /**
@@ -100,7 +105,14 @@ export class Panza {
 
   /** Resolves when what a person did has reached Panza and is kept, or after a moment. */
   async settled() {
-    await Promise.race([Promise.allSettled(this.orders), new Promise((after) => setTimeout(after, PATIENCE))]);
+    const done = async () => {
+      await Promise.allSettled(this.orders);
+      // What was done before is kept before the answer.
+      const answer = new Promise((/** @type {(value: void) => void} */ resolve) => (this.seesLife = resolve));
+      this.send({ isAlive: true });
+      await answer;
+    };
+    await Promise.race([done(), new Promise((after) => setTimeout(after, PATIENCE))]);
     await this.store.written;
   }
 

@@ -71,6 +71,11 @@ async function attempt(act) {
     own.module = null;
     post({ ended: messageOf(problem) });
   }
+  tell();
+}
+
+/** Posts what is to be kept: always before what follows from it, since the page may go then. */
+function tell() {
   if (own.kept.length > 0) post({ kept: own.kept.splice(0) });
 }
 
@@ -107,6 +112,7 @@ function work() {
  * @param {Reply} reply
  */
 function answer(id, { status, type, body }) {
+  tell();
   post({ id, status, type, body }, [body.buffer]);
 }
 
@@ -124,8 +130,11 @@ function unpacked(packed) {
 
 self.onmessage = ({ data }) =>
   attempt(async () => {
-    if ("isAlive" in data) post(data);
-    else if ("module" in data) await start(data);
+    if ("isAlive" in data) {
+      work();
+      tell();
+      post(data);
+    } else if ("module" in data) await start(data);
     else if (own.module === null) own.early.push(data);
     else {
       ask(data);
