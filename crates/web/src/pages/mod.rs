@@ -205,12 +205,10 @@ impl RoutedRequest {
     /// What the answer waits for, if the client asks to wait.
     pub fn changes(&self) -> Option<Changes> {
         let route = self.route.filter(|route| route.guard.admits(self))?;
-        let known = self.request.number("after")?;
+        // A version has more digits than a place in memory may have.
+        let known = self.request.parameter("after")?.parse().ok()?;
         let versions = (route.versions?)(self)?;
-        Some(Changes {
-            versions,
-            known: known as u64,
-        })
+        Some(Changes { versions, known })
     }
 
     /// Makes the page; waits for the disk.
