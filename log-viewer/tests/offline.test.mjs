@@ -42,9 +42,9 @@ async function open(page, address = "") {
 const isSaid = (page, wanted) => page.waitForFunction((text) => new RegExp(text).test(document.getElementById("says").textContent), wanted);
 const turns = (page) => page.locator("#course li").count();
 
-async function choose(page, game, { people = null, effort = "i1" } = {}) {
+async function choose(page, game, { people = null, level = "1" } = {}) {
   await open(page, "#/play");
-  await page.selectOption("#effort", effort);
+  await page.selectOption("#level", level);
   await page.click(people === null ? `[data-game="${game}"]` : seat(game, people));
 }
 
