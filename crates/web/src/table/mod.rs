@@ -609,8 +609,8 @@ impl Tables {
     }
 
     /// Does the work of tables that have no threads, a step of each in turns, for about this time.
-    /// A step may take longer. Returns how long nothing is to be done then, unless somebody asks for
-    /// something.
+    /// A step may take longer. Returns how long nothing is to be done then, unless somebody asks
+    /// for something.
     pub fn work(&self, time: Duration) -> Duration {
         let until = after(time);
         let Some(own) = &self.shared.own else {
