@@ -277,6 +277,19 @@ impl StudyBudget {
         }
     }
 
+    /// The limits of training with this share of the time left.
+    fn training(&self, share: f64, seed: u64) -> LearningBudget<'_> {
+        LearningBudget {
+            games: usize::MAX,
+            until: self.training_deadline(share),
+            cancelled: Some(&self.cancelled),
+            threads: self.threads,
+            seed,
+            families: 1,
+            openings: &[],
+        }
+    }
+
     /// The deadline of training within this share of the time left.
     fn training_deadline(&self, share: f64) -> Option<Deadline> {
         let until = self.share(share)?;
@@ -461,15 +474,7 @@ impl Study {
             tuples.map(Arc::new),
             prospects.map(Arc::new),
             known,
-            LearningBudget {
-                games: usize::MAX,
-                until: budget.training_deadline(share),
-                cancelled: Some(&budget.cancelled),
-                threads: budget.threads,
-                seed: config.seed,
-                families: 1,
-                openings: &[],
-            },
+            budget.training(share, config.seed),
             None,
         )
     }
@@ -540,14 +545,6 @@ fn train_depth(
     share: f64,
     known: &Known,
 ) -> Option<DepthStudy> {
-    let budget = LearningBudget {
-        games: usize::MAX,
-        until: budget.training_deadline(share),
-        cancelled: Some(&budget.cancelled),
-        threads: budget.threads,
-        seed: config.seed,
-        families: 1,
-        openings: &[],
-    };
+    let budget = budget.training(share, config.seed);
     DepthStudy::train(&game.machine, turns, known, budget)
 }
