@@ -1,5 +1,5 @@
 // Panza in a worker, as the page sees it: requests as to a server, and answers. A worker that has
-// failed is put away; what it kept is given to the one that is started in its place.
+// failed is terminated; a new one starts with the texts that were kept.
 
 /** @import { FromPage, FromWorker } from "./messages.d.ts" */
 /** @import { Store } from "./store.js" */
@@ -16,8 +16,8 @@ const MOST_UNHEARD = 30;
 export class Panza {
   /**
    * @param {{ script: string, module: string, store: Store, says: (problem: string) => void }} parts
-   *   the text of the worker, its module (gzip in base64), what is kept, and what is told of
-   *   failures
+   *   the text of the worker, its module (gzip in base64), what is kept, and a function that shows a
+   *   failure
    */
   constructor({ script, module, store, says }) {
     this.script = script;

@@ -1,8 +1,9 @@
-// Panza in a Web Worker. The page sends the module and what the browser keeps, then requests with the
-// addresses of the server. Between messages the module works in short slices, so that no request
-// waits long for an answer.
+// Panza in a Web Worker. The page sends the module and what the browser keeps, then requests with
+// the addresses of the server. Between messages the module works in slices of 10 ms, so that no
+// request waits long for an answer.
 //
-// A module that fails cannot be used again: the page is told why, and starts another worker.
+// A module that has trapped cannot be used again: the worker posts the reason, and the page starts
+// another worker.
 
 import { messageOf } from "../format.js";
 import { open } from "./module.js";

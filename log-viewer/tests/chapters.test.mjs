@@ -2,29 +2,14 @@
 // the page and comes back.
 
 import assert from "node:assert/strict";
-import { mkdtemp, readFile, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { after, before, test } from "node:test";
+import { readFile } from "node:fs/promises";
+import { test } from "node:test";
 import { readStudy, writeStudy } from "../notation.js";
 import { Variations, lineTo } from "../variations.js";
-import { closeBrowser, openBrowser, screenshot, withPage } from "./page.mjs";
-import { serve } from "./server.mjs";
+import { screenshot, withPage } from "./page.mjs";
+import { served } from "./suite.mjs";
 
-let folder;
-let server;
-
-before(async () => {
-  folder = await mkdtemp(join(tmpdir(), "panza-chapters-"));
-  server = await serve(join(folder, "logs"));
-  await openBrowser();
-});
-
-after(async () => {
-  await closeBrowser();
-  await server?.stop();
-  if (folder !== undefined) await rm(folder, { recursive: true, force: true });
-});
+const server = served("chapters");
 
 /** Waits until a position is shown, this many turns from the start. */
 function shown(page, turn) {

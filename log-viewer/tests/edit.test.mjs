@@ -1,30 +1,17 @@
 // The page to write rules on, in a real browser: faults, fixes, layout, the preview, and the way to a table.
 
 import assert from "node:assert/strict";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { after, before, test } from "node:test";
-import { closeBrowser, openBrowser, screenshot, withPage } from "./page.mjs";
-import { serve, startMatch } from "./server.mjs";
+import { test } from "node:test";
+import { screenshot, withPage } from "./page.mjs";
+import { startMatch } from "./server.mjs";
+import { served } from "./suite.mjs";
 
 const HEXAPAWN = fileURLToPath(new URL("hexapawn.hrf", import.meta.url));
 
-let folder;
-let server;
-
-before(async () => {
-  folder = await mkdtemp(join(tmpdir(), "panza-edit-"));
-  server = await serve(join(folder, "logs"));
-  await openBrowser();
-});
-
-after(async () => {
-  await closeBrowser();
-  await server?.stop();
-  if (folder !== undefined) await rm(folder, { recursive: true, force: true });
-});
+const server = served("edit");
 
 async function open(page) {
   await page.goto(`${server.address}/edit`);
@@ -292,7 +279,7 @@ test("the dialect is changed by hand, and kept", () =>
 
 test("files are opened and saved", () =>
   withPage({}, async (page) => {
-    const path = join(folder, "mine.kif");
+    const path = join(server.folder, "mine.kif");
     await writeFile(path, SOUND);
     await open(page);
     await page.setInputFiles("#open", path);

@@ -1,5 +1,6 @@
-// The one file, opened from disk in a browser without a network: games, studies and rules as on the server's pages, what
-// is kept, and what happens where Panza fails. `PANZA_OFFLINE` names the file; `scripts/wasm` makes it.
+// The one file, opened from disk in a browser without a network: games, studies and rules as on the
+// server's pages, what is kept, and what happens where Panza fails. `PANZA_OFFLINE` names the file;
+// `scripts/wasm` makes it.
 
 import assert from "node:assert/strict";
 import { readFile, readdir } from "node:fs/promises";

@@ -2,13 +2,11 @@
 
 import assert from "node:assert/strict";
 import { existsSync, readFileSync, readdirSync } from "node:fs";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { after, before, describe, test } from "node:test";
-import { closeBrowser, openBrowser, press, screenshot, seat, tabTo, walkTo, withPage } from "./page.mjs";
-import { serve } from "./server.mjs";
+import { describe, test } from "node:test";
+import { press, screenshot, seat, tabTo, walkTo, withPage } from "./page.mjs";
+import { served } from "./suite.mjs";
 
 const CORPUS = fileURLToPath(new URL("../../../shared/corpus/games/", import.meta.url));
 const GAMES = fileURLToPath(new URL("../../gdl-games/", import.meta.url));
@@ -17,20 +15,7 @@ const GAMEMASTER = fileURLToPath(new URL("../../../shared/gamemaster/games/", im
 /** Milliseconds after which a game counts as one that does not end; it takes a few seconds. */
 const PATIENCE = 120_000;
 
-let folder;
-let server;
-
-before(async () => {
-  folder = await mkdtemp(join(tmpdir(), "panza-play-"));
-  server = await serve(join(folder, "logs"));
-  await openBrowser();
-});
-
-after(async () => {
-  await closeBrowser();
-  await server?.stop();
-  if (folder !== undefined) await rm(folder, { recursive: true, force: true });
-});
+const server = served("play");
 
 async function choose(page, game, { people = null, level = "2" } = {}) {
   await page.goto(`${server.address}/play`);

@@ -4,8 +4,8 @@
 //! calls a function that says how the bytes are divided. A reply stays until the next call that
 //! makes one. `wasm/README.md` has the table of all functions.
 //!
-//! Invariants: the state is borrowed by one call at a time, and no function of the host is called
-//! that calls back; a panic is told to the host before the module ends.
+//! Invariants: the state is borrowed by one call at a time, and no function of the host calls the
+//! module; a panic reaches the host (`ended`) before the module traps.
 
 #![expect(
     unsafe_code,
@@ -59,7 +59,7 @@ impl State {
     }
 }
 
-/// Room for so many bytes, which the next call takes.
+/// Makes a buffer of `length` bytes, which the next call takes, and returns its address.
 #[unsafe(no_mangle)]
 extern "C" fn panza_room(length: usize) -> *mut u8 {
     with(|state| {
@@ -68,7 +68,8 @@ extern "C" fn panza_room(length: usize) -> *mut u8 {
     })
 }
 
-/// Takes a file that was kept before: its name of so many bytes, and its text.
+/// Takes a file that was kept before. The first `name_length` bytes of the buffer are its name, the
+/// others its text.
 #[unsafe(no_mangle)]
 extern "C" fn panza_kept(name_length: usize) {
     with(|state| {
@@ -96,8 +97,8 @@ extern "C" fn panza_new() -> u32 {
     })
 }
 
-/// Answers a request: an address of so many bytes, and what is sent. Returns 0 where the reply is
-/// there, or the key under which it waits.
+/// Answers a request. The first `address_length` bytes of the buffer are the address, the others the
+/// body. Returns 0 where the reply is there, else the key under which it waits.
 #[unsafe(no_mangle)]
 extern "C" fn panza_request(is_post: u32, address_length: usize) -> u32 {
     with(|state| {
@@ -133,17 +134,7 @@ extern "C" fn panza_finished() -> u32 {
     })
 }
 
-/// Nobody waits for the request of this key any more.
-#[unsafe(no_mangle)]
-extern "C" fn panza_give_up(key: u32) {
-    with(|state| {
-        if let Some(host) = &mut state.host {
-            host.give_up(key);
-        }
-    });
-}
-
-/// Works for about so many milliseconds. Returns how many it may rest: 0 to be called at once.
+/// Works for about `milliseconds`. Returns after how many milliseconds it is to be called again.
 #[unsafe(no_mangle)]
 extern "C" fn panza_work(milliseconds: f64) -> f64 {
     with(|state| {

@@ -128,11 +128,6 @@ impl Host {
         Some((due.key, due.request.answer()))
     }
 
-    /// Nobody waits for the request of this key any more.
-    pub fn give_up(&mut self, key: u32) {
-        self.waiting.retain(|it| it.key != key);
-    }
-
     /// Works for about this time. Returns how long nothing is to be done then, unless there is a
     /// request.
     pub fn work(&mut self, time: Duration) -> Duration {

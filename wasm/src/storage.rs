@@ -1,7 +1,7 @@
-//! Tables that are kept by whoever hosts the module: everything is held here, and each change is
-//! told.
+//! Tables that the host of the module keeps: all files are in memory here, and the host is called
+//! with each file that changes.
 //!
-//! Invariant: what is told is what is held.
+//! Invariant: after each call the host has the files that are in memory.
 
 use std::collections::BTreeMap;
 use std::io;

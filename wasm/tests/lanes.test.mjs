@@ -39,7 +39,7 @@ function started(refuses) {
   return { exports, counts };
 }
 
-test("modules come to the same as tables", () => {
+test("modules give the results of tables", () => {
   const { exports, counts } = started(false);
   assert.ok(exports.has_modules());
   for (let game = 0; game < exports.n_games(); game++) {
@@ -52,7 +52,7 @@ test("modules come to the same as tables", () => {
   assert.equal(counts.removed, counts.installed);
 });
 
-test("places in the table are used again", () => {
+test("indices of the table of functions are used again", () => {
   const { exports, counts } = started(false);
   exports.is_same(0, 8);
   const { length } = exports.__indirect_function_table;

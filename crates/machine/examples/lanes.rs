@@ -1,7 +1,6 @@
 //! Lanes in a WebAssembly host: `wasm/tests/lanes.test.mjs` calls these functions.
 //!
-//! A game is played by modules and by tables, with equal seeds, and both have to come to the same
-//! totals.
+//! Modules and tables play a game with equal seeds. Their totals of playouts must be equal.
 
 use std::sync::Arc;
 
@@ -35,7 +34,7 @@ pub extern "C" fn has_modules() -> bool {
     Features::detect() == Features::Simd128
 }
 
-/// Whether a game comes to the same by modules as by tables, for vectors of so many words.
+/// Whether modules and tables give equal results of a game, with vectors of `n_words` words.
 #[unsafe(no_mangle)]
 pub extern "C" fn is_same(game: usize, n_words: usize) -> bool {
     let budget = Budget::generous();

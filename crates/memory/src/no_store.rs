@@ -1,4 +1,4 @@
-//! The store where there are no files: nothing is remembered, and whoever opens it is told so.
+//! The store where there are no files: opening it is an error, so that nothing is remembered.
 
 use std::convert::Infallible;
 use std::path::Path;

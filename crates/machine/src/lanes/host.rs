@@ -42,7 +42,7 @@ mod imported {
     impl Installed {
         /// Compiles a module and puts its function into the table. `None` where the host cannot.
         pub fn new(module: &[u8]) -> Option<Self> {
-            // SAFETY: the host reads so many bytes from there, and has done so when it returns.
+            // SAFETY: the host reads `length` bytes at `bytes`, before it returns.
             let index = unsafe { panza_install(module.as_ptr(), module.len()) };
             u32::try_from(index).ok().map(Self)
         }

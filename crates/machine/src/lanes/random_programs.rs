@@ -10,7 +10,7 @@ pub(super) struct Shape {
     pub n_operations: usize,
     /// How far back most inputs are taken from.
     pub reach: usize,
-    /// One value in so many is stored.
+    /// A value is stored with the probability of one in this number.
     pub one_stored_in: u32,
 }
 

@@ -698,6 +698,10 @@ fn first_fault(built: &BuiltGame, chapters: &[LineTree]) -> Option<(usize, usize
     let until = Instant::now() + CHECK_TIME;
     let mut n_left = MAX_CHECKED;
     for (chapter, tree) in chapters.iter().enumerate() {
+        // Setting up a position takes time too, and a text may have thousands of chapters.
+        if Instant::now() > until {
+            return None;
+        }
         let facts = Some(&*tree.facts).filter(|facts| !facts.is_empty());
         let mut history = match begin(built, facts) {
             Ok(history) => history,

@@ -50,6 +50,16 @@ fn setting(game: &str, people: People) -> Setting {
 
 /// The first view that fits.
 fn wait(tables: &Tables, table: &str, fits: impl Fn(&View) -> bool) -> Arc<View> {
+    wait_with(tables, table, fits, || Duration::from_millis(5))
+}
+
+/// The first view that fits; `act` says how long to rest before the next look.
+fn wait_with(
+    tables: &Tables,
+    table: &str,
+    fits: impl Fn(&View) -> bool,
+    act: impl Fn() -> Duration,
+) -> Arc<View> {
     let until = Instant::now() + PATIENCE;
     loop {
         let view = tables.view(table).expect("the table is there");
@@ -57,7 +67,7 @@ fn wait(tables: &Tables, table: &str, fits: impl Fn(&View) -> bool) -> Arc<View>
             return view;
         }
         assert!(Instant::now() < until, "{view:?}");
-        std::thread::sleep(Duration::from_millis(5));
+        std::thread::sleep(act());
     }
 }
 
@@ -1215,16 +1225,10 @@ fn without_threads(folder: &std::path::Path) -> Tables {
 
 /// Works until a view fits.
 fn work_until(tables: &Tables, table: &str, fits: impl Fn(&View) -> bool) -> Arc<View> {
-    let until = Instant::now() + PATIENCE;
-    loop {
-        let view = tables.view(table).expect("the table is there");
-        if fits(&view) {
-            return view;
-        }
-        assert!(Instant::now() < until, "{view:?}");
-        let rest = tables.work(Duration::from_millis(5));
-        std::thread::sleep(rest.min(Duration::from_millis(20)));
-    }
+    let work = || tables.work(Duration::from_millis(5));
+    wait_with(tables, table, fits, || {
+        work().min(Duration::from_millis(20))
+    })
 }
 
 #[test]

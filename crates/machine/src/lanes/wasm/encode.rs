@@ -236,7 +236,8 @@ struct Writer {
 }
 
 impl Writer {
-    /// A function with so many locals for numbers, and registers as some instructions set them.
+    /// A function with `n_numbers` locals of 32 bits, and a vector local for each register that the
+    /// instructions set. `stride` is in bytes.
     fn new<'a>(ops: impl IntoIterator<Item = &'a VectorOp>, n_numbers: u32, stride: usize) -> Self {
         let registers = ops.into_iter().filter_map(set_by);
         let n_registers = registers.map(|register| u32::from(register) + 1).max();
@@ -260,7 +261,7 @@ impl Writer {
         self.function
     }
 
-    /// Moves the addresses by so many parts.
+    /// Adds `n_parts` vectors of 128 bits to the addresses.
     fn advance(&mut self, n_parts: i32) {
         let mut sink = self.sink();
         for bank in 0..BANKS {
