@@ -38,7 +38,7 @@ use panza_sync::{Random, Table, catch_panic, lock, spawn_scoped};
 /// Weight of later values in targets.
 const LAMBDA: f32 = 0.8;
 /// The step of the weights.
-const RATE: f32 = 0.05;
+const RATE: f32 = 0.2;
 /// A game begins with 0 to `OPENING - 1` random moves. After them each move is random with a
 /// probability of `RANDOM_PERCENT` / 100.
 const OPENING: u32 = 10;
