@@ -353,7 +353,7 @@ async function answerInTime(message, began, clockLength) {
   const due = began + clockLength - MARGIN;
   const late = after(Math.max(0, due - performance.now())).then(() => LATE);
   const outcome = await Promise.race([answerOfPanza(message, began, due), late]);
-  if (outcome === LATE) own?.restart();
+  if (outcome === LATE) own?.isLate();
   return outcome;
 }
 

@@ -694,8 +694,8 @@ export interface Relay {
 export interface OwnPlayer {
   /** The answer to a message, with a status as of HTTP. Fails where the module does. */
   ask(message: Relayed): Promise<{ status: number; text: string }>;
-  /** Ends all that it does; it begins anew with the next message. */
-  restart(): void;
+  /** The last message was not answered in time. */
+  isLate(): void;
 }
 
 declare global {

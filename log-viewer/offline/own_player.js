@@ -7,8 +7,10 @@ import { Store } from "./store.js";
 
 /** @import { OwnPlayer, Relayed } from "../types.d.ts" */
 
-/** The part of the play clock for which a worker that is started again prepares itself. */
-const PREPARING = 0.3;
+/** The part of the play clock in which a worker that is started again prepares itself. */
+const PREPARING = 0.7;
+/** Messages that are answered too late one after the other before a worker is started again. */
+const MOST_LATE = 2;
 
 /** The module in a worker. The page's clocks say when it is late, since a study takes long. */
 class Module extends Panza {
@@ -31,6 +33,8 @@ class Player {
      * @type {Relayed[]}
      */
     this.told = [];
+    /** How many of the last messages were not answered in time. */
+    this.nLate = 0;
   }
 
   /**
@@ -51,6 +55,7 @@ class Player {
     if (word === "stop" || word === "abort") this.told = [];
     try {
       const answer = await this.send(message);
+      if (message === this.told.at(-1)) this.nLate = 0;
       return { status: answer.status, text: await answer.text() };
     } catch {
       throw new Error(this.problem);
@@ -67,10 +72,19 @@ class Player {
 
   /** @param {Relayed} message */
   send(message) {
-    return this.module.answer("/gamemaster/message", { method: "POST", body: JSON.stringify(message) });
+    // The module may be in the middle of a step.
+    const body = JSON.stringify({ ...message, sent_at: Date.now() });
+    return this.module.answer("/gamemaster/message", { method: "POST", body });
+  }
+
+  /** A module that was late once goes on: it would begin with the rules again. */
+  isLate() {
+    this.nLate += 1;
+    if (this.nLate >= MOST_LATE) this.restart();
   }
 
   restart() {
+    this.nLate = 0;
     this.module.fail("it did not answer in time");
   }
 }

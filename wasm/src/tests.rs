@@ -63,6 +63,25 @@ fn a_game_is_opened_watched_and_kept() {
 }
 
 #[test]
+fn a_damaged_file_is_kept_aside() {
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let changes = Arc::clone(&told);
+    let storage = Told::new(Box::new(move |name, text| {
+        lock(&changes).push((name.to_string(), text.map(<[u8]>::to_vec)));
+    }));
+    storage.take("table/state.json".into(), b"{".to_vec());
+    let aside = storage.put_aside("table", "state.json").unwrap();
+    assert_eq!(aside, "table/state.damaged");
+    assert!(!storage.has("table", "state.json"));
+    let expected = [
+        (aside, Some(b"{".to_vec())),
+        ("table/state.json".into(), None),
+    ];
+    assert_eq!(*lock(&told), expected);
+    assert!(storage.put_aside("table", "state.json").is_err());
+}
+
+#[test]
 fn a_bounded_number_of_requests_waits() {
     let (mut host, _) = host();
     let asked = json!({ "game": "ticTacToe" });

@@ -233,7 +233,8 @@ impl PlayerWork {
                 take(&mut self.conductor, event);
             }
             // Each event of a match is followed before the next one comes, which may be a START.
-            let rest = self.step();
+            let next = self.conductor.next_tick(Instant::now());
+            let rest = self.step(next);
             take(&mut self.conductor, None);
             let next = self.conductor.next_tick(Instant::now());
             let rest = next.map_or(rest, |next| rest.min(left_until(next)));
@@ -243,13 +244,13 @@ impl PlayerWork {
         }
     }
 
-    /// Makes a step of the match, if one runs.
-    fn step(&self) -> Duration {
+    /// Makes a step of the match, if one runs, and searches until then at most.
+    fn step(&self, until: Option<Instant>) -> Duration {
         let mut own = lock(&self.own);
         let Some(of_match) = own.as_mut() else {
             return LONGEST_REST;
         };
-        of_match.step_alone().unwrap_or_else(|| {
+        of_match.step_alone(until).unwrap_or_else(|| {
             *own = None;
             LONGEST_REST
         })

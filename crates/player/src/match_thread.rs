@@ -41,12 +41,16 @@ use panza_telemetry::Archive;
 
 /// Longest slice of search.
 const SLICE: Duration = Duration::from_millis(5);
+/// The same where there are no threads: nobody has to be answered in between.
+const OWN_SLICE: Duration = Duration::from_millis(50);
 /// Pause between slices while the game is studied.
 const PAUSE_WHILE_STUDYING: Duration = Duration::from_millis(45);
 
 /// Part of the time until START is answered for which a game is searched before it is studied, where
 /// there are no threads.
 const SEARCHED_FIRST: f64 = 0.1;
+/// What is left of the longest overrun of a slice with each slice.
+const OVERRUN_DECAY: f64 = 0.98;
 /// Joint moves of a line that is told.
 const MAX_LINE: usize = 8;
 
@@ -185,6 +189,8 @@ pub(super) struct MatchThread {
     iterations_per_second: f64,
     has_begun: bool,
     n_panics: u32,
+    /// How much longer than its time a slice of search has taken lately.
+    overrun: Duration,
     /// Number of positions logged.
     logged_positions: usize,
     /// What the planner had found when that was logged last.
@@ -214,6 +220,7 @@ impl MatchThread {
             iterations_per_second: 0.0,
             has_begun: false,
             n_panics: 0,
+            overrun: Duration::ZERO,
             logged_positions: 0,
             logged_plan: None,
             setup,
@@ -224,10 +231,14 @@ impl MatchThread {
         while self.guarded(|it| it.iterate().then_some(())).is_some() {}
     }
 
-    /// Makes a step of a match that has no thread. Returns how long there is nothing to do then,
-    /// unless an order comes; `None` at the end of the match.
-    pub fn step_alone(&mut self) -> Option<Duration> {
-        self.guarded(Self::step)
+    /// Makes a step of a match that has no thread, and searches until then at most. Returns how long
+    /// there is nothing to do then, unless an order comes; `None` at the end of the match.
+    /// It does not search where that would probably take longer, as on a prover.
+    pub fn step_alone(&mut self, until: Option<Instant>) -> Option<Duration> {
+        let left = until.map_or(OWN_SLICE, left_until);
+        let may_search = !self.status.was_advised || left > 2 * self.overrun;
+        let slice = may_search.then_some(left.min(OWN_SLICE));
+        self.guarded(|it| it.step(slice))
     }
 
     /// Does a part of the match. After a panic the engine in use is replaced, and the match goes on;
@@ -248,7 +259,7 @@ impl MatchThread {
 
     /// Makes a step and waits; false at the end of the match.
     fn iterate(&mut self) -> bool {
-        match self.step() {
+        match self.step(Some(SLICE)) {
             None => false,
             Some(Duration::ZERO) => true,
             Some(time) => self.wait(time),
@@ -264,9 +275,9 @@ impl MatchThread {
             .start(BuildKind::Main, &mut self.engines, &self.tasks, &self.link);
     }
 
-    /// Takes orders and results, then searches for a slice. Returns how long there is nothing to do
+    /// Takes orders and results, then searches for a time, if one is given. Returns how long there is nothing to do
     /// then, unless an order or a result comes; `None` at the end of the match.
-    fn step(&mut self) -> Option<Duration> {
+    fn step(&mut self, slice: Option<Duration>) -> Option<Duration> {
         if !self.has_begun {
             self.begin();
         }
@@ -296,13 +307,13 @@ impl MatchThread {
             self.refuse(why);
         }
         let is_open = !self.status.is_terminal && !self.status.was_proven;
-        let searches = is_open && self.engines.current().is_some();
-        if searches {
-            self.search();
+        let slice = slice.filter(|_| is_open && self.engines.current().is_some());
+        if let Some(slice) = slice {
+            self.search(slice);
             self.study_when_due();
         }
         self.sample();
-        let rests = !searches || self.is_studying();
+        let rests = slice.is_none() || self.is_studying();
         Some(match rests && self.tasks.results.is_empty() {
             true => left_until(self.next_step()),
             false => Duration::ZERO,
@@ -394,10 +405,13 @@ impl MatchThread {
         self.engines.moves().len()
     }
 
-    fn search(&mut self) {
+    fn search(&mut self, slice: Duration) {
         let interrupt = Arc::clone(&self.link.interrupt);
+        let until = Instant::now() + slice;
         self.engines
-            .attempt(|engine| engine.searcher.search(Instant::now() + SLICE, &interrupt));
+            .attempt(|engine| engine.searcher.search(until, &interrupt));
+        let overrun = Instant::now().saturating_duration_since(until);
+        self.overrun = overrun.max(self.overrun.mul_f64(OVERRUN_DECAY));
         self.log_plan(false);
         self.plans.consider(&mut self.engines);
         self.check_position();

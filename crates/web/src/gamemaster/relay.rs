@@ -1,7 +1,7 @@
 //! What a page of Gamemaster sends and gets back for each message.
 //!
 //! `POST /gamemaster/message` with `{"player", "number", "content", "waited"}`, the milliseconds
-//! since the message came, is answered with `{"reply", "match", "thoughts"}`: the reply or null,
+//! since the message came, and `sent_at` where it waits for a player without threads, is answered with `{"reply", "match", "thoughts"}`: the reply or null,
 //! the folder of the match's log, what is thought there. A player without logs tells what it thinks
 //! itself, with the line that it expects.
 
@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use panza_gdl::sexpr;
 use panza_hrf::names;
 use panza_player::Thoughts as OfMatch;
-use panza_sync::Instant;
+use panza_sync::{Instant, SystemTime, UNIX_EPOCH};
 use panza_telemetry::{Archive, Part};
 
 /// Limit on the identifier of a player, in characters.
@@ -34,6 +34,10 @@ pub struct RelayedMessage {
     /// Milliseconds since the message came to the page.
     #[serde(default)]
     pub waited: u64,
+    /// When the page sent it, in milliseconds since 1970 by the clock of this machine, where it may
+    /// have waited on its way here too.
+    #[serde(default)]
+    pub sent_at: Option<u64>,
 }
 
 /// The answer to it.
@@ -84,8 +88,13 @@ impl RelayedMessage {
 
     /// When it came to the page, if it came here at `received`.
     pub fn sent(&self, received: Instant) -> Instant {
-        let waited = Duration::from_millis(self.waited).min(LONGEST_WAIT);
-        received.checked_sub(waited).unwrap_or(received)
+        let on_way = self.sent_at.and_then(|sent_at| {
+            let now = SystemTime::now().duration_since(UNIX_EPOCH).ok()?;
+            now.checked_sub(Duration::from_millis(sent_at))
+        });
+        let waited = Duration::from_millis(self.waited).saturating_add(on_way.unwrap_or_default());
+        let sent = received.checked_sub(waited.min(LONGEST_WAIT));
+        sent.unwrap_or(received)
     }
 }
 
@@ -179,6 +188,30 @@ mod tests {
         assert_eq!(Thoughts::of_series(lines), Some(expected));
         assert_eq!(Thoughts::of_series(b"1.0,0,10,2.0,,,\n"), None);
         assert_eq!(Thoughts::of_series(b""), None);
+    }
+
+    #[test]
+    fn the_time_in_the_page_and_on_the_way_counts() {
+        let message = |waited: u64, sent_at: Option<u64>| RelayedMessage {
+            player: "panza".into(),
+            number: 1,
+            content: String::new(),
+            waited,
+            sent_at,
+        };
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+        let now = u64::try_from(now.as_millis()).unwrap();
+        let received = Instant::now();
+        let before = |message: RelayedMessage| received - message.sent(received);
+        assert_eq!(before(message(20, None)), Duration::from_millis(20));
+        assert!(before(message(20, Some(now - 500))) >= Duration::from_millis(520));
+        // One that is sent later than now was sent now.
+        assert_eq!(
+            before(message(20, Some(now + 5000))),
+            Duration::from_millis(20)
+        );
+        assert_eq!(before(message(20, Some(0))), LONGEST_WAIT);
+        assert_eq!(before(message(u64::MAX, Some(u64::MAX))), LONGEST_WAIT);
     }
 
     #[test]
