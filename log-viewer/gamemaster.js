@@ -2,7 +2,8 @@
 // message to a player is written to `localStorage` under the player's identifier, and a reply under
 // the manager's. This page passes each message to Panza, and writes Panza's answer as the reply.
 // Where Panza cannot be reached it plays a legal move of its own, and says so. Saved as one file it
-// works at Gamemaster's origin; opened on Panza's own it shows how to save it.
+// works at Gamemaster's origin; opened on Panza's own it shows how to save it. In the one file with
+// Panza in it (`offline/gamemaster_file.js`) that Panza answers, and no server is asked.
 //
 // It imports nothing, so that it can be saved with all it needs.
 
@@ -42,6 +43,8 @@ function field(id) {
 /** The address of Panza, which a saved page holds. */
 const address = document.documentElement.dataset.panza ?? location.origin;
 const isSaved = document.documentElement.dataset.panza !== undefined;
+/** Panza in this page, in place of one at an address. */
+const own = globalThis.ownPlayer;
 
 /**
  * A worker from a file of the player, or of the saved page.
@@ -141,14 +144,23 @@ function askByWindow(window, body) {
 }
 
 /**
+ * @param {Relayed} body
+ * @returns {Promise<Answered>}
+ */
+function sent(body) {
+  if (own !== undefined) return own.ask(body);
+  const window = openBridge();
+  return window === null ? askByRequest(body) : askByWindow(window, body);
+}
+
+/**
  * Passes a message on; throws `Refused` with the reason where Panza has one, and another error
  * where it is not reached.
  * @param {Relayed} body
  * @returns {Promise<Relay>}
  */
 async function ask(body) {
-  const window = openBridge();
-  const { status, text } = await (window === null ? askByRequest(body) : askByWindow(window, body));
+  const { status, text } = await sent(body);
   if (status === 0) throw new Error(text);
   if (status !== 200) throw new Refused(text.trim());
   return JSON.parse(text);
@@ -273,12 +285,14 @@ function show(message, what, last, answer, took, from) {
 
 /** @param {Relay} found */
 function showThoughts(found) {
+  // What was thought last stays where there is nothing new, as while another role is in control.
+  if (found.thoughts === null && found.match === null) return;
   const thoughts = at("thoughts");
   thoughts.replaceChildren();
   if (found.thoughts !== null) {
-    const { move, value, iterations_per_second: rate } = found.thoughts;
-    const figures = `Panza would play ${move}, worth ${value.toFixed(1)}, at ${Math.round(rate)} iterations a second. `;
-    thoughts.append(figures);
+    const { move, value, iterations_per_second: rate, line } = found.thoughts;
+    thoughts.append(`Panza would play ${move}, worth ${value.toFixed(1)}, at ${Math.round(rate)} iterations a second. `);
+    if (line.length > 0) thoughts.append(`It expects ${line.join(" ")}. `);
   }
   if (found.match !== null) {
     const link = document.createElement("a");
@@ -291,6 +305,19 @@ function showThoughts(found) {
 }
 
 /** @typedef {{ found: Relay, why?: undefined } | { found?: undefined, why: string }} Outcome */
+
+/** @type {Outcome} */
+const LATE = { why: "Panza did not answer in time" };
+/** The number of the last message. */
+let newest = 0;
+
+/**
+ * Says that there is no answer.
+ * @param {unknown} error
+ */
+function unreached(error) {
+  return own === undefined || !(error instanceof Error) ? `Panza cannot be reached at ${address}` : error.message;
+}
 
 /**
  * Asks Panza until it answers or the time is over: `{ found }`, or `{ why }` where it does not
@@ -309,8 +336,8 @@ async function answerOfPanza(message, began, due) {
     } catch (error) {
       if (error instanceof Refused) return { why: error.message };
       const left = due - performance.now();
-      if (left < 2 * PAUSE) return { why: `Panza cannot be reached at ${address}` };
-      complain(`Panza cannot be reached at ${address}; it is tried again`, false);
+      if (left < 2 * PAUSE || message.number < newest) return { why: unreached(error) };
+      complain(`${unreached(error)}; it is tried again`, false);
       await after(PAUSE);
     }
   }
@@ -324,9 +351,10 @@ async function answerOfPanza(message, began, due) {
  */
 async function answerInTime(message, began, clockLength) {
   const due = began + clockLength - MARGIN;
-  /** @type {Promise<Outcome>} */
-  const late = after(Math.max(0, due - performance.now())).then(() => ({ why: "Panza did not answer in time" }));
-  return Promise.race([answerOfPanza(message, began, due), late]);
+  const late = after(Math.max(0, due - performance.now())).then(() => LATE);
+  const outcome = await Promise.race([answerOfPanza(message, began, due), late]);
+  if (outcome === LATE) own?.isLate();
+  return outcome;
 }
 
 /**
@@ -397,6 +425,7 @@ async function tell(message, began) {
 function handle(written, began) {
   const message = toUs(written);
   if (message === null) return;
+  newest = message.number;
   note(written.length > 500 ? `${written.slice(0, 500)} ...` : written);
   const [word, ...parts] = applied(message.content) ?? [];
   if (word === "ping") reply(message, "ready");
@@ -447,7 +476,7 @@ async function look() {
     say("Panza is there");
   } catch (error) {
     const isReached = error instanceof Refused;
-    complain(isReached ? error.message : `Panza cannot be reached at ${address}`, isReached);
+    complain(isReached ? error.message : unreached(error), isReached);
     say("without Panza");
   }
 }
@@ -487,7 +516,10 @@ addEventListener("message", ({ origin, source, data }) => {
 });
 
 async function setUp() {
-  if (isSaved) {
+  if (own !== undefined) {
+    at("pages").hidden = true;
+    at("key-field").hidden = true;
+  } else if (isSaved) {
     at("pages").hidden = true;
     const key = field("key");
     key.value = sessionStorage.getItem("panza-key") ?? key.value;

@@ -686,7 +686,21 @@ export interface Relay {
   reply: string | null;
   /** The folder of the match's log. */
   match: string | null;
-  thoughts: { move: string; value: number; iterations_per_second: number } | null;
+  /** The line has the moves that are expected; it may be empty. */
+  thoughts: { move: string; value: number; iterations_per_second: number; line: string[] } | null;
+}
+
+/** Panza in the page itself, in place of a server. */
+export interface OwnPlayer {
+  /** The answer to a message, with a status as of HTTP. Fails where the module does. */
+  ask(message: Relayed): Promise<{ status: number; text: string }>;
+  /** The last message was not answered in time. */
+  isLate(): void;
+}
+
+declare global {
+  /** In the one file that plays in Gamemaster. */
+  var ownPlayer: OwnPlayer | undefined;
 }
 
 /** What the worker with the rules is asked. */

@@ -95,6 +95,7 @@ impl Table {
         let request = PlayRequest {
             match_id: "m".into(),
             moves: (!moves.is_empty()).then_some(moves),
+            is_repeat: None,
             received: begin,
         };
         self.player.handle(Message::Play(request), reply);

@@ -146,6 +146,7 @@ fn play_move(player: &Player, moves: &mut Vec<String>) {
     let request = PlayRequest {
         match_id: "m".into(),
         moves: moves.last().map(|last| vec![last.clone()].into()),
+        is_repeat: None,
         received: Instant::now(),
     };
     player.handle(Message::Play(request), reply);

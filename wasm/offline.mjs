@@ -1,9 +1,10 @@
-// Makes the one file, `panza-offline.html`, from the pages in `log-viewer` and the module that
-// `scripts/wasm` builds:
+// Makes the two files that need no server, from the pages in `log-viewer` and the module that
+// `scripts/wasm` builds: `panza-offline.html` with the pages to play, to study and to write rules, and
+// `panza-gamemaster.html`, a player of Gamemaster.
 //
-//     node wasm/offline.mjs MODULE.wasm FILE.html
+//     node wasm/offline.mjs MODULE.wasm OFFLINE.html GAMEMASTER.html
 //
-// Styles, scripts, pictures and the module stand inside the file. Its policy allows the scripts in it
+// Styles, scripts, pictures and the module stand inside each file. Its policy allows the scripts in it
 // by their hashes, and nothing from the network.
 
 import { createHash } from "node:crypto";
@@ -16,12 +17,14 @@ const viewer = fileURLToPath(new URL("../log-viewer/", import.meta.url));
 const { build } = createRequire(`${viewer}vendor/package.json`)("esbuild");
 
 const PAGES = ["play", "study", "edit"];
-/** Bytes of the file, at most. */
+/** Texts that the player of Gamemaster starts workers with, by the names that its page knows. */
+const GAMEMASTER_WORKERS = ["gamemaster_clock.js", "gamemaster_rules.js"];
+/** Bytes of a file, at most. */
 const MOST = 6e6;
 
-const [module, out] = process.argv.slice(2);
-if (out === undefined) {
-  console.error("usage: node wasm/offline.mjs MODULE.wasm FILE.html");
+const [module, outOffline, outGamemaster] = process.argv.slice(2);
+if (outGamemaster === undefined) {
+  console.error("usage: node wasm/offline.mjs MODULE.wasm OFFLINE.html GAMEMASTER.html");
   process.exit(2);
 }
 
@@ -44,7 +47,8 @@ async function bundle(name) {
     plugins: [libraries],
   });
   const { text } = outputFiles[0];
-  if (/<\/(?:script|style)|<!--/i.test(text)) throw new Error(`${name} has markup that would end it in the file`);
+  const ends = name.endsWith(".css") ? /<\/style/i : /<\/script|<!--/i;
+  if (ends.test(text)) throw new Error(`${name} has markup that would end it in the file`);
   return text;
 }
 
@@ -75,21 +79,31 @@ function template(page) {
   return `<template id="/${page}" title="${title}">\n${body(page)}</template>`;
 }
 
-const [icon] = /<link rel="icon".*>/.exec(read("play.html"));
-const style = (await Promise.all(["style.css", "edit.css", "offline/offline.css"].map(bundle))).join("");
-const [script, worker] = await Promise.all(["offline/one_file.js", "offline/worker.js"].map(bundle));
-const packed = gzipSync(readFileSync(module), { level: 9 }).toString("base64");
-const policy = [
-  "default-src 'none'",
-  `script-src ${hash(script)} 'wasm-unsafe-eval'`,
-  "worker-src blob:",
-  "style-src 'unsafe-inline'",
-  "img-src data: blob:",
-  "base-uri 'none'",
-  "form-action 'none'",
-].join("; ");
+/** The body of the page that plays in Gamemaster; its links lead to a server. */
+function gamemasterBody() {
+  const [, inner] = /<body>\n([^]*)<\/body>/.exec(read("gamemaster.html"));
+  return inner
+    .replaceAll(/ *<noscript>.*<\/noscript>\n/g, "")
+    .replace(/(<nav id="pages"[^>]*>).*(<\/nav>)/, "$1$2")
+    .replaceAll(/ href="\/[^"]*"/g, "");
+}
 
-const file = `<!doctype html>
+const [icon] = /<link rel="icon".*>/.exec(read("play.html"));
+const packed = gzipSync(readFileSync(module), { level: 9 }).toString("base64");
+
+/** Writes a file with a style, parts of a body, a script, and texts that the script reads by their ids. */
+function write(out, { title, style, parts, script, texts }) {
+  const policy = [
+    "default-src 'none'",
+    `script-src ${hash(script)} 'wasm-unsafe-eval'`,
+    "worker-src blob:",
+    "style-src 'unsafe-inline'",
+    "img-src data: blob:",
+    "base-uri 'none'",
+    "form-action 'none'",
+  ].join("; ");
+  const kept = Object.entries(texts).map(([id, text]) => `<script type="text/plain" id="${id}">${text}</script>\n`);
+  const file = `<!doctype html>
 <!-- Panza, with CodeMirror 6 and Lezer: MIT license, see LICENSES.txt in the source of Panza. -->
 <html lang="en" data-one-file>
 <head>
@@ -97,19 +111,37 @@ const file = `<!doctype html>
 <meta http-equiv="Content-Security-Policy" content="${policy}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
-<title>Panza</title>
+<title>${title}</title>
 ${icon}
 <style>${style}</style>
 </head>
 <body>
 <noscript><p class="page">This page needs JavaScript.</p></noscript>
-${PAGES.map(template).join("\n")}
+${parts.join("\n")}
 <script>${script}</script>
-<script type="text/plain" id="worker">${worker}</script>
-<script type="text/plain" id="module">${packed}</script>
-</body>
+${kept.join("")}</body>
 </html>
 `;
-if (Buffer.byteLength(file) > MOST) throw new Error(`the file has ${Buffer.byteLength(file)} bytes, more than ${MOST}`);
-writeFileSync(out, file);
-console.log(`${out}: ${Buffer.byteLength(file)} bytes, of which the module is ${packed.length}`);
+  if (Buffer.byteLength(file) > MOST) throw new Error(`${out} has ${Buffer.byteLength(file)} bytes, more than ${MOST}`);
+  writeFileSync(out, file);
+  console.log(`${out}: ${Buffer.byteLength(file)} bytes, of which the module is ${packed.length}`);
+}
+
+const styles = ["style.css", "edit.css", "offline/offline.css"];
+const scripts = ["offline/one_file.js", "offline/gamemaster_file.js", "offline/worker.js", ...GAMEMASTER_WORKERS];
+const [ofPages, ofEditor, ofFile] = await Promise.all(styles.map(bundle));
+const [offline, gamemaster, worker, ...ofGamemaster] = await Promise.all(scripts.map(bundle));
+write(outOffline, {
+  title: "Panza",
+  style: ofPages + ofEditor + ofFile,
+  parts: PAGES.map(template),
+  script: offline,
+  texts: { worker, module: packed },
+});
+write(outGamemaster, {
+  title: "Panza in Gamemaster",
+  style: ofPages,
+  parts: [gamemasterBody()],
+  script: gamemaster,
+  texts: { ...Object.fromEntries(GAMEMASTER_WORKERS.map((name, index) => [name, ofGamemaster[index]])), worker, module: packed },
+});

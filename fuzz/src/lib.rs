@@ -181,6 +181,7 @@ pub fn gamemaster(bytes: &[u8]) {
             number,
             content: content.into(),
             waited: 0,
+            sent_at: None,
         };
         match gamemaster.translate(&relayed, Instant::now()) {
             Ok(Translation::Messages(messages)) => assert!(!messages.is_empty()),

@@ -10,35 +10,9 @@ import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { gunzipSync } from "node:zlib";
 
-import { listPlayer, playMatch, rulesOf, servePages } from "./gamemaster.mjs";
+import { ROW, listPlayer, playMatch, rulesOf, servePages } from "./gamemaster.mjs";
 import { closeBrowser, openBrowser, withPage } from "./page.mjs";
 import { serve } from "./server.mjs";
-
-/** Three squares in a row of five win; x begins. */
-const ROW = `role(x)
-role(o)
-square(1)
-square(2)
-square(3)
-square(4)
-square(5)
-next(1,2)
-next(2,3)
-next(3,4)
-next(4,5)
-init(cell(N,b)) :- square(N)
-init(control(x))
-legal(mark(N)) :- cell(N,b)
-mark(N) :: control(R) ==> ~cell(N,b) & cell(N,R)
-mark(N) :: control(x) ==> ~control(x) & control(o)
-mark(N) :: control(o) ==> ~control(o) & control(x)
-line(R) :- role(R) & next(A,B) & next(B,C) & cell(A,R) & cell(B,R) & cell(C,R)
-goal(R,100) :- line(R)
-goal(R,0) :- line(O) & distinct(O,R)
-goal(R,50) :- ~line(x) & ~line(o)
-open :- cell(N,b)
-terminal :- line(R)
-terminal :- ~open`;
 
 /** The least time between a reply and the end of the clock, in milliseconds. */
 const LEFT = 300;

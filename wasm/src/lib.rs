@@ -1,10 +1,11 @@
 #![doc = include_str!("../README.md")]
 //!
-//! [`Host`] answers requests and does the work of tables in slices, since a module has no threads.
-//! [`storage`] keeps tables by the host's functions. `exports` are the functions that JavaScript
-//! calls.
+//! [`Host`] answers requests and does the work of tables and of a match in slices, since a module
+//! has no threads. [`storage`] keeps tables by the host's functions. `exports` are the functions
+//! that JavaScript calls.
 //!
-//! Invariants: what waits is bounded; a request is answered, or waits under a key.
+//! Invariants: what waits is bounded; a request is answered, or waits under a key; tables are silent
+//! while a match is played.
 //!
 //! Never uses: files, sockets, threads.
 
@@ -18,19 +19,23 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use panza_config::Settings;
-use panza_sync::{Instant, after, is_past};
+use panza_sync::{Instant, after, is_past, left_until};
+use panza_web::gamemaster::{AwaitedReply, OwnPlayer, Relay, RelayReply};
 use panza_web::pages::{Changes, Client, Method, PageStatus, RoutedRequest};
 use panza_web::table::Storage;
 use panza_web::{PageReply, PageRequest, Pages};
 
-/// What differs from the default settings: nothing is written or remembered, builds are small, and
-/// the tree searches, since alpha-beta needs threads.
-const SETTINGS: [&str; 4] = [
+/// What differs from the default settings: nothing is written or remembered, builds and the tree of
+/// a match are small, and the tree searches, since alpha-beta needs threads.
+const SETTINGS: [&str; 5] = [
     "logs.match_logs=false",
     "memory.enabled=false",
     "player.build_memory_mib=160",
+    "search.max_nodes=500000",
     "search.method=tree",
 ];
+/// Where messages of Gamemaster are sent.
+const GAMEMASTER: &str = "/gamemaster/message";
 /// Addresses that are answered, and those below them.
 const ANSWERED: [&str; 8] = [
     "/api/games",
@@ -42,7 +47,7 @@ const ANSWERED: [&str; 8] = [
     "/api/preview",
     "/api/trial",
 ];
-/// Requests that wait, at most. A further one is answered at once.
+/// Requests that wait, at most. A further one is answered at once, and a message refused.
 const MAX_WAITING: usize = 100;
 /// How long a request waits for something new, as at the server.
 const LONGEST_WAIT: Duration = Duration::from_secs(20);
@@ -59,14 +64,22 @@ pub enum Outcome {
 /// A request that waits.
 struct Waiting {
     key: u32,
-    request: RoutedRequest,
-    changes: Changes,
-    until: Instant,
+    what: Awaited,
 }
 
-/// Answers what a server answers to the pages that play, study and edit.
+/// What a request waits for.
+enum Awaited {
+    /// A change of a table, or that this time comes.
+    Page(RoutedRequest, Changes, Instant),
+    /// An answer of the player.
+    Message(AwaitedReply),
+}
+
+/// Answers what a server answers to the pages that play, study and edit, and to the page that plays
+/// in Gamemaster.
 pub struct Host {
     pages: Arc<Pages>,
+    player: OwnPlayer,
     waiting: Vec<Waiting>,
     last_key: u32,
 }
@@ -79,8 +92,11 @@ impl Host {
     pub fn new(storage: Box<dyn Storage>) -> Result<Self, String> {
         let items = SETTINGS.map(str::to_string);
         let settings = Settings::load(None, &items).map_err(|error| error.to_string())?;
+        let player = OwnPlayer::new(&settings);
+        let of_pages = player.player().clone();
         Ok(Self {
-            pages: Arc::new(Pages::without_threads(&settings, storage)),
+            pages: Arc::new(Pages::without_threads(&settings, of_pages, storage)),
+            player,
             waiting: Vec::new(),
             last_key: 0,
         })
@@ -89,6 +105,9 @@ impl Host {
     /// Answers a request for an address, which is a path with its query.
     pub fn request(&mut self, method: Method, address: &str, body: Vec<u8>) -> Outcome {
         let (path, query) = address.split_once('?').unwrap_or((address, ""));
+        if path == GAMEMASTER && method == Method::Post {
+            return self.message(&body);
+        }
         if !is_answered(path) {
             let text = "this needs a server, which is not here\n";
             return Outcome::Reply(PageReply::text(PageStatus::NotFound, text));
@@ -107,35 +126,66 @@ impl Host {
         });
         match request.changes() {
             Some(changes) if !changes.is_there() && self.waiting.len() < MAX_WAITING => {
-                self.last_key = self.last_key.wrapping_add(1).max(1);
-                self.waiting.push(Waiting {
-                    key: self.last_key,
-                    request,
-                    changes,
-                    until: after(LONGEST_WAIT),
-                });
-                Outcome::Waits(self.last_key)
+                self.wait(Awaited::Page(request, changes, after(LONGEST_WAIT)))
             }
             _ => Outcome::Reply(request.answer()),
         }
     }
 
+    /// Takes a message of Gamemaster.
+    fn message(&mut self, body: &[u8]) -> Outcome {
+        if self.waiting.len() >= MAX_WAITING {
+            let text = "too many messages wait for an answer\n";
+            return Outcome::Reply(PageReply::text(PageStatus::Unavailable, text));
+        }
+        match self.player.take(body) {
+            Ok(Relay::Reply(reply)) => Outcome::Reply(PageReply::json(&reply)),
+            Ok(Relay::Awaited(reply)) => self.wait(Awaited::Message(reply)),
+            Err(fault) => Outcome::Reply(PageReply::text(PageStatus::BadRequest, fault)),
+        }
+    }
+
+    fn wait(&mut self, what: Awaited) -> Outcome {
+        self.last_key = self.last_key.wrapping_add(1).max(1);
+        let key = self.last_key;
+        self.waiting.push(Waiting { key, what });
+        Outcome::Waits(key)
+    }
+
     /// A request that need not wait any more, with its key and reply.
     pub fn finished(&mut self) -> Option<(u32, PageReply)> {
-        let is_due = |it: &Waiting| it.changes.is_there() || is_past(it.until);
-        let place = self.waiting.iter().position(is_due)?;
-        let due = self.waiting.remove(place);
-        Some((due.key, due.request.answer()))
+        let player = &self.player;
+        let mut waiting = self.waiting.iter().enumerate();
+        let (place, reply) = waiting.find_map(|(place, it)| {
+            let reply = match &it.what {
+                Awaited::Page(request, changes, until) => {
+                    let is_due = changes.is_there() || is_past(*until);
+                    is_due.then(|| request.answer())
+                }
+                Awaited::Message(reply) => player.reply(reply).map(relayed),
+            };
+            Some((place, reply?))
+        })?;
+        Some((self.waiting.remove(place).key, reply))
     }
 
     /// Works for about this time. Returns how long nothing is to be done then, unless there is a
     /// request.
     pub fn work(&mut self, time: Duration) -> Duration {
-        let rest = self.pages.work(time);
-        let now = Instant::now();
-        let waits = self.waiting.iter().map(|it| it.until);
-        let next = waits.min().map(|it| it.saturating_duration_since(now));
-        next.map_or(rest, |next| rest.min(next))
+        let rest = self.player.work(time).min(self.pages.work(time));
+        let waits = self.waiting.iter().filter_map(|it| match it.what {
+            Awaited::Page(_, _, until) => Some(left_until(until)),
+            Awaited::Message(_) => None,
+        });
+        waits.fold(rest, Duration::min)
+    }
+}
+
+/// The reply to a message that the player has answered.
+fn relayed(reply: Result<RelayReply, String>) -> PageReply {
+    match reply {
+        Ok(reply) => PageReply::json(&reply),
+        Err(why) => PageReply::text(PageStatus::Unprocessable, why),
     }
 }
 

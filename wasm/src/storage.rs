@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::io;
+use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -71,9 +72,13 @@ impl Storage for Told {
         lock(&self.files).contains_key(&name(table, file))
     }
 
-    fn put_aside(&self, table: &str, file: &str) -> io::Result<Option<String>> {
+    fn put_aside(&self, table: &str, file: &str) -> io::Result<String> {
+        let bytes = self.read(table, file, usize::MAX)?;
+        let aside = Path::new(file).with_extension("damaged");
+        let aside = aside.display().to_string();
+        self.write(table, &aside, &bytes)?;
         self.drop_file(&name(table, file));
-        Ok(None)
+        Ok(name(table, &aside))
     }
 
     fn tables(&self) -> Vec<Kept> {

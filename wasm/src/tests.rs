@@ -63,6 +63,25 @@ fn a_game_is_opened_watched_and_kept() {
 }
 
 #[test]
+fn a_damaged_file_is_kept_aside() {
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let changes = Arc::clone(&told);
+    let storage = Told::new(Box::new(move |name, text| {
+        lock(&changes).push((name.to_string(), text.map(<[u8]>::to_vec)));
+    }));
+    storage.take("table/state.json".into(), b"{".to_vec());
+    let aside = storage.put_aside("table", "state.json").unwrap();
+    assert_eq!(aside, "table/state.damaged");
+    assert!(!storage.has("table", "state.json"));
+    let expected = [
+        (aside, Some(b"{".to_vec())),
+        ("table/state.json".into(), None),
+    ];
+    assert_eq!(*lock(&told), expected);
+    assert!(storage.put_aside("table", "state.json").is_err());
+}
+
+#[test]
 fn a_bounded_number_of_requests_waits() {
     let (mut host, _) = host();
     let asked = json!({ "game": "ticTacToe" });
@@ -77,6 +96,70 @@ fn a_bounded_number_of_requests_waits() {
     let keys: Vec<u32> = (0..MAX_WAITING).filter_map(|_| ask(&mut host)).collect();
     assert_eq!(keys.len(), MAX_WAITING);
     assert_eq!(ask(&mut host), None);
+}
+
+/// x and o fill two squares in turn; who has the first one wins.
+const RULES: &str = "role(x),role(o),square(1),square(2),init(cell(N,b)) :- square(N),\
+    init(control(x)),legal(mark(N)) :- cell(N,b),\
+    mark(N) :: control(R) ==> ~cell(N,b) & cell(N,R),\
+    mark(N) :: control(x) ==> ~control(x) & control(o),\
+    mark(N) :: control(o) ==> ~control(o) & control(x),\
+    goal(R,100) :- role(R) & cell(1,R),goal(R,0) :- role(R) & ~cell(1,R),\
+    terminal :- ~cell(1,b) & ~cell(2,b)";
+
+/// The answer to a message of Gamemaster.
+fn say(host: &mut Host, number: u32, content: &str) -> (u32, Value) {
+    let body = json!({ "player": "panza", "number": number, "content": content, "waited": 0 });
+    reply(host, Method::Post, GAMEMASTER, &body)
+}
+
+#[test]
+fn a_match_of_gamemaster_is_played() {
+    let (mut host, names) = host();
+    assert_eq!(say(&mut host, 1, "ping()").1["reply"], "ready");
+    assert_eq!(say(&mut host, 1, "start(x)").0, 400);
+    let start = format!("start(x,ruleset({RULES}),10,10)");
+    assert_eq!(say(&mut host, 2, &start).1["reply"], "ready");
+    let (_, found) = say(&mut host, 3, "play([])");
+    assert_eq!(found["reply"], "mark(1)");
+    assert_eq!(found["thoughts"]["move"], "mark(1)");
+    assert_eq!(found["thoughts"]["value"], 100.0);
+    assert_eq!(say(&mut host, 4, "play(mark(1))").1["reply"], Value::Null);
+    assert_eq!(say(&mut host, 5, "stop(mark(2))").1["reply"], Value::Null);
+    let (status, _) = say(&mut host, 6, "play([])");
+    assert_eq!(status, 400);
+    assert!(lock(&names).is_empty());
+}
+
+#[test]
+fn a_match_that_is_told_at_once_goes_on_where_it_is() {
+    let (mut host, _) = host();
+    let start = format!("start(o,ruleset({RULES}),10,10)");
+    for (number, content) in [(1, &*start), (2, "play([])")] {
+        let body = json!({ "player": "panza", "number": number, "content": content });
+        let body = body.to_string().into_bytes();
+        let outcome = host.request(Method::Post, GAMEMASTER, body);
+        assert!(matches!(outcome, Outcome::Waits(_)));
+    }
+    let waits = |host: &mut Host| {
+        let body = json!({ "player": "panza", "number": 3, "content": "play(mark(2))" });
+        let body = body.to_string().into_bytes();
+        match host.request(Method::Post, GAMEMASTER, body) {
+            Outcome::Waits(key) => key,
+            Outcome::Reply(reply) => panic!("{reply:?}"),
+        }
+    };
+    let key = waits(&mut host);
+    let until = after(PATIENCE);
+    let found = loop {
+        host.work(Duration::from_millis(5));
+        match host.finished() {
+            Some((found, reply)) if found == key => break reply,
+            _ => assert!(!is_past(until)),
+        }
+    };
+    let found: Value = serde_json::from_slice(&found.body).unwrap();
+    assert_eq!(found["reply"], "mark(1)");
 }
 
 #[test]

@@ -5,6 +5,9 @@
 //! resident memory of the process is compared with that at the start of the match, and a main build
 //! under which it has grown too much is stopped. The fallback has limits of its own.
 //!
+//! Without threads the main build comes first and keeps its deadline by itself. If it fails, the
+//! fallback is built in the time that is left until START is answered.
+//!
 //! Invariant: the result of a build that is no longer wanted is dropped.
 
 use std::sync::Arc;
@@ -31,8 +34,10 @@ const CHECK_MEMORY_EVERY: Duration = Duration::from_millis(20);
 pub(super) struct Builds {
     builders: GameBuilders,
     rules: Arc<Rules>,
-    /// Deadline of all builds.
+    /// Deadline of all builds with threads, and of the main build without.
     until: Instant,
+    /// When START is answered.
+    ready_by: Instant,
     /// The most bytes by which the process may grow while the main build runs.
     memory: usize,
     role: OurRole,
@@ -58,6 +63,7 @@ impl Builds {
             builders,
             rules: Arc::clone(&setup.rules.rules),
             until: setup.build_until,
+            ready_by: setup.ready_by,
             memory: usize::try_from(memory).unwrap_or(usize::MAX),
             role: setup.role.clone(),
             record: setup.record.clone(),
@@ -82,7 +88,11 @@ impl Builds {
             return;
         };
         let stop = link.stops.issue();
-        let (until, of_build) = (self.until, Arc::clone(&stop));
+        let until = match kind {
+            BuildKind::Fallback if !tasks.has_threads => self.ready_by,
+            _ => self.until,
+        };
+        let of_build = Arc::clone(&stop);
         let max_bytes = match kind {
             BuildKind::Main => self.memory,
             // The prover has limits of its own.
@@ -93,7 +103,7 @@ impl Builds {
             self.role.clone(),
             self.record.clone(),
         );
-        let follower_link = link.follower(kind);
+        let follower_link = tasks.has_threads.then(|| link.follower(kind));
         let is_started = tasks.spawn("build", move |results| {
             let begin = Instant::now();
             let stop = of_build;
@@ -108,8 +118,8 @@ impl Builds {
             drop(rules);
             // The follower comes first, since it only needs one legal move; the match thread asks
             // the machine for much more.
-            let game = outcome.as_ref().ok();
-            let follower = game.map(|game| Follower::new(game, &role, follower_link, &stop));
+            let followed = outcome.as_ref().ok().zip(follower_link);
+            let follower = followed.map(|(game, link)| Follower::new(game, &role, link, &stop));
             // The match may be over.
             let _ = results.send(TaskResult::Built {
                 kind,

@@ -13,10 +13,11 @@
 //!
 //! Pending answers are given when a match ends: `ready` for a START, the move for a PLAY.
 //!
-//! A PLAY is a repeat when its moves are those of the last PLAY and one of these holds: the last
-//! PLAY is unanswered; the moves are not legal once more in the position after them; our move
-//! among them is not the one we answered. In a game where all players may do the same twice in a
-//! row, a PLAY that names our answer is a new one. So is one after an answer that the manager may
+//! Where the manager says whether a PLAY is a repeat, as Gamemaster does by its numbers, that
+//! holds. Else a PLAY is a repeat when its moves are those of the last PLAY and one of these holds:
+//! the last PLAY is unanswered; the moves are not legal once more in the position after them; our
+//! move among them is not the one we answered. In a game where all players may do the same twice in
+//! a row, a PLAY that names our answer is a new one. So is one after an answer that the manager may
 //! have replaced by our previous move: one that was given without a known legal move, or that had
 //! not been taken by the end of the clock. Whether the moves are legal once more may be unknown
 //! then; in a game of one player they mostly are. NIL after other moves is always a repeat, since
@@ -324,7 +325,10 @@ impl Conductor {
         }
         let moves = play.moves;
         let game = self.game.as_ref();
-        let is_repeat = game.is_some_and(|game| game.is_repeat(moves.as_deref(), play.received));
+        let told = play.is_repeat.filter(|_| moves.is_some());
+        let is_repeat = told.unwrap_or_else(|| {
+            game.is_some_and(|game| game.is_repeat(moves.as_deref(), play.received))
+        });
         if !is_repeat {
             self.compare_with_answer(moves.as_deref());
         }

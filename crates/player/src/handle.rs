@@ -1,4 +1,5 @@
-//! The handle that callers hold, and the conductor's thread behind it.
+//! The handle that callers hold, and the conductor's thread behind it; or [`PlayerWork`], where
+//! there are no threads.
 
 use std::io;
 use std::sync::Arc;
@@ -10,14 +11,17 @@ use crossbeam::channel::{
 
 use super::companions::Companions;
 use super::conductor::Conductor;
-use super::match_thread::MatchFactory;
+use super::match_thread::{MatchFactory, OwnMatch, Thoughts};
 use super::running::RunningMatch;
 use super::{Answer, Message, Reply, Status};
 use panza_config::Settings;
 use panza_game::GameBuilders;
 use panza_memory::MemoryService;
-use panza_sync::{Instant, catch_panic, left_until, spawn};
+use panza_sync::{Instant, after as at, catch_panic, is_past, left_until, lock, spawn};
 use panza_telemetry::Archive;
+
+/// How long a player without threads rests where it has no match.
+const LONGEST_REST: Duration = Duration::from_secs(60);
 
 /// An event for the conductor's thread.
 enum Event {
@@ -48,16 +52,38 @@ impl Player {
         Self::with_companions(settings, builders, None)
     }
 
-    /// A player that plays no matches, where there are no threads: it is available for ever, and
-    /// answers every message with busy.
-    pub fn idle(settings: &Settings) -> Player {
-        // The other ends of both channels are dropped here.
-        Player {
-            events: unbounded().0,
-            running: Arc::default(),
-            gone: bounded(0).1,
-            archive: Arc::new(Archive::new(&settings.logs.folder)),
-        }
+    /// A player that is available, without threads: its messages are answered and its match is
+    /// played in [`PlayerWork::work`]. Nothing is remembered.
+    pub fn without_threads(settings: &Settings, builders: GameBuilders) -> (Player, PlayerWork) {
+        let (events, inbox) = unbounded();
+        let (alive, gone) = bounded::<()>(0);
+        let archive = Arc::new(Archive::new(&settings.logs.folder));
+        let own = OwnMatch::default();
+        let factory = MatchFactory {
+            builders,
+            companions: None,
+            memory: None,
+            archive: Arc::clone(&archive),
+            // The conductor looks at the advice after each step.
+            wake: bounded(1).0,
+            alive,
+            own: Some(Arc::clone(&own)),
+        };
+        let running = Arc::new(RunningMatch::default());
+        let settings = Arc::new(settings.clone());
+        let conductor = Conductor::new(settings, Arc::clone(&running), Box::new(factory));
+        let player = Player {
+            events,
+            running,
+            gone,
+            archive,
+        };
+        let work = PlayerWork {
+            conductor,
+            inbox,
+            own,
+        };
+        (player, work)
     }
 
     /// A player that is available, and whose matches other processes search too.
@@ -89,6 +115,7 @@ impl Player {
             archive: Arc::clone(&archive),
             wake,
             alive: alive.clone(),
+            own: None,
         };
         let conductor = Conductor::new(settings, Arc::clone(&running), Box::new(factory));
         spawn("player", move || {
@@ -158,19 +185,7 @@ fn run(mut conductor: Conductor, inbox: &Receiver<Event>, woken: &Receiver<()>) 
             recv(woken) -> _ => None,
             recv(alarm) -> _ => None,
         };
-        // No game code runs here; this keeps the player alive through a defect of its own.
-        let outcome = catch_panic(|| match event {
-            Some(Event::Message(message, reply)) => {
-                conductor.handle(*message, reply, Instant::now());
-            }
-            Some(Event::Delay(delay)) => conductor.note_delay(delay),
-            Some(Event::ShutDown) => {}
-            None => conductor.tick(Instant::now()),
-        });
-        if let Err(panic) = outcome {
-            tracing::error!("the conductor panicked: {panic}");
-            conductor.recover();
-        }
+        take(&mut conductor, event);
     }
     conductor.shut_down(Instant::now());
     // Messages that came in between.
@@ -180,3 +195,72 @@ fn run(mut conductor: Conductor, inbox: &Receiver<Event>, woken: &Receiver<()>) 
         }
     }
 }
+
+/// Lets the conductor handle an event, or look at the clocks.
+fn take(conductor: &mut Conductor, event: Option<Event>) {
+    // No game code runs here; this keeps the player alive through a defect of its own.
+    let outcome = catch_panic(|| match event {
+        Some(Event::Message(message, reply)) => {
+            conductor.handle(*message, reply, Instant::now());
+        }
+        Some(Event::Delay(delay)) => conductor.note_delay(delay),
+        Some(Event::ShutDown) => conductor.shut_down(Instant::now()),
+        None => conductor.tick(Instant::now()),
+    });
+    if let Err(panic) = outcome {
+        tracing::error!("the conductor panicked: {panic}");
+        conductor.recover();
+    }
+}
+
+/// The work of a player without threads. Its steps are short but for three: the build of a game,
+/// its study, and a question to a prover.
+pub struct PlayerWork {
+    conductor: Conductor,
+    inbox: Receiver<Event>,
+    own: OwnMatch,
+}
+
+impl PlayerWork {
+    /// Answers messages and plays for about this time. Returns how long there is nothing to do
+    /// then, unless a message comes.
+    pub fn work(&mut self, time: Duration) -> Duration {
+        let until = at(time);
+        loop {
+            let event = self.inbox.try_recv().ok();
+            let has_event = event.is_some();
+            if has_event {
+                take(&mut self.conductor, event);
+            }
+            // Each event of a match is followed before the next one comes, which may be a START.
+            let next = self.conductor.next_tick(Instant::now());
+            let rest = self.step(next);
+            take(&mut self.conductor, None);
+            let next = self.conductor.next_tick(Instant::now());
+            let rest = next.map_or(rest, |next| rest.min(left_until(next)));
+            if !has_event && !rest.is_zero() || is_past(until) {
+                return rest;
+            }
+        }
+    }
+
+    /// Makes a step of the match, if one runs, and searches until then at most.
+    fn step(&self, until: Option<Instant>) -> Duration {
+        let mut own = lock(&self.own);
+        let Some(of_match) = own.as_mut() else {
+            return LONGEST_REST;
+        };
+        of_match.step_alone(until).unwrap_or_else(|| {
+            *own = None;
+            LONGEST_REST
+        })
+    }
+
+    /// What the match that runs thinks of its position; `None` where nothing is known yet.
+    pub fn thoughts(&self) -> Option<Thoughts> {
+        lock(&self.own).as_mut()?.thoughts()
+    }
+}
+
+#[cfg(test)]
+mod tests;

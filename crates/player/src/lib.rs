@@ -91,7 +91,8 @@ use std::time::Duration;
 pub use companion::Companion;
 pub use companions::{Companions, SharedGame, SharedRoot};
 pub use engines::{preferred_search, studied_search};
-pub use handle::Player;
+pub use handle::{Player, PlayerWork};
+pub use match_thread::Thoughts;
 pub use panza_game::{BuildKind, GameBuilders};
 pub use position::Position;
 pub use record::Record;
@@ -203,6 +204,9 @@ pub struct PlayRequest {
     pub match_id: String,
     /// The last joint move; `None` for NIL.
     pub moves: Option<SentMoves>,
+    /// Whether the manager sends the last PLAY again, where it says so; else that is told from the
+    /// moves.
+    pub is_repeat: Option<bool>,
     /// When the message began to arrive.
     pub received: Instant,
 }

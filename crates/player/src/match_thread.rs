@@ -4,12 +4,16 @@
 //! slice. Its advice for the position lies in a slot that the conductor reads, renewed after each
 //! slice. Other work runs in [`Tasks`].
 //!
+//! Where there are no threads, the one who has the player calls [`MatchThread::step_alone`] again
+//! and again. A build and a study are then one step each. The study begins once the game has been
+//! searched for a while, since a small game is proven by then.
+//!
 //! A panic of game code costs the engine, which is replaced. So does any other panic here; after
 //! [`MAX_PANICS`] of those the search ends, and the followers go on.
 
 use std::io;
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use crossbeam::channel::{Sender, TryRecvError, after, bounded, select};
@@ -27,21 +31,48 @@ use super::studies::{Studies, StudyOf};
 use super::tasks::{TaskResult, Tasks};
 use super::tree_search::search_config;
 use panza_game::{BuildKind, BuiltGame, GameBuilders};
+use panza_gdl::MoveId;
 use panza_memory::{MatchMemory, MemoryService, RememberedMatch};
 use panza_metagame::StudyBudget;
 use panza_search::{MoveStats, SearchConfig};
 use panza_sync::allocator;
-use panza_sync::{Instant, SystemTime, UNIX_EPOCH, catch_panic, spawn_deep};
+use panza_sync::{Instant, SystemTime, UNIX_EPOCH, catch_panic, left_until, lock, spawn_deep};
 use panza_telemetry::Archive;
 
 /// Longest slice of search.
 const SLICE: Duration = Duration::from_millis(5);
+/// The same where there are no threads: nobody has to be answered in between.
+const OWN_SLICE: Duration = Duration::from_millis(50);
 /// Pause between slices while the game is studied.
 const PAUSE_WHILE_STUDYING: Duration = Duration::from_millis(45);
+
+/// Part of the time until START is answered for which a game is searched before it is studied,
+/// where there are no threads.
+const SEARCHED_FIRST: f64 = 0.1;
+/// What is left of the longest overrun of a slice with each slice.
+const OVERRUN_DECAY: f64 = 0.98;
+/// Joint moves of a line that is told.
+const MAX_LINE: usize = 8;
 
 /// Panics beside game code after which a match is not searched any more: more than there are
 /// engines.
 const MAX_PANICS: u32 = 8;
+
+/// The match that runs where there are no threads.
+pub(super) type OwnMatch = Arc<Mutex<Option<MatchThread>>>;
+
+/// What a match thinks of its position.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Thoughts {
+    /// The best move so far as canonical text.
+    pub best_move: String,
+    /// Its value for our role, 0 to 100; `None` where nothing was searched.
+    pub value: Option<f64>,
+    /// Iterations of the search a second.
+    pub iterations_per_second: f64,
+    /// The joint moves that are expected, as canonical texts; none where the search knows no line.
+    pub line: Vec<Vec<String>>,
+}
 
 /// Starts the threads of matches.
 pub(super) struct MatchFactory {
@@ -55,6 +86,8 @@ pub(super) struct MatchFactory {
     pub wake: Sender<()>,
     /// Dropped when the last thread of the player is gone.
     pub alive: Sender<()>,
+    /// Where the match is put that has no thread; `None` where each has one.
+    pub own: Option<OwnMatch>,
 }
 
 impl StartMatch for MatchFactory {
@@ -69,6 +102,10 @@ impl StartMatch for MatchFactory {
         // gone.
         let (match_alive, others_gone) = bounded::<()>(0);
         let thread = MatchThread::new(setup, worker_link, self, match_alive);
+        if let Some(own) = &self.own {
+            *lock(own) = Some(thread);
+            return Ok(link);
+        }
         let run = move || {
             // The engine is replaced after panics of its code; this is for all others.
             if let Err(text) = catch_panic(|| thread.run()) {
@@ -132,7 +169,7 @@ struct PositionStatus {
     was_proven: bool,
 }
 
-struct MatchThread {
+pub(super) struct MatchThread {
     setup: MatchSetup,
     link: WorkerLink,
     tasks: Tasks,
@@ -143,9 +180,17 @@ struct MatchThread {
     search: SearchConfig,
     /// Deadline of the study that runs. A late study gets no more time.
     studying_until: Option<Instant>,
+    /// The game that is still to be studied, and from when on.
+    unstudied: Option<(BuiltGame, Instant)>,
     plans: PlanMemory,
     status: PositionStatus,
     sampling: Sampling,
+    /// Of the last sample.
+    iterations_per_second: f64,
+    has_begun: bool,
+    n_panics: u32,
+    /// How much longer than its time a slice of search has taken lately.
+    overrun: Duration,
     /// Number of positions logged.
     logged_positions: usize,
     /// What the planner had found when that was logged last.
@@ -161,7 +206,7 @@ impl MatchThread {
         let memory = factory.memory(&setup);
         let companions = factory.companions.clone();
         Self {
-            tasks: Tasks::new(&setup, &link, alive.clone()),
+            tasks: Tasks::new(&setup, &link, factory.own.is_none(), alive.clone()),
             builds: Builds::new(factory.builders.clone(), &setup),
             engines: Engines::new(&setup, search.clone(), companions, alive),
             link,
@@ -169,8 +214,13 @@ impl MatchThread {
             memory,
             search,
             studying_until: None,
+            unstudied: None,
             status: PositionStatus::default(),
             sampling: Sampling::new(),
+            iterations_per_second: 0.0,
+            has_begun: false,
+            n_panics: 0,
+            overrun: Duration::ZERO,
             logged_positions: 0,
             logged_plan: None,
             setup,
@@ -178,41 +228,73 @@ impl MatchThread {
     }
 
     fn run(mut self) {
+        while self.guarded(|it| it.iterate().then_some(())).is_some() {}
+    }
+
+    /// Makes a step of a match that has no thread, and searches until then at most. Returns how
+    /// long there is nothing to do then, unless an order comes; `None` at the end of the match. It
+    /// does not search where that would probably take longer, as on a prover.
+    pub fn step_alone(&mut self, until: Option<Instant>) -> Option<Duration> {
+        let left = until.map_or(OWN_SLICE, left_until);
+        let may_search = !self.status.was_advised || left > 2 * self.overrun;
+        let slice = may_search.then_some(left.min(OWN_SLICE));
+        self.guarded(|it| it.step(slice))
+    }
+
+    /// Does a part of the match. After a panic the engine in use is replaced, and the match goes
+    /// on; it ends after many.
+    fn guarded<T: Default>(&mut self, part: impl FnOnce(&mut Self) -> Option<T>) -> Option<T> {
+        catch_panic(|| part(self)).unwrap_or_else(|text| {
+            self.n_panics += 1;
+            let record = &self.setup.record;
+            record.error(&format!("the match thread panicked: {text}"));
+            if self.n_panics == MAX_PANICS {
+                self.end("the match thread panicked", &[]);
+                return None;
+            }
+            self.engines.replace();
+            Some(T::default())
+        })
+    }
+
+    /// Makes a step and waits; false at the end of the match.
+    fn iterate(&mut self) -> bool {
+        match self.step(Some(SLICE)) {
+            None => false,
+            Some(Duration::ZERO) => true,
+            Some(time) => self.wait(time),
+        }
+    }
+
+    /// Starts the build.
+    fn begin(&mut self) {
+        self.has_begun = true;
         // Times before this match do not count.
         self.sampling = Sampling::new();
         self.builds
             .start(BuildKind::Main, &mut self.engines, &self.tasks, &self.link);
-        let mut n_panics = 0;
-        loop {
-            match catch_panic(|| self.iterate()) {
-                Ok(true) => {}
-                Ok(false) => return,
-                Err(text) => {
-                    n_panics += 1;
-                    let record = &self.setup.record;
-                    record.error(&format!("the match thread panicked: {text}"));
-                    if n_panics == MAX_PANICS {
-                        return self.end("the match thread panicked", &[]);
-                    }
-                    self.engines.replace();
-                }
-            }
-        }
     }
 
-    /// Takes orders and results, then searches for a slice or waits; false at the end of the match.
-    fn iterate(&mut self) -> bool {
+    /// Takes orders and results, then searches for a time, if one is given. Returns how long there
+    /// is nothing to do then, unless an order or a result comes; `None` at the end of the match.
+    fn step(&mut self, slice: Option<Duration>) -> Option<Duration> {
+        if !self.has_begun {
+            self.begin();
+        }
         self.link.interrupt.store(false, Ordering::Release);
         loop {
             match self.link.orders.try_recv() {
                 Ok(order) => {
                     if !self.carry_out(order) {
-                        return false;
+                        return None;
                     }
                 }
                 Err(TryRecvError::Empty) => break,
                 // A panic has cost the last order.
-                Err(TryRecvError::Disconnected) => return self.end_without_conductor(),
+                Err(TryRecvError::Disconnected) => {
+                    self.end_without_conductor();
+                    return None;
+                }
             }
         }
         while let Ok(result) = self.tasks.results.try_recv() {
@@ -225,16 +307,17 @@ impl MatchThread {
             self.refuse(why);
         }
         let is_open = !self.status.is_terminal && !self.status.was_proven;
-        if is_open && self.engines.current().is_some() {
-            self.search();
-            if self.is_studying() && !self.wait() {
-                return false;
-            }
-        } else if !self.wait() {
-            return false;
+        let slice = slice.filter(|_| is_open && self.engines.current().is_some());
+        if let Some(slice) = slice {
+            self.search(slice);
+            self.study_when_due();
         }
         self.sample();
-        true
+        let rests = slice.is_none() || self.is_studying();
+        Some(match rests && self.tasks.results.is_empty() {
+            true => left_until(self.next_step()),
+            false => Duration::ZERO,
+        })
     }
 
     /// Ends the match, since the conductor is gone.
@@ -286,17 +369,21 @@ impl MatchThread {
         self.memory.end(how, goals, self.position());
     }
 
-    /// Waits for an order, a result or a deadline; false when the conductor is gone.
-    fn wait(&mut self) -> bool {
-        let now = Instant::now();
-        let mut until = self.sampling.next;
+    /// When there is something to do, unless an order or a result comes before.
+    fn next_step(&self) -> Instant {
+        let mut next = self.sampling.next;
         if let Some(update) = self.builds.next_update(&self.engines) {
-            until = until.min(update);
+            next = next.min(update);
         }
         if self.is_studying() {
-            until = until.min(now + PAUSE_WHILE_STUDYING);
+            next = next.min(Instant::now() + PAUSE_WHILE_STUDYING);
         }
-        let timeout = after(until.saturating_duration_since(now));
+        next
+    }
+
+    /// Waits for an order or a result, for this time; false when the conductor is gone.
+    fn wait(&mut self, time: Duration) -> bool {
+        let timeout = after(time);
         select! {
             recv(self.link.orders) -> order => match order {
                 Ok(order) => self.carry_out(order),
@@ -318,10 +405,13 @@ impl MatchThread {
         self.engines.moves().len()
     }
 
-    fn search(&mut self) {
+    fn search(&mut self, slice: Duration) {
         let interrupt = Arc::clone(&self.link.interrupt);
+        let until = Instant::now() + slice;
         self.engines
-            .attempt(|engine| engine.searcher.search(Instant::now() + SLICE, &interrupt));
+            .attempt(|engine| engine.searcher.search(until, &interrupt));
+        let overrun = Instant::now().saturating_duration_since(until);
+        self.overrun = overrun.max(self.overrun.mul_f64(OVERRUN_DECAY));
         self.log_plan(false);
         self.plans.consider(&mut self.engines);
         self.check_position();
@@ -468,6 +558,7 @@ impl MatchThread {
         };
         sample.step = u32::try_from(self.position()).unwrap_or(u32::MAX);
         let seconds = self.sampling.complete(&mut sample, now);
+        self.iterations_per_second = sample.iterations_per_second;
         self.setup.record.sample(&sample, seconds);
     }
 
@@ -534,9 +625,43 @@ impl MatchThread {
         }
         self.check_position();
         self.tasks.find_board(&game, self.search.seed);
-        if kind == BuildKind::Main {
+        if kind == BuildKind::Main && self.tasks.has_threads {
+            self.study(&game);
+        } else if kind == BuildKind::Main {
+            let first = left_until(self.setup.ready_by).mul_f64(SEARCHED_FIRST);
+            self.unstudied = Some((game, Instant::now() + first));
+        }
+    }
+
+    /// Studies the game without a thread once it has been searched for a while.
+    fn study_when_due(&mut self) {
+        let is_due = |(_, due): &mut (BuiltGame, Instant)| left_until(*due).is_zero();
+        if let Some((game, _)) = self.unstudied.take_if(is_due)
+            && !self.status.was_proven
+        {
             self.study(&game);
         }
+    }
+
+    /// What is thought of the position; `None` without a game.
+    pub fn thoughts(&mut self) -> Option<Thoughts> {
+        let iterations_per_second = self.iterations_per_second;
+        let thoughts = self.engines.attempt(|engine| {
+            let best = engine.searcher.best_move()?;
+            let line = engine.searcher.line(MAX_LINE);
+            let info = engine.position.info();
+            let text = |&mv: &MoveId| info.move_text(mv);
+            Some(Thoughts {
+                best_move: text(&best.mv),
+                value: best.value.map(f64::from),
+                iterations_per_second,
+                line: line
+                    .iter()
+                    .map(|moves| moves.iter().map(text).collect())
+                    .collect(),
+            })
+        });
+        thoughts.flatten()
     }
 
     /// Starts a study until START must be answered, if the engine in use has use for it.

@@ -362,6 +362,14 @@ impl Searcher for PlanSearch {
         }
     }
 
+    fn line(&mut self, most: usize) -> Vec<Vec<MoveId>> {
+        if !self.has_plan() {
+            return self.fallback.line(most);
+        }
+        let moves = self.plan.iter().take(most);
+        moves.map(|&mv| vec![mv]).collect()
+    }
+
     fn plan(&self) -> Option<PlanStatus> {
         let mut status = PlanStatus {
             goal: None,

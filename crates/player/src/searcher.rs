@@ -63,6 +63,12 @@ pub trait Searcher: Send {
     /// the states made by the planner.
     fn best_move(&mut self) -> Option<MoveStats>;
 
+    /// The joint moves that are expected, the first of them ours; at most `most`, and none where
+    /// the search knows no line.
+    fn line(&mut self, _most: usize) -> Vec<Vec<MoveId>> {
+        Vec::new()
+    }
+
     /// What the choice of a move weighs; `None` where it is made otherwise.
     fn estimates(&mut self) -> Option<RootEstimates> {
         None

@@ -1,6 +1,8 @@
 //! Work that a match hands to threads of its own, so that orders are taken meanwhile: building
 //! games, studying them, reading remembered plans, finding boards.
 //!
+//! A match without threads does it at once, and takes its orders after that.
+//!
 //! Invariants: a panic in a task becomes an error of its result; no task outlives its budget by
 //! much.
 
@@ -55,12 +57,18 @@ pub(super) struct Tasks {
     sender: Sender<TaskResult>,
     pub results: Receiver<TaskResult>,
     stops: StopFlags,
+    pub has_threads: bool,
     /// Dropped with the last thread.
     alive: Sender<()>,
 }
 
 impl Tasks {
-    pub fn new(setup: &MatchSetup, link: &WorkerLink, alive: Sender<()>) -> Self {
+    pub fn new(
+        setup: &MatchSetup,
+        link: &WorkerLink,
+        has_threads: bool,
+        alive: Sender<()>,
+    ) -> Self {
         let (sender, results) = unbounded();
         Self {
             rules: Arc::clone(&setup.rules.rules),
@@ -68,6 +76,7 @@ impl Tasks {
             sender,
             results,
             stops: link.stops.clone(),
+            has_threads,
             alive,
         }
     }
@@ -77,12 +86,17 @@ impl Tasks {
         self.stops.stop();
     }
 
-    /// Runs a task on a thread of this name; false when there is no thread.
+    /// Runs a task on a thread of this name, or at once where the match has no threads; false when
+    /// the system gives no thread.
     pub fn spawn(
         &self,
         name: &'static str,
         task: impl FnOnce(&Sender<TaskResult>) + Send + 'static,
     ) -> bool {
+        if !self.has_threads {
+            task(&self.sender);
+            return true;
+        }
         let (sender, alive) = (self.sender.clone(), self.alive.clone());
         let spawned = spawn_deep(name, move || {
             task(&sender);
@@ -150,8 +164,12 @@ impl Tasks {
         });
     }
 
-    /// Finds boards in random games and logs them, for those who watch the match.
+    /// Finds boards in random games and logs them, for those who watch the match. Without threads
+    /// the time is left to the search.
     pub fn find_board(&self, game: &BuiltGame, seed: u64) {
+        if !self.has_threads {
+            return;
+        }
         let machine = Arc::clone(&game.machine);
         let (rules, record) = (Arc::clone(&self.rules), self.record.clone());
         let cancelled = self.stops.issue();

@@ -206,6 +206,10 @@ impl Searcher for TreeSearch {
         })
     }
 
+    fn line(&mut self, most: usize) -> Vec<Vec<MoveId>> {
+        self.search.principal_line(most)
+    }
+
     fn estimates(&mut self) -> Option<RootEstimates> {
         self.search.estimates()
     }

@@ -51,6 +51,7 @@ fn the_debug_log_of_a_match_has_lines_of_all_its_threads() {
     let play = PlayRequest {
         match_id: "m".into(),
         moves: None,
+        is_repeat: None,
         received: Instant::now(),
     };
     assert!(matches!(ask(&player, Message::Play(play)), Answer::Move(_)));

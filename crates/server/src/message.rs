@@ -139,6 +139,7 @@ pub fn parse(text: &str, received: Instant) -> Result<Message, String> {
             Ok(Message::Play(PlayRequest {
                 match_id: match_id(items.next(), form)?,
                 moves: moves(items.next(), form)?,
+                is_repeat: None,
                 received,
             }))
         }

@@ -112,6 +112,7 @@ impl Stage {
         self.ask(Message::Play(PlayRequest {
             match_id: "m".into(),
             moves: (!moves.is_empty()).then_some(moves),
+            is_repeat: None,
             received: self.now,
         }))
     }

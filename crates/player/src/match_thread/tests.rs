@@ -62,15 +62,11 @@ fn begun_with(rules: &str, memory: Option<&Path>) -> (MatchThread, Link, Receive
         archive: Arc::new(Archive::new("/nowhere".as_ref())),
         wake: wake.clone(),
         alive: alive.clone(),
+        own: None,
     };
     let (link, worker_link) = Link::new(wake);
     let mut thread = MatchThread::new(setup, worker_link, &factory, alive);
-    thread.builds.start(
-        BuildKind::Main,
-        &mut thread.engines,
-        &thread.tasks,
-        &thread.link,
-    );
+    thread.begin();
     (thread, link, gone)
 }
 

@@ -22,6 +22,7 @@
 
 mod control;
 mod message;
+mod own;
 mod relay;
 
 use std::sync::Mutex;
@@ -34,6 +35,7 @@ use panza_hrf::names;
 use panza_player::{Answer, Manager, Message, PlayRequest, SentMoves, StartRequest, StartRules};
 use panza_sync::{Instant, SystemTime, UNIX_EPOCH, lock};
 
+pub use own::{AwaitedReply, OwnPlayer, Relay};
 pub use relay::{MatchProgress, RelayReply, RelayedMessage};
 
 /// The part of each clock that is left to the page and to Gamemaster.
@@ -96,6 +98,7 @@ impl Gamemaster {
             }
             (Content::Stop(_) | Content::Abort, None) => return Ok(Translation::Reply(None)),
             (Content::Play(text), Some(ours)) => Message::Play(PlayRequest {
+                is_repeat: Some(ours.is_played(relayed.number)),
                 moves: ours.moves(relayed.number, text)?,
                 match_id: ours.match_id.clone(),
                 received: relayed.sent(received),
@@ -145,6 +148,12 @@ impl Gamemaster {
 }
 
 impl Session {
+    /// Whether the last PLAY has this number.
+    fn is_played(&self, number: u64) -> bool {
+        let played = self.played.as_ref();
+        played.is_some_and(|played| played.number == number)
+    }
+
     /// The joint move that ends with this one; nothing before the first. Follows it, unless the
     /// message came before.
     fn moves(&mut self, number: u64, text: &str) -> Result<Option<SentMoves>, String> {

@@ -1,14 +1,19 @@
 //! What a page of Gamemaster sends and gets back for each message.
 //!
 //! `POST /gamemaster/message` with `{"player", "number", "content", "waited"}`, the milliseconds
-//! since the message came, is answered with `{"reply", "match", "thoughts"}`: the reply or null,
-//! the folder of the match's log, what is thought there.
+//! since the message came, and `sent_at` where it waits for a player without threads, is answered
+//! with `{"reply", "match", "thoughts"}`: the reply or null, the folder of the match's log, what is
+//! thought there. A player without logs tells what it thinks
+//! itself, with the line that it expects.
 
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use panza_sync::Instant;
+use panza_gdl::sexpr;
+use panza_hrf::names;
+use panza_player::Thoughts as OfMatch;
+use panza_sync::{Instant, SystemTime, UNIX_EPOCH};
 use panza_telemetry::{Archive, Part};
 
 /// Limit on the identifier of a player, in characters.
@@ -30,6 +35,10 @@ pub struct RelayedMessage {
     /// Milliseconds since the message came to the page.
     #[serde(default)]
     pub waited: u64,
+    /// When the page sent it, in milliseconds since 1970 by the clock of this machine, where it may
+    /// have waited on its way here too.
+    #[serde(default)]
+    pub sent_at: Option<u64>,
 }
 
 /// The answer to it.
@@ -37,12 +46,12 @@ pub struct RelayedMessage {
 pub struct RelayReply {
     /// The reply, if one is expected.
     pub reply: Option<String>,
-    /// What the log of the match says by now.
+    /// What is known of the match by now.
     #[serde(flatten)]
     pub progress: MatchProgress,
 }
 
-/// What the log of a match says by now.
+/// What is known of a match by now.
 #[derive(Debug, Default, Serialize)]
 pub struct MatchProgress {
     #[serde(rename = "match")]
@@ -58,6 +67,8 @@ struct Thoughts {
     /// Its value for our role, 0 to 100.
     value: f64,
     iterations_per_second: f64,
+    /// The moves that are expected; none where no line is known.
+    line: Vec<String>,
 }
 
 impl RelayedMessage {
@@ -78,12 +89,25 @@ impl RelayedMessage {
 
     /// When it came to the page, if it came here at `received`.
     pub fn sent(&self, received: Instant) -> Instant {
-        let waited = Duration::from_millis(self.waited).min(LONGEST_WAIT);
-        received.checked_sub(waited).unwrap_or(received)
+        let on_way = self.sent_at.and_then(|sent_at| {
+            let now = SystemTime::now().duration_since(UNIX_EPOCH).ok()?;
+            now.checked_sub(Duration::from_millis(sent_at))
+        });
+        let waited = Duration::from_millis(self.waited).saturating_add(on_way.unwrap_or_default());
+        let sent = received.checked_sub(waited.min(LONGEST_WAIT));
+        sent.unwrap_or(received)
     }
 }
 
 impl MatchProgress {
+    /// What a match thinks that has no log.
+    pub fn of(thoughts: Option<OfMatch>) -> Self {
+        Self {
+            folder: None,
+            thoughts: thoughts.and_then(Thoughts::of_match),
+        }
+    }
+
     /// Reads the log of a match; nothing is known where there is none.
     pub fn read(archive: &Archive, match_id: &str) -> Self {
         let entry = archive.find(match_id);
@@ -118,8 +142,34 @@ impl Thoughts {
             best_move: best_move.replace("\"\"", "\""),
             value,
             iterations_per_second,
+            line: Vec::new(),
         })
     }
+
+    /// As Gamemaster writes it: of each joint move the one of the role that does not wait. `None`
+    /// where ours waits.
+    fn of_match(found: OfMatch) -> Option<Self> {
+        if found.best_move == names::NOOP {
+            return None;
+        }
+        let line = found.line.iter().filter_map(|moves| {
+            let mut made = moves.iter().filter(|text| **text != names::NOOP);
+            made.next().map(|text| own_text(text))
+        });
+        Some(Self {
+            best_move: own_text(&found.best_move),
+            value: found.value?,
+            iterations_per_second: found.iterations_per_second,
+            line: line.collect(),
+        })
+    }
+}
+
+/// A move as Gamemaster writes it; as it is where that cannot be.
+fn own_text(text: &str) -> String {
+    let (terms, _) = sexpr::parse(text);
+    let own = terms.first().and_then(names::term_from_kif);
+    own.unwrap_or_else(|| text.to_string())
 }
 
 #[cfg(test)]
@@ -134,10 +184,62 @@ mod tests {
             best_move: "(say \"a\")".into(),
             value: 61.25,
             iterations_per_second: 250.0,
+            line: Vec::new(),
         };
         assert_eq!(Thoughts::of_series(lines), Some(expected));
         assert_eq!(Thoughts::of_series(b"1.0,0,10,2.0,,,\n"), None);
         assert_eq!(Thoughts::of_series(b""), None);
+    }
+
+    #[test]
+    fn the_time_in_the_page_and_on_the_way_counts() {
+        let message = |waited: u64, sent_at: Option<u64>| RelayedMessage {
+            player: "panza".into(),
+            number: 1,
+            content: String::new(),
+            waited,
+            sent_at,
+        };
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+        let now = u64::try_from(now.as_millis()).unwrap();
+        let received = Instant::now();
+        let before = |message: RelayedMessage| received - message.sent(received);
+        assert_eq!(before(message(20, None)), Duration::from_millis(20));
+        assert!(before(message(20, Some(now - 500))) >= Duration::from_millis(520));
+        // One that is sent later than now was sent now.
+        assert_eq!(
+            before(message(20, Some(now + 5000))),
+            Duration::from_millis(20)
+        );
+        assert_eq!(before(message(20, Some(0))), LONGEST_WAIT);
+        assert_eq!(before(message(u64::MAX, Some(u64::MAX))), LONGEST_WAIT);
+    }
+
+    #[test]
+    fn thoughts_are_told_as_gamemaster_writes_moves() {
+        let joint = |moves: [&str; 2]| moves.map(String::from).to_vec();
+        let found = OfMatch {
+            best_move: "(mark 1 2)".into(),
+            value: Some(75.0),
+            iterations_per_second: 9.0,
+            line: vec![
+                joint(["(mark 1 2)", "noop$"]),
+                joint(["noop$", "(mark 3 1)"]),
+            ],
+        };
+        let told = Thoughts::of_match(found.clone()).unwrap();
+        assert_eq!(told.best_move, "mark(1,2)");
+        assert_eq!(told.line, ["mark(1,2)", "mark(3,1)"]);
+        let unsearched = OfMatch {
+            value: None,
+            ..found.clone()
+        };
+        assert_eq!(Thoughts::of_match(unsearched), None);
+        let waiting = OfMatch {
+            best_move: "noop$".into(),
+            ..found
+        };
+        assert_eq!(Thoughts::of_match(waiting), None);
     }
 
     #[test]

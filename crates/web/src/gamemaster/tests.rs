@@ -15,6 +15,7 @@ fn relayed(player: &str, number: u64, content: &str) -> RelayedMessage {
         number,
         content: content.into(),
         waited: 0,
+        sent_at: None,
     }
 }
 

@@ -126,8 +126,7 @@ impl Pages {
     }
 
     /// Pages that have no threads: the host calls [`Pages::work`]. `storage` keeps the tables.
-    pub fn without_threads(settings: &Settings, storage: Box<dyn Storage>) -> Self {
-        let player = Player::idle(settings);
+    pub fn without_threads(settings: &Settings, player: Player, storage: Box<dyn Storage>) -> Self {
         let builders = GameBuilders::standard();
         let tables = Tables::without_threads(settings, builders, player.clone(), storage);
         Self::with(player, settings, None, tables)

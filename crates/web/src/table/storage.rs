@@ -38,11 +38,11 @@ pub trait Storage: Send + Sync {
     /// Whether there is a file of a table.
     fn has(&self, table: &str, file: &str) -> bool;
 
-    /// Puts a damaged file aside, so that it is not read again. Returns where it is, if it is kept.
+    /// Puts a damaged file aside, so that it is not read again. Returns where it is.
     ///
     /// # Errors
     /// It stays where it is.
-    fn put_aside(&self, table: &str, file: &str) -> io::Result<Option<String>>;
+    fn put_aside(&self, table: &str, file: &str) -> io::Result<String>;
 
     /// All tables, as far as they are known.
     fn tables(&self) -> Vec<Kept>;
@@ -87,11 +87,11 @@ impl Storage for Folder {
         self.file(table, file).exists()
     }
 
-    fn put_aside(&self, table: &str, file: &str) -> io::Result<Option<String>> {
+    fn put_aside(&self, table: &str, file: &str) -> io::Result<String> {
         let path = self.file(table, file);
         let aside = path.with_extension("damaged");
         fs::rename(&path, &aside)?;
-        Ok(Some(aside.display().to_string()))
+        Ok(aside.display().to_string())
     }
 
     fn tables(&self) -> Vec<Kept> {

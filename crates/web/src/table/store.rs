@@ -204,8 +204,7 @@ impl Store {
         match &read {
             Err(Unread::Damaged(why)) => {
                 let kept = match self.storage.put_aside(table, file) {
-                    Ok(Some(aside)) => format!("it is kept as {aside}"),
-                    Ok(None) => "it is removed".to_string(),
+                    Ok(aside) => format!("it is kept as {aside}"),
                     Err(error) => format!("it cannot be renamed: {error}"),
                 };
                 tracing::warn!("{shown} is damaged ({why}); {kept}");

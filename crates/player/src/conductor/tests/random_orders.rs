@@ -195,6 +195,7 @@ impl Simulation {
                 let request = Message::Play(PlayRequest {
                     match_id: id(is_m),
                     moves: (!moves.is_empty()).then_some(moves),
+                    is_repeat: None,
                     received: self.stage.now,
                 });
                 self.send(Kind::Play, request);

@@ -1,0 +1,131 @@
+// The one file that plays in Gamemaster with Panza in it, in a browser without a server of Panza.
+// `PANZA_GAMEMASTER_FILE` names the file; `scripts/wasm` makes it.
+
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { after, before, test } from "node:test";
+
+import { ROW, listPlayer, playMatch, servePages } from "./gamemaster.mjs";
+import { closeBrowser, openBrowser, screenshot, withPage } from "./page.mjs";
+
+const { PANZA_GAMEMASTER_FILE } = process.env;
+const skip = PANZA_GAMEMASTER_FILE === undefined && "the one file was not built: PANZA_GAMEMASTER_FILE names it";
+const ROLES = ["x", "o"];
+const MOVES = [3, 2, 4, 1, 5].map((number) => `mark(${number})`);
+/** The least time between a reply and the end of the clock, in milliseconds. */
+const LEFT = 300;
+/** Seconds; the rules are proven at once, and a browser on busy cores needs the rest. */
+const CLOCK = 20;
+/** Where each clock is used to its end. */
+const SHORT_CLOCK = 6;
+
+before(async () => {
+  if (!skip) await openBrowser();
+});
+after(closeBrowser);
+
+/** Opens the file at the origin of a manager. `isHidden` slows its timers down as in the background. */
+async function withFile({ isHidden }, act) {
+  const pages = { "/manager": "<!doctype html><title>manager</title>", "/panza.html": await readFile(PANZA_GAMEMASTER_FILE, "utf8") };
+  const site = await servePages(pages);
+  try {
+    await withPage({}, async (page) => {
+      const context = page.context();
+      const asked = [];
+      context.on("request", (request) => {
+        if (!request.url().startsWith("blob:") && !request.url().startsWith(site.origin)) asked.push(request.url());
+      });
+      if (isHidden) await page.addInitScript(slowTimers);
+      await page.goto(`${site.origin}/panza.html`);
+      await page.getByText("Panza is there").waitFor();
+      const open = async (path) => {
+        const other = await context.newPage();
+        await other.goto(`${site.origin}/${path}`);
+      };
+      await act({ page, context, origin: site.origin, pages, open });
+      assert.deepEqual(asked, []);
+    });
+  } finally {
+    await site.stop();
+  }
+}
+
+/** Timers as those of pages in the background, which a browser without windows does not slow down. */
+function slowTimers() {
+  for (const name of ["setTimeout", "setInterval"]) {
+    const own = window[name];
+    window[name] = (act, time = 0, ...more) => own(act, Math.max(time, 1000), ...more);
+  }
+}
+
+const answers = (page) => page.locator("#turns tr[data-what=play] td:nth-child(5)").allTextContents();
+
+function checkTurns(turns, role, clock) {
+  const own = turns.filter((turn) => turn.role === role);
+  assert.ok(own.length > 0);
+  for (const { isLegal, move, took } of own) {
+    assert.ok(isLegal, `${role} answered ${move}`);
+    assert.ok(took <= 1000 * clock - LEFT, `${move} after ${took} ms`);
+  }
+}
+
+for (const isHidden of [false, true]) {
+  test(`the one file plays whole matches${isHidden ? " in the background" : ""}`, { skip, timeout: 240_000 }, () =>
+    withFile({ isHidden }, async ({ page, context, origin, pages, open }) => {
+      for (const players of [["panza", "second"], ["first", "panza"]]) {
+        const other = players.find((name) => name !== "panza");
+        pages[`/${other}`] = listPlayer(other, MOVES);
+        await open(other);
+        const match = { text: ROW, roles: ROLES, players, startClock: CLOCK, playClock: CLOCK };
+        const { rewards, turns } = await playMatch(context, origin, match);
+        const seat = players.indexOf("panza");
+        checkTurns(turns, ROLES[seat], CLOCK);
+        // Both can draw.
+        assert.ok(rewards[seat] >= 50, `${rewards}`);
+        assert.deepEqual([...new Set(await answers(page))].sort(), ["", "Panza"]);
+        assert.match(await page.locator("#thoughts").textContent(), /^Panza would play mark\(\d\), worth 50.0, .* It expects mark/);
+      }
+      assert.equal(await page.locator("#problem").textContent(), "");
+      await screenshot(page, "own-player", true);
+    }));
+}
+
+test("a module that fails costs a move at most, and the match goes on", { skip, timeout: 240_000 }, () =>
+  withFile({ isHidden: true }, async ({ page, context, origin, pages, open }) => {
+    pages["/other"] = listPlayer("other", MOVES);
+    await open("other");
+    const { turns } = await playMatch(context, origin, {
+      text: ROW,
+      roles: ROLES,
+      players: ["panza", "other"],
+      startClock: CLOCK,
+      playClock: CLOCK,
+      afterTurn: (count) => (count === 1 ? page.evaluate(() => globalThis.ownPlayer.module.fail("a test ends it")) : undefined),
+    });
+    checkTurns(turns, "x", CLOCK);
+    assert.deepEqual([...new Set(await answers(page))].sort(), ["", "Panza"]);
+  }));
+
+test("a module that hangs costs two moves, which the page makes itself", { skip, timeout: 240_000 }, () =>
+  withFile({ isHidden: true }, async ({ page, context, origin, pages, open }) => {
+    pages["/other"] = listPlayer("other", MOVES);
+    await open("other");
+    const hang = () => {
+      const { worker } = globalThis.ownPlayer.module;
+      worker.onmessage = null;
+    };
+    const { turns } = await playMatch(context, origin, {
+      text: ROW,
+      roles: ROLES,
+      players: ["panza", "other"],
+      startClock: CLOCK,
+      playClock: SHORT_CLOCK,
+      afterTurn: (count) => (count === 2 ? page.evaluate(hang) : undefined),
+    });
+    // The page has waited for Panza until the end that it leaves to Gamemaster. A browser on busy cores
+    // may be later than that.
+    for (const { isLegal, move } of turns.filter(({ role, move: made }) => role === "x" && made !== null)) assert.ok(isLegal, move);
+    assert.deepEqual((await answers(page)).filter((answer) => answer !== ""), ["Panza", "this page", "this page"]);
+    // Two answers were missing: the message after them has started another worker, which is heard.
+    await page.waitForFunction(() => typeof globalThis.ownPlayer.module.worker?.onmessage === "function");
+  }));
