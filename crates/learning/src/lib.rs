@@ -43,12 +43,12 @@ pub mod heuristics;
 
 pub use evaluation::{Evaluation, GradientSums, Trainer, ValueReader};
 pub use heuristics::Heuristic;
+pub use images::Images;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use self::images::Images;
 use self::samples::{Samples, is_second_better};
 use self::self_play::{MAX_LENGTH, SelfPlay};
 use self::team::{Part, Team};

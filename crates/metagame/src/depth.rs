@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use panza_game::BuiltGame;
 use panza_gdl::{MoveId, RoleId};
-use panza_learning::{Evaluation, GradientSums, Known, LearningBudget};
+use panza_learning::{Evaluation, GradientSums, Images, Known, LearningBudget};
 use panza_machine::{Machine, Reasoner};
 use panza_search::alpha_beta::{
     AlphaBeta, AlphaBetaConfig, DepthValues, LeafTraining, Switches, Turns, Units, train_leaves,
@@ -174,11 +174,12 @@ impl DepthStudy {
         machine: &Arc<dyn Machine>,
         turns: Turns,
         known: &Known,
+        images: &Images,
         budget: LearningBudget<'_>,
     ) -> Option<Self> {
         let stripped = without_slow_prospects(machine, turns, known);
         let known = stripped.as_ref().unwrap_or(known);
-        let trained = train_leaves(machine, turns, known, budget)?;
+        let trained = train_leaves(machine, turns, known, images, budget)?;
         Some(Self::of(trained, turns, known.games))
     }
 

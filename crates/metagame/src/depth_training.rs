@@ -19,7 +19,7 @@ use super::contest::{Contest, MoveBudget, decision, test_opening};
 use super::depth::{DepthStudy, is_stronger, turns, without_slow_prospects};
 use super::sprt::{PairTally, elo};
 use panza_game::BuiltGame;
-use panza_learning::{Deadline, Known, LearningBudget, fixed_sum};
+use panza_learning::{Deadline, Images, Known, LearningBudget, fixed_sum};
 use panza_search::SearchConfig;
 use panza_search::alpha_beta::{Turns, train_leaves};
 use panza_sync::{Budget, Instant, Random};
@@ -117,6 +117,8 @@ pub(super) struct DepthRound<'a> {
     pub tree: SearchConfig,
     /// Positions in which games begin.
     pub book: &'a [Vec<u64>],
+    /// The images of positions.
+    pub images: Images,
     pub time: Duration,
     pub seed: u64,
     pub cancelled: &'a AtomicBool,
@@ -191,7 +193,8 @@ impl DepthTraining {
             families: 1,
             openings: &[],
         };
-        let Some(trained) = train_leaves(&round.game.machine, turns, &known, budget) else {
+        let machine = &round.game.machine;
+        let Some(trained) = train_leaves(machine, turns, &known, &round.images, budget) else {
             // An earlier version may have left an evaluation of another form.
             self.turns = None;
             return;

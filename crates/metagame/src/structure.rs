@@ -11,6 +11,7 @@ use panza_analysis::latches::latches;
 use panza_analysis::score_ranges::score_ranges;
 use panza_analysis::{Factors, Latches, Placements, ScoreRange, Symmetries};
 use panza_game::BuiltGame;
+use panza_learning::Images;
 use panza_search::SearchConfig;
 use panza_sync::{Budget, Meter};
 
@@ -35,6 +36,12 @@ pub struct Structure {
 }
 
 impl Structure {
+    /// The images of states of a game under its symmetries.
+    pub(super) fn images(&self, game: &BuiltGame) -> Images {
+        let n_facts = game.info().facts().map_or(0, <[String]>::len);
+        Images::new(self.symmetries.as_deref(), n_facts)
+    }
+
     /// Analyses the network of a game within a budget.
     pub fn find(game: &BuiltGame, limits: Budget<'_>) -> Self {
         let factors = game.factors.clone();

@@ -354,7 +354,7 @@ impl Study {
             let budget = budget.left_after(begun, begun_cpu);
             let known = self.known_depth(&learned);
             let share = depth::LEARNING_SHARE;
-            self.depth = train_depth(game, turns, config, &budget, share, &known);
+            self.depth = self.train_depth(game, turns, &known, budget.training(share, config.seed));
             if self.depth.is_none() {
                 // The sum of goals is not fixed: the time is the tree's.
                 self.games = learned.games;
@@ -377,6 +377,18 @@ impl Study {
         self.train_further(game, config, &budget.left_after(begun, begun_cpu));
     }
 
+    /// Trains what alpha-beta searches with, on top of what is known.
+    fn train_depth(
+        &self,
+        game: &BuiltGame,
+        turns: Turns,
+        known: &Known,
+        budget: LearningBudget<'_>,
+    ) -> Option<DepthStudy> {
+        let images = self.structure.images(game);
+        DepthStudy::train(&game.machine, turns, known, &images, budget)
+    }
+
     /// Where alpha-beta plays, trains what it searches with in the rest of the time.
     fn train_further(&mut self, game: &BuiltGame, config: &SearchConfig, budget: &StudyBudget) {
         let until = budget.until.map(|until| until + budget.more_by_depth);
@@ -388,12 +400,9 @@ impl Study {
                 ..budget.clone()
             };
             // Other games than those before.
-            let config = SearchConfig {
-                seed: config.seed.wrapping_add(1),
-                ..config.clone()
-            };
+            let seed = config.seed.wrapping_add(1);
             let known = depth.known();
-            let trained = train_depth(game, depth.turns, &config, &budget, 1.0, &known);
+            let trained = self.train_depth(game, depth.turns, &known, budget.training(1.0, seed));
             self.depth = trained.or(self.depth.take());
         }
     }
@@ -533,18 +542,4 @@ impl Study {
             "heuristics": heuristics.collect::<Vec<_>>(),
         })
     }
-}
-
-/// Trains what alpha-beta searches with within this share of the time left, on top of what is
-/// known.
-fn train_depth(
-    game: &BuiltGame,
-    turns: Turns,
-    config: &SearchConfig,
-    budget: &StudyBudget,
-    share: f64,
-    known: &Known,
-) -> Option<DepthStudy> {
-    let budget = budget.training(share, config.seed);
-    DepthStudy::train(&game.machine, turns, known, budget)
 }

@@ -381,6 +381,7 @@ impl<'a> Training<'a> {
             tree: tree.unwrap_or_else(|| config.clone()),
             config,
             book,
+            images: self.structure.images(self.game),
             time,
             seed: plan.seed,
             cancelled: plan.cancelled,

@@ -1,5 +1,5 @@
-//! The handle that callers hold, and the conductor's thread behind it; or [`PlayerWork`], where there
-//! are no threads.
+//! The handle that callers hold, and the conductor's thread behind it; or [`PlayerWork`], where
+//! there are no threads.
 
 use std::io;
 use std::sync::Arc;
@@ -222,8 +222,8 @@ pub struct PlayerWork {
 }
 
 impl PlayerWork {
-    /// Answers messages and plays for about this time. Returns how long there is nothing to do then,
-    /// unless a message comes.
+    /// Answers messages and plays for about this time. Returns how long there is nothing to do
+    /// then, unless a message comes.
     pub fn work(&mut self, time: Duration) -> Duration {
         let until = at(time);
         loop {

@@ -46,8 +46,8 @@ const OWN_SLICE: Duration = Duration::from_millis(50);
 /// Pause between slices while the game is studied.
 const PAUSE_WHILE_STUDYING: Duration = Duration::from_millis(45);
 
-/// Part of the time until START is answered for which a game is searched before it is studied, where
-/// there are no threads.
+/// Part of the time until START is answered for which a game is searched before it is studied,
+/// where there are no threads.
 const SEARCHED_FIRST: f64 = 0.1;
 /// What is left of the longest overrun of a slice with each slice.
 const OVERRUN_DECAY: f64 = 0.98;
@@ -231,9 +231,9 @@ impl MatchThread {
         while self.guarded(|it| it.iterate().then_some(())).is_some() {}
     }
 
-    /// Makes a step of a match that has no thread, and searches until then at most. Returns how long
-    /// there is nothing to do then, unless an order comes; `None` at the end of the match.
-    /// It does not search where that would probably take longer, as on a prover.
+    /// Makes a step of a match that has no thread, and searches until then at most. Returns how
+    /// long there is nothing to do then, unless an order comes; `None` at the end of the match. It
+    /// does not search where that would probably take longer, as on a prover.
     pub fn step_alone(&mut self, until: Option<Instant>) -> Option<Duration> {
         let left = until.map_or(OWN_SLICE, left_until);
         let may_search = !self.status.was_advised || left > 2 * self.overrun;
@@ -241,8 +241,8 @@ impl MatchThread {
         self.guarded(|it| it.step(slice))
     }
 
-    /// Does a part of the match. After a panic the engine in use is replaced, and the match goes on;
-    /// it ends after many.
+    /// Does a part of the match. After a panic the engine in use is replaced, and the match goes
+    /// on; it ends after many.
     fn guarded<T: Default>(&mut self, part: impl FnOnce(&mut Self) -> Option<T>) -> Option<T> {
         catch_panic(|| part(self)).unwrap_or_else(|text| {
             self.n_panics += 1;
@@ -275,8 +275,8 @@ impl MatchThread {
             .start(BuildKind::Main, &mut self.engines, &self.tasks, &self.link);
     }
 
-    /// Takes orders and results, then searches for a time, if one is given. Returns how long there is nothing to do
-    /// then, unless an order or a result comes; `None` at the end of the match.
+    /// Takes orders and results, then searches for a time, if one is given. Returns how long there
+    /// is nothing to do then, unless an order or a result comes; `None` at the end of the match.
     fn step(&mut self, slice: Option<Duration>) -> Option<Duration> {
         if !self.has_begun {
             self.begin();

@@ -3,7 +3,7 @@
 use super::*;
 use panza_game::BuiltGame;
 use panza_gdl::{Id, RoleId};
-use panza_learning::{Known, LearningBudget};
+use panza_learning::{Images, Known, LearningBudget};
 use panza_machine::Reasoner;
 
 const NAMES: [&str; 6] = [
@@ -354,7 +354,7 @@ fn training_learns_who_wins() {
         openings: &[],
     };
     let turns = turns_of(&game).unwrap();
-    let train = || train_leaves(&game.machine, turns, &known, budget).unwrap();
+    let train = || train_leaves(&game.machine, turns, &known, &Images::default(), budget).unwrap();
     let trained = train();
     assert!(trained.samples > 1_000, "{trained:?}");
     assert_eq!(trained.evaluation, train().evaluation);

@@ -3,7 +3,8 @@
 //! Games are played by searches of depth 1 with quiescence. Each search gives a target to the
 //! static value of the leaf that it ends in, the end of its principal variation: the value of the
 //! searches that follow, and of the result, as far as best moves were made (Baxter, Tridgell and
-//! Weaver, KnightCap, 1998). Earlier leaves are trained on again.
+//! Weaver, KnightCap, 1998). Earlier leaves are trained on again, each time as another image under
+//! the symmetries of the rules.
 //!
 //! # Threads
 //!
@@ -30,14 +31,14 @@ use super::switches::Switches;
 use super::turns::Turns;
 use panza_gdl::{MoveId, RoleId};
 use panza_learning::evaluation::Inputs;
-use panza_learning::{Evaluation, GradientSums, Known, LearningBudget, Trainer};
+use panza_learning::{Evaluation, GradientSums, Images, Known, LearningBudget, Trainer};
 use panza_machine::{Machine, Reasoner};
 use panza_sync::{Random, Table, catch_panic, lock, spawn_scoped};
 
 /// Weight of later values in targets.
 const LAMBDA: f32 = 0.8;
 /// The step of the weights.
-const RATE: f32 = 0.05;
+const RATE: f32 = 0.2;
 /// A game begins with 0 to `OPENING - 1` random moves. After them each move is random with a
 /// probability of `RANDOM_PERCENT` / 100.
 const OPENING: u32 = 10;
@@ -90,12 +91,14 @@ struct Searched {
 /// A leaf and its target.
 type Sample = (Vec<u64>, f32);
 
-/// Trains on an evaluation by games of the search, within the games, the time and the threads of a
-/// budget. `None` where the evaluation has no fixed sum of goals.
+/// Trains on an evaluation by games of the search and the images of their positions, within the
+/// games, the time and the threads of a budget. `None` where the evaluation has no fixed sum of
+/// goals.
 pub fn train_leaves(
     machine: &Arc<dyn Machine>,
     turns: Turns,
     known: &Known,
+    images: &Images,
     budget: LearningBudget<'_>,
 ) -> Option<LeafTraining> {
     let evaluation = &known.evaluation;
@@ -105,6 +108,7 @@ pub fn train_leaves(
     let mut training = Training {
         trainer: Trainer::new(evaluation.clone(), known.sums.as_ref()),
         inputs: evaluation.prospects().map(Inputs::new),
+        images,
         replay: Vec::new(),
         oldest: 0,
         n_samples: 0,
@@ -272,8 +276,9 @@ impl Others {
 }
 
 /// Training in progress, on the thread that owns the weights.
-struct Training {
+struct Training<'a> {
     trainer: Trainer,
+    images: &'a Images,
     /// `None` without prospects.
     inputs: Option<Inputs>,
     /// Earlier leaves and their targets, and the place of the oldest once there are many.
@@ -285,7 +290,7 @@ struct Training {
     n_games_of_others: usize,
 }
 
-impl Training {
+impl Training<'_> {
     /// Plays and trains until the budget is over.
     fn run(
         &mut self,
@@ -300,7 +305,7 @@ impl Training {
             weights.clone_from(&self.trainer.evaluation);
             let game = player.play(&mut self.random, is_over);
             self.n_games += 1;
-            self.learn(&game);
+            self.learn(game);
             // As many as fit into the channel, since others go on sending.
             let most = QUEUED_GAMES * budget.threads.saturating_sub(1);
             for game in games.try_iter().take(most) {
@@ -309,7 +314,7 @@ impl Training {
                 }
                 self.n_games += 1;
                 self.n_games_of_others += 1;
-                self.learn(&game);
+                self.learn(game);
             }
             if budget.threads > 1 {
                 *lock(&others.weights) = Arc::new(self.trainer.evaluation.clone());
@@ -336,30 +341,34 @@ impl Training {
     }
 
     /// Trains on a game.
-    fn learn(&mut self, game: &[Sample]) {
-        for (leaf, target) in game {
-            self.add(leaf, *target);
+    fn learn(&mut self, game: Vec<Sample>) {
+        for sample in game {
+            self.add(sample);
         }
     }
 
     /// Trains on a leaf and on some earlier ones.
-    fn add(&mut self, leaf: &[u64], target: f32) {
-        self.step(leaf, target);
+    fn add(&mut self, mut sample: Sample) {
+        self.step(&mut sample);
         for _ in 0..REPLAYS.min(self.replay.len()) {
             let index = self.random.below(self.replay.len() as u32) as usize;
-            let (state, target) = std::mem::take(&mut self.replay[index]);
-            self.step(&state, target);
-            self.replay[index] = (state, target);
+            let mut earlier = std::mem::take(&mut self.replay[index]);
+            self.step(&mut earlier);
+            self.replay[index] = earlier;
         }
         if self.replay.len() < MAX_REPLAY {
-            self.replay.push((leaf.to_vec(), target));
+            self.replay.push(sample);
         } else {
-            self.replay[self.oldest] = (leaf.to_vec(), target);
+            self.replay[self.oldest] = sample;
             self.oldest = (self.oldest + 1) % MAX_REPLAY;
         }
     }
 
-    fn step(&mut self, state: &[u64], target: f32) {
+    /// Replaces a sample by a random image, and trains on that.
+    fn step(&mut self, (state, target): &mut Sample) {
+        let targets = std::slice::from_mut(target);
+        self.images.draw(state, targets, &mut self.random);
+        let (state, target) = (&state[..], *target);
         let input = match (&mut self.inputs, self.trainer.evaluation.prospects()) {
             (Some(inputs), Some(prospects)) => {
                 inputs.load(prospects, std::iter::once(state));
@@ -417,6 +426,8 @@ fn units_of(mut changes: Vec<Score>) -> Units {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use panza_analysis::Symmetries;
+    use panza_sync::{Budget, Meter};
 
     fn known(game: &panza_game::BuiltGame) -> Known {
         let n_facts = game.info().facts().unwrap().len();
@@ -440,19 +451,59 @@ mod tests {
         }
     }
 
-    fn trained(threads: usize, games: usize) -> (Known, LeafTraining) {
+    fn trained(threads: usize, games: usize, images: &Images) -> (Known, LeafTraining) {
         let game = panza_testing::game("breakthrough");
         let turns = Turns::find(&game.machine, &mut Random::new(1), || false).unwrap();
         let known = known(&game);
-        let found = train_leaves(&game.machine, turns, &known, budget(threads, games)).unwrap();
+        let budget = budget(threads, games);
+        let found = train_leaves(&game.machine, turns, &known, images, budget).unwrap();
         (known, found)
+    }
+
+    /// The mean difference between the values of a position after some random moves, and of its
+    /// image.
+    fn difference_of_images(evaluation: &Evaluation, images: &Images) -> f32 {
+        const POSITIONS: u64 = 200;
+        let machine = panza_testing::game("breakthrough").machine;
+        let reasoner = &mut *Arc::clone(&machine).reasoner();
+        let differences = (0..POSITIONS).map(|seed| {
+            let random = &mut Random::new(seed);
+            let mut state = machine.initial_state();
+            for _ in 0..16 {
+                reasoner.set_state(&state);
+                let moves = [0, 1].map(|role| *random.choose(reasoner.legal_moves(RoleId(role))));
+                state.clear();
+                reasoner.next_state(&moves, &mut state);
+            }
+            let mut values = [0.0; 2];
+            evaluation.values(&state, &mut values);
+            let mut of_image = [values[0] / 100.0, values[1] / 100.0];
+            images.draw(&mut state, &mut of_image, random);
+            evaluation.values(&state, &mut values);
+            (values[0] - 100.0 * of_image[0]).abs()
+        });
+        differences.sum::<f32>() / POSITIONS as f32
+    }
+
+    #[test]
+    fn images_of_a_position_get_alike_values() {
+        let game = panza_testing::game("breakthrough");
+        let network = game.network.as_ref().unwrap();
+        let n_facts = game.info().facts().unwrap().len();
+        let symmetries = Symmetries::find(network, &mut Meter::new(Budget::of_steps(1 << 28)));
+        let images = Images::new(Some(&symmetries), n_facts);
+        let [with, without] = [&images, &Images::default()].map(|trained_on| {
+            let (_, found) = trained(1, 100, trained_on);
+            difference_of_images(&found.evaluation, &images)
+        });
+        assert!(with < 0.5 * without, "{with} {without}");
     }
 
     #[test]
     fn two_threads_play_and_one_learns_from_both() {
         // More games where the other thread has not got the processor meanwhile.
         for games in [100, 1_000, 10_000] {
-            let (known, found) = trained(2, games);
+            let (known, found) = trained(2, games, &Images::default());
             assert_eq!(found.games, games);
             assert!(found.samples > 1_000 && found.games_of_others < games);
             assert_ne!(found.evaluation, known.evaluation);
@@ -465,8 +516,8 @@ mod tests {
 
     #[test]
     fn one_thread_repeats_exactly() {
-        let (_, first) = trained(1, 20);
-        let (_, second) = trained(1, 20);
+        let (_, first) = trained(1, 20, &Images::default());
+        let (_, second) = trained(1, 20, &Images::default());
         assert_eq!(first.games_of_others, 0);
         assert_eq!(first.evaluation, second.evaluation);
         assert_eq!(first.samples, second.samples);

@@ -1,8 +1,9 @@
 //! What a page of Gamemaster sends and gets back for each message.
 //!
 //! `POST /gamemaster/message` with `{"player", "number", "content", "waited"}`, the milliseconds
-//! since the message came, and `sent_at` where it waits for a player without threads, is answered with `{"reply", "match", "thoughts"}`: the reply or null,
-//! the folder of the match's log, what is thought there. A player without logs tells what it thinks
+//! since the message came, and `sent_at` where it waits for a player without threads, is answered
+//! with `{"reply", "match", "thoughts"}`: the reply or null, the folder of the match's log, what is
+//! thought there. A player without logs tells what it thinks
 //! itself, with the line that it expects.
 
 use std::time::Duration;
