@@ -4,8 +4,8 @@
 //! searched twice, so a long run may be split into short ones.
 //!
 //! Where there are no threads, the caller's searches, with one searcher. It cannot rest in the
-//! middle of a depth: a run leaves the depth that it is in, and the next one begins that depth again,
-//! with what the table knows of it. So runs should not be too short.
+//! middle of a depth: a run leaves the depth that it is in, and the next one begins that depth
+//! again, with what the table knows of it. So runs should not be too short.
 //!
 //! Invariants: between runs every thread rests; dropping it ends the threads.
 //!
