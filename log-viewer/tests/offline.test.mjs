@@ -34,6 +34,17 @@ function offline(act, options = {}) {
   });
 }
 
+/** Waits until the browser has written what was kept: transactions of writers take turns. */
+function written(page) {
+  return page.evaluate(async () => {
+    const opened = indexedDB.open("panza", 1);
+    await new Promise((resolve) => (opened.onsuccess = resolve));
+    const transaction = opened.result.transaction("texts", "readwrite");
+    await new Promise((resolve) => (transaction.oncomplete = resolve));
+    opened.result.close();
+  });
+}
+
 /** Opens an address in the file anew. */
 async function open(page, address = "") {
   await page.goto("about:blank");
@@ -91,6 +102,7 @@ test("a game goes on after a reload, and after the file was closed", { skip }, (
     await page.waitForFunction(() => document.querySelectorAll("#course li").length === 2);
     await isSaid(page, "Your turn");
     const before = await cells(page);
+    await written(page);
     await page.reload();
     await isSaid(page, "Your turn");
     assert.deepEqual(await cells(page), before);
@@ -99,6 +111,7 @@ test("a game goes on after a reload, and after the file was closed", { skip }, (
     await isSaid(page, "Your turn");
     const later = await cells(page);
     const other = await page.context().newPage();
+    await written(page);
     await page.close();
     await open(other);
     await other.locator("#tables a").click();
