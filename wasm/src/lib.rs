@@ -26,14 +26,15 @@ use panza_web::table::Storage;
 use panza_web::{PageReply, PageRequest, Pages};
 
 /// What differs from the default settings: nothing is written or remembered, builds and the tree of
-/// a match are small, and the tree searches, since alpha-beta needs threads.
-const SETTINGS: [&str; 5] = [
+/// a match are small.
+const SETTINGS: [&str; 4] = [
     "logs.match_logs=false",
     "memory.enabled=false",
     "player.build_memory_mib=160",
     "search.max_nodes=500000",
-    "search.method=tree",
 ];
+/// The same for tables: the slices in which they search are too short for alpha-beta.
+const OF_TABLES: [&str; 1] = ["search.method=tree"];
 /// Where messages of Gamemaster are sent.
 const GAMEMASTER: &str = "/gamemaster/message";
 /// Addresses that are answered, and those below them.
@@ -90,12 +91,16 @@ impl Host {
     /// # Errors
     /// The settings are wrong.
     pub fn new(storage: Box<dyn Storage>) -> Result<Self, String> {
-        let items = SETTINGS.map(str::to_string);
-        let settings = Settings::load(None, &items).map_err(|error| error.to_string())?;
-        let player = OwnPlayer::new(&settings);
+        let settings = |own: &[&str]| {
+            let items = SETTINGS.iter().chain(own);
+            let items: Vec<String> = items.map(|item| item.to_string()).collect();
+            Settings::load(None, &items).map_err(|error| error.to_string())
+        };
+        let player = OwnPlayer::new(&settings(&[])?);
         let of_pages = player.player().clone();
+        let of_tables = settings(&OF_TABLES)?;
         Ok(Self {
-            pages: Arc::new(Pages::without_threads(&settings, of_pages, storage)),
+            pages: Arc::new(Pages::without_threads(&of_tables, of_pages, storage)),
             player,
             waiting: Vec::new(),
             last_key: 0,

@@ -15,9 +15,10 @@ use super::studies::StudyOf;
 use super::tree_search::MAX_SAMPLED_MOVES;
 use panza_gdl::{Id, MoveId, RoleId};
 use panza_machine::{Machine, Reasoner};
+use panza_metagame::joint_line;
 use panza_search::alpha_beta::{AlphaBeta, AlphaBetaConfig, DepthReport};
 use panza_search::{MoveStats, SearchConfig};
-use panza_sync::{Budget, Instant};
+use panza_sync::{Budget, HAS_THREADS, Instant};
 use panza_telemetry::SearchSample;
 
 /// Bytes of the table, at most, and its part of the memory that a search may take.
@@ -33,6 +34,7 @@ pub(super) struct AlphaBetaSearch {
     machine: Arc<dyn Machine>,
     reasoner: Box<dyn Reasoner>,
     role: RoleId,
+    state: Vec<u64>,
     /// The sum of the goals.
     sum: f32,
     search: AlphaBeta,
@@ -69,6 +71,7 @@ impl AlphaBetaSearch {
             role,
             sum,
             search,
+            state: state.to_vec(),
             last_value: None,
             is_exhausted: false,
         };
@@ -128,7 +131,7 @@ impl Searcher for AlphaBetaSearch {
     fn search(&mut self, until: Instant, interrupt: &Arc<AtomicBool>) {
         while self.is_exhausted && !self.search.is_settled() {
             let left = until.saturating_duration_since(Instant::now());
-            if left.is_zero() || interrupt.load(Ordering::Acquire) {
+            if left.is_zero() || !HAS_THREADS || interrupt.load(Ordering::Acquire) {
                 return;
             }
             thread::sleep(left.min(REST));
@@ -160,6 +163,7 @@ impl Searcher for AlphaBetaSearch {
         self.is_exhausted = false;
         self.search.set_state(state);
         self.reasoner.set_state(state);
+        self.state = state.to_vec();
         self.look();
     }
 
@@ -181,6 +185,14 @@ impl Searcher for AlphaBetaSearch {
                 Some(stats)
             }
         }
+    }
+
+    fn line(&mut self, most: usize) -> Vec<Vec<MoveId>> {
+        let best = self.search.report().best;
+        let line = best.map(|best| self.search.line(best)).unwrap_or_default();
+        let line = joint_line(&mut *self.reasoner, &self.state, &line, most);
+        self.reasoner.set_state(&self.state);
+        line
     }
 
     fn sample(&mut self) -> SearchSample {

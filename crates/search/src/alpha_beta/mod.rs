@@ -49,7 +49,7 @@ use panza_gdl::MoveId;
 use panza_learning::evaluation::{Row, Weights};
 use panza_learning::{Evaluation, fixed_sum};
 use panza_machine::Machine;
-use panza_sync::{Budget, Claims, Random, Table};
+use panza_sync::{Budget, Claims, HAS_THREADS, Random, Table};
 
 pub use self::switches::Switches;
 pub use self::training::{LeafTraining, train_leaves};
@@ -163,7 +163,8 @@ pub struct AlphaBetaConfig {
     pub values: DepthValues,
     /// Bytes of the table, at most.
     pub table_bytes: usize,
-    /// Threads that search, one of which is the caller's.
+    /// Threads that search. With 0, and where there are no threads, the caller's does; its runs
+    /// should not be too short.
     pub threads: usize,
     /// Parts of the search.
     pub switches: Switches,
@@ -231,8 +232,11 @@ impl AlphaBeta {
             searcher.claims.clone_from(&claims);
             searcher
         };
-        let threads = Threads::start((0..config.threads.max(1)).map(|_| searcher()));
-        if threads.len() == 0 {
+        let threads = match HAS_THREADS && config.threads > 0 {
+            true => Threads::start((0..config.threads).map(|_| searcher())),
+            false => Threads::of_caller(searcher()),
+        };
+        if threads.is_empty() {
             return None;
         }
         let mut search = Self {

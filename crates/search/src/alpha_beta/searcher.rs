@@ -4,7 +4,6 @@
 //! moves. The states, ends and static scores of all children are computed at once (a family), and
 //! order the moves beside history and killers. The first move is searched with the whole window,
 //! others with an empty one, and again where that fails (Marsland and Campbell 1982; Reinefeld
-//! 1983). At depth 0 quiescence search goes on with the moves that raise the static score by more
 //! than moves usually do.
 //!
 //! Invariants: a proven score holds with best play, since moves are only left out of nodes that
@@ -254,32 +253,44 @@ impl Searcher {
     /// Searches a state to greater and greater depths, until nothing is left to search or the
     /// search is over.
     pub fn deepen(&mut self, state: &[u64]) {
+        self.begin_position();
+        self.go_on(state);
+    }
+
+    /// Forgets what was found about the last position.
+    pub fn begin_position(&mut self) {
         self.begin();
         self.root.clear();
         self.counts.deepest = 0;
-        (self.is_over, self.completed) = (false, (0, 0));
+        self.completed = (0, 0);
+    }
+
+    /// Searches on from the last depth that was searched in full. Returns whether nothing is left
+    /// to search.
+    pub fn go_on(&mut self, state: &[u64]) -> bool {
+        self.is_over = false;
         loop {
             let (score, depth) = self.completed;
             if Self::is_settled(score, depth) || depth >= MAX_DEPTH {
-                return;
+                return true;
             }
             if depth >= self.limits.max_depth {
                 if let Some(rest) = &self.rest {
                     rest.end_run();
                 }
                 if !self.rests() {
-                    return;
+                    return false;
                 }
                 continue;
             }
             let score = self.narrowing(state, score, depth + 1);
             if self.is_over {
-                return;
+                return false;
             }
             self.completed = (score, depth + 1);
             // A forced end, or no choice: nothing depends on the depth.
             if self.root.best.is_none() {
-                return;
+                return true;
             }
         }
     }

@@ -253,6 +253,41 @@ fn a_search_repeats_exactly_and_goes_on_where_it_rested() {
 }
 
 #[test]
+fn the_calling_thread_searches_in_runs_as_a_thread_does() {
+    let game = panza_testing::game("breakthrough");
+    let evaluation = random_evaluation(&game, 1);
+    let search = |threads: usize| {
+        let config = AlphaBetaConfig {
+            threads,
+            ..config(&game, &evaluation, Switches::default())
+        };
+        AlphaBeta::new(&game.machine, &config).unwrap()
+    };
+    // One run is the same search.
+    let mut searches = [search(0), search(1)];
+    for search in &mut searches {
+        search.run(Budget::of_steps(20_000), u32::MAX);
+    }
+    let [own, other] = searches.each_ref().map(|it| (it.report(), it.counts()));
+    assert_eq!(
+        (own.0.depth, own.0.share, own.1),
+        (other.0.depth, other.0.share, other.1)
+    );
+    // Short runs get as far as the whole, nearly.
+    let mut parts = search(0);
+    for _ in 0..100 {
+        parts.run(Budget::of_steps(1000), u32::MAX);
+    }
+    assert!(parts.report().depth >= own.0.depth, "{:?}", parts.report());
+    let before = parts.report().depth;
+    parts.set_state(&random_state(&game, &mut Random::new(3)));
+    assert_eq!(parts.report().depth, 0);
+    parts.run(Budget::of_steps(20_000), 2);
+    assert_eq!(parts.report().depth, 2);
+    assert!(before > 2);
+}
+
+#[test]
 fn threads_leave_a_position_in_the_middle() {
     let game = panza_testing::game("breakthrough");
     let evaluation = random_evaluation(&game, 1);

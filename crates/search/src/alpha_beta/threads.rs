@@ -3,6 +3,10 @@
 //! A run sets limits and wakes the threads. It ends when all threads rest again. Nothing is
 //! searched twice, so a long run may be split into short ones.
 //!
+//! Where there are no threads, the caller's searches, with one searcher. It cannot rest in the
+//! middle of a depth: a run leaves the depth that it is in, and the next one begins that depth
+//! again, with what the table knows of it. So runs should not be too short.
+//!
 //! Invariants: between runs every thread rests; dropping it ends the threads.
 //!
 //! Never uses: the table, machines.
@@ -13,14 +17,16 @@ use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
 
 use super::Counts;
-use super::rest::{Control, Found, Rest, Run, Shared};
+use super::rest::{Control, Found, Limits, Rest, Run, Shared};
 use super::searcher::Searcher;
-use panza_sync::{Budget, lock, spawn, unpoisoned};
+use panza_sync::{Budget, lock, spawn, thread_cpu_time, unpoisoned};
 
 /// The threads of a search.
 pub(super) struct Threads {
     shared: Arc<Shared>,
     threads: Vec<JoinHandle<()>>,
+    /// The searcher of the calling thread, and the number of the position that it is in.
+    own: Option<(Box<Searcher>, u64)>,
 }
 
 impl Threads {
@@ -39,12 +45,24 @@ impl Threads {
             }
         }
         lock(&shared.control).found = vec![Found::default(); threads.len()];
-        Self { shared, threads }
+        Self {
+            shared,
+            threads,
+            own: None,
+        }
     }
 
-    /// The number of threads.
-    pub fn len(&self) -> usize {
-        self.threads.len()
+    /// The calling thread alone.
+    pub fn of_caller(searcher: Searcher) -> Self {
+        let mut threads = Self::start([]);
+        lock(&threads.shared.control).found = vec![Found::default()];
+        threads.own = Some((Box::new(searcher), 0));
+        threads
+    }
+
+    /// Whether nothing searches.
+    pub fn is_empty(&self) -> bool {
+        self.threads.is_empty() && self.own.is_none()
     }
 
     /// Goes to a position.
@@ -70,7 +88,10 @@ impl Threads {
     ///
     /// # Panics
     /// A thread has panicked, in this run or in an earlier one.
-    pub fn run(&self, budget: &Budget<'_>, max_depth: i32, read: impl FnOnce(&[Found])) {
+    pub fn run(&mut self, budget: &Budget<'_>, max_depth: i32, read: impl FnOnce(&[Found])) {
+        if self.own.is_some() {
+            return self.run_on_caller(budget, max_depth, read);
+        }
         let mut control = lock(&self.shared.control);
         assert!(!control.is_broken, "a thread of the search has panicked");
         let n_unfinished = control.found.iter().filter(|it| !it.is_finished).count();
@@ -92,6 +113,35 @@ impl Threads {
         if let Some(panic) = control.panic.take() {
             drop(control);
             resume_unwind(panic);
+        }
+        read(&control.found);
+    }
+
+    fn run_on_caller(&mut self, budget: &Budget<'_>, max_depth: i32, read: impl FnOnce(&[Found])) {
+        let mut control = lock(&self.shared.control);
+        let Some((searcher, position)) = &mut self.own else {
+            return;
+        };
+        if !control.found[0].is_finished {
+            searcher.limits = Limits {
+                until: budget.until,
+                max_nodes: searcher.counts.nodes.saturating_add(budget.max_steps),
+                stop: budget.stop.cloned(),
+                max_depth,
+                is_done: Arc::default(),
+            };
+            if *position != control.position {
+                *position = control.position;
+                searcher.begin_position();
+            }
+            let begun = thread_cpu_time().unwrap_or_default();
+            let is_finished = searcher.go_on(&control.state);
+            let spent = thread_cpu_time().unwrap_or_default().saturating_sub(begun);
+            control.found[0] = Found {
+                processor_time: control.found[0].processor_time + spent,
+                is_finished,
+                ..searcher.found()
+            };
         }
         read(&control.found);
     }
@@ -132,20 +182,21 @@ mod tests {
 
     #[test]
     fn a_panic_is_told_in_its_run_and_in_later_ones() {
-        let threads = Threads::start([]);
+        let mut threads = Threads::start([]);
         lock(&threads.shared.control).found = vec![Found::default()];
-        let rest = Rest::new(&threads.shared, 0);
+        let shared = Arc::clone(&threads.shared);
+        let rest = Rest::new(&shared, 0);
         std::thread::scope(|scope| {
             scope.spawn(|| {
-                while lock(&threads.shared.control).n_at_work == 0 {
+                while lock(&shared.control).n_at_work == 0 {
                     std::thread::yield_now();
                 }
                 rest.panicked(Box::new("the machine failed"));
             });
-            let run = || threads.run(&Budget::generous(), 3, |_| ());
-            assert!(catch_panic(run).is_err());
+            let mut run = || threads.run(&Budget::generous(), 3, |_| ());
+            assert!(catch_panic(&mut run).is_err());
             // The thread has ended, so a wait for it would have no end.
-            assert!(catch_panic(run).is_err());
+            assert!(catch_panic(&mut run).is_err());
         });
     }
 }
