@@ -140,7 +140,7 @@ fn play(
 #[test]
 fn two_searches_draw_at_tic_tac_toe() {
     let players = vec![GameBuilders::standard(), GameBuilders::standard()];
-    assert_eq!(play("ticTacToe", players, 4.0, 2.0), [Some(50), Some(50)]);
+    assert_eq!(play("ticTacToe", players, 8.0, 3.0), [Some(50), Some(50)]);
 }
 
 #[test]
