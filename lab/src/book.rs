@@ -235,7 +235,14 @@ impl Maker {
         let is_balanced = |it: &Valued| !it.is_proven && spread(&it.values) <= MAX_SPREAD;
         let first = Some(self.value(0, 1.0)).filter(is_balanced)?;
         let second = Some(self.value(1, 1.0)).filter(is_balanced)?;
-        Some([first.values, second.values])
+        // Few digits come back from the file as they were.
+        let rounded = |values: Vec<f64>| {
+            values
+                .iter()
+                .map(|it| (it * 100.0).round() / 100.0)
+                .collect()
+        };
+        Some([first, second].map(|it| rounded(it.values)))
     }
 
     /// What a search says of the position in this share of its time.
