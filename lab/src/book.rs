@@ -236,13 +236,8 @@ impl Maker {
         let first = Some(self.value(0, 1.0)).filter(is_balanced)?;
         let second = Some(self.value(1, 1.0)).filter(is_balanced)?;
         // Few digits come back from the file as they were.
-        let rounded = |values: Vec<f64>| {
-            values
-                .iter()
-                .map(|it| (it * 100.0).round() / 100.0)
-                .collect()
-        };
-        Some([first, second].map(|it| rounded(it.values)))
+        let rounded = |value: &f64| (value * 100.0).round() / 100.0;
+        Some([first, second].map(|it| it.values.iter().map(rounded).collect()))
     }
 
     /// What a search says of the position in this share of its time.

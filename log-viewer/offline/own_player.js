@@ -1,6 +1,6 @@
 // Panza in the page that plays in Gamemaster, in place of a server: the module in a worker takes the
 // messages that `gamemaster.js` passes on. A worker that has ended is started again with the next
-// message. It is told the rules and all moves of the match first.
+// message. The new worker first gets the START of the match and every PLAY so far.
 
 import { Panza } from "./panza.js";
 import { Store } from "./store.js";
@@ -62,7 +62,7 @@ class Player {
     }
   }
 
-  /** Tells a new worker of the match up to the last move, whose message follows. */
+  /** Sends a new worker the START and every PLAY but the last, which follows. */
   tellAgain() {
     const [start, ...plays] = this.told.slice(0, -1);
     if (start === undefined) return;

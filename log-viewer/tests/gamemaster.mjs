@@ -10,6 +10,14 @@ const RULES = new URL("../gamemaster_rules.js", import.meta.url);
 /** Pause between a move and the next message, in milliseconds; Gamemaster's is a second. */
 const PAUSE = 100;
 
+/** Slows the timers of a page down as in the background, which a browser without windows does not do. */
+export function slowTimers() {
+  for (const name of ["setTimeout", "setInterval"]) {
+    const own = window[name];
+    window[name] = (act, time = 0, ...more) => own(act, Math.max(time, 1000), ...more);
+  }
+}
+
 /** Three squares in a row of five win; x begins. */
 export const ROW = `role(x)
 role(o)

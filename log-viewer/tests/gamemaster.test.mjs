@@ -10,7 +10,7 @@ import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { gunzipSync } from "node:zlib";
 
-import { ROW, listPlayer, playMatch, rulesOf, servePages } from "./gamemaster.mjs";
+import { ROW, listPlayer, playMatch, rulesOf, servePages, slowTimers } from "./gamemaster.mjs";
 import { closeBrowser, openBrowser, withPage } from "./page.mjs";
 import { serve } from "./server.mjs";
 
@@ -108,14 +108,7 @@ async function withSavedPage(act) {
         await other.goto(`${site.origin}/${path}`);
         return other;
       };
-      // As the timers of pages in the background, which a browser without windows does not slow
-      // down.
-      await page.addInitScript(() => {
-        for (const name of ["setTimeout", "setInterval"]) {
-          const own = window[name];
-          window[name] = (act_, time = 0, ...more) => own(act_, Math.max(time, 1000), ...more);
-        }
-      });
+      await page.addInitScript(slowTimers);
       await page.goto(`${site.origin}/panza.html`);
       await page.getByText("Give this page the key").waitFor();
       await page.getByLabel("Key").fill("wrong");

@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { after, before, test } from "node:test";
 
-import { ROW, listPlayer, playMatch, servePages } from "./gamemaster.mjs";
+import { ROW, listPlayer, playMatch, servePages, slowTimers } from "./gamemaster.mjs";
 import { closeBrowser, openBrowser, screenshot, withPage } from "./page.mjs";
 
 const { PANZA_GAMEMASTER_FILE } = process.env;
@@ -50,12 +50,12 @@ async function withFile({ isHidden }, act) {
   }
 }
 
-/** Timers as those of pages in the background, which a browser without windows does not slow down. */
-function slowTimers() {
-  for (const name of ["setTimeout", "setInterval"]) {
-    const own = window[name];
-    window[name] = (act, time = 0, ...more) => own(act, Math.max(time, 1000), ...more);
-  }
+/** A match between the file and a player of the test, who makes the first legal move of a list. */
+async function match({ context, origin, pages, open }, players, more = {}) {
+  const other = players.find((name) => name !== "panza");
+  pages[`/${other}`] = listPlayer(other, MOVES);
+  await open(other);
+  return playMatch(context, origin, { text: ROW, roles: ROLES, players, startClock: CLOCK, playClock: CLOCK, ...more });
 }
 
 const answers = (page) => page.locator("#turns tr[data-what=play] td:nth-child(5)").allTextContents();
@@ -71,13 +71,10 @@ function checkTurns(turns, role, clock) {
 
 for (const isHidden of [false, true]) {
   test(`the one file plays whole matches${isHidden ? " in the background" : ""}`, { skip, timeout: 240_000 }, () =>
-    withFile({ isHidden }, async ({ page, context, origin, pages, open }) => {
+    withFile({ isHidden }, async (file) => {
+      const { page } = file;
       for (const players of [["panza", "second"], ["first", "panza"]]) {
-        const other = players.find((name) => name !== "panza");
-        pages[`/${other}`] = listPlayer(other, MOVES);
-        await open(other);
-        const match = { text: ROW, roles: ROLES, players, startClock: CLOCK, playClock: CLOCK };
-        const { rewards, turns } = await playMatch(context, origin, match);
+        const { rewards, turns } = await match(file, players);
         const seat = players.indexOf("panza");
         checkTurns(turns, ROLES[seat], CLOCK);
         // Both can draw.
@@ -91,37 +88,24 @@ for (const isHidden of [false, true]) {
 }
 
 test("a module that fails costs a move at most, and the match goes on", { skip, timeout: 240_000 }, () =>
-  withFile({ isHidden: true }, async ({ page, context, origin, pages, open }) => {
-    pages["/other"] = listPlayer("other", MOVES);
-    await open("other");
-    const { turns } = await playMatch(context, origin, {
-      text: ROW,
-      roles: ROLES,
-      players: ["panza", "other"],
-      startClock: CLOCK,
-      playClock: CLOCK,
-      afterTurn: (count) => (count === 1 ? page.evaluate(() => globalThis.ownPlayer.module.fail("a test ends it")) : undefined),
-    });
+  withFile({ isHidden: true }, async (file) => {
+    const { page } = file;
+    const fail = () => globalThis.ownPlayer.module.fail("a test ends it");
+    const afterTurn = (count) => (count === 1 ? page.evaluate(fail) : undefined);
+    const { turns } = await match(file, ["panza", "other"], { afterTurn });
     checkTurns(turns, "x", CLOCK);
     assert.deepEqual([...new Set(await answers(page))].sort(), ["", "Panza"]);
   }));
 
 test("a module that hangs costs two moves, which the page makes itself", { skip, timeout: 240_000 }, () =>
-  withFile({ isHidden: true }, async ({ page, context, origin, pages, open }) => {
-    pages["/other"] = listPlayer("other", MOVES);
-    await open("other");
+  withFile({ isHidden: true }, async (file) => {
+    const { page } = file;
     const hang = () => {
       const { worker } = globalThis.ownPlayer.module;
       worker.onmessage = null;
     };
-    const { turns } = await playMatch(context, origin, {
-      text: ROW,
-      roles: ROLES,
-      players: ["panza", "other"],
-      startClock: CLOCK,
-      playClock: SHORT_CLOCK,
-      afterTurn: (count) => (count === 2 ? page.evaluate(hang) : undefined),
-    });
+    const afterTurn = (count) => (count === 2 ? page.evaluate(hang) : undefined);
+    const { turns } = await match(file, ["panza", "other"], { playClock: SHORT_CLOCK, afterTurn });
     // The page has waited for Panza until the end that it leaves to Gamemaster. A browser on busy cores
     // may be later than that.
     for (const { isLegal, move } of turns.filter(({ role, move: made }) => role === "x" && made !== null)) assert.ok(isLegal, move);

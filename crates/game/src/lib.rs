@@ -55,7 +55,6 @@
 
 mod error;
 mod evidence;
-mod stopwatch;
 mod lanes;
 mod compile;
 mod measure;
@@ -83,7 +82,6 @@ pub use measure::{Speed, fastest};
 pub use panza_machine::PlayoutPolicy;
 pub use prover_machine::ProverMachine;
 pub use reduced::{ReducedGame, ReducedNetwork};
-pub use stopwatch::Stopwatch;
 
 /// A game that is ready to be played and analysed.
 #[derive(Clone)]

@@ -13,7 +13,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::compile::Compiled;
-use super::stopwatch::Stopwatch;
 use panza_machine::lanes::interpret::Features;
 use panza_machine::lanes::machine::LanesExpansion;
 use panza_machine::lanes::{compile, expand, gang};
@@ -21,7 +20,7 @@ use panza_machine::{
     BatchPlayouts, CounterMachine, LanesMachine, Machine, PlayoutEnd, PlayoutPolicy, PlayoutTotals,
 };
 use panza_propnet::Network;
-use panza_sync::{Budget, Instant, Random, left_until};
+use panza_sync::{Budget, Instant, Random, Stopwatch, left_until};
 
 /// Measured speed of an engine.
 #[derive(Clone, Copy, PartialEq, Debug)]

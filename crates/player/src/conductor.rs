@@ -13,15 +13,15 @@
 //!
 //! Pending answers are given when a match ends: `ready` for a START, the move for a PLAY.
 //!
-//! Where the manager says whether a PLAY is a repeat, as Gamemaster does by its numbers, that
-//! holds. Else a PLAY is a repeat when its moves are those of the last PLAY and one of these holds:
-//! the last PLAY is unanswered; the moves are not legal once more in the position after them; our
-//! move among them is not the one we answered. In a game where all players may do the same twice in
-//! a row, a PLAY that names our answer is a new one. So is one after an answer that the manager may
-//! have replaced by our previous move: one that was given without a known legal move, or that had
-//! not been taken by the end of the clock. Whether the moves are legal once more may be unknown
-//! then; in a game of one player they mostly are. NIL after other moves is always a repeat, since
-//! there is nothing to follow.
+//! Gamemaster numbers its messages, and a PLAY with the number of the last one is a repeat. For
+//! other managers a PLAY is a repeat when its moves are those of the last PLAY and one of these
+//! holds: the last PLAY is unanswered; the moves are not legal once more in the position after
+//! them; our move among them is not the one we answered. In a game where all players may do the
+//! same twice in a row, a PLAY that names our answer is a new one. So is one after an answer that
+//! the manager may have replaced by our previous move: one that was given without a known legal
+//! move, or that had not been taken by the end of the clock. Whether the moves are legal once more
+//! may be unknown then; in a game of one player they mostly are. NIL after other moves is always a
+//! repeat, since there is nothing to follow.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -204,8 +204,8 @@ pub struct PlayRequest {
     pub match_id: String,
     /// The last joint move; `None` for NIL.
     pub moves: Option<SentMoves>,
-    /// Whether the manager sends the last PLAY again, where it says so; else that is told from the
-    /// moves.
+    /// Whether this PLAY repeats the last one, where the manager's messages have numbers. With
+    /// `None` the moves are compared.
     pub is_repeat: Option<bool>,
     /// When the message began to arrive.
     pub received: Instant,

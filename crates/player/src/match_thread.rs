@@ -4,9 +4,9 @@
 //! slice. Its advice for the position lies in a slot that the conductor reads, renewed after each
 //! slice. Other work runs in [`Tasks`].
 //!
-//! Where there are no threads, the one who has the player calls [`MatchThread::step_alone`] again
-//! and again. A build and a study are then one step each. The study begins once the game has been
-//! searched for a while, since a small game is proven by then.
+//! Where there are no threads, [`PlayerWork`](super::PlayerWork) calls [`MatchThread::step_alone`]
+//! in a loop. A build and a study are then one step each. The study begins after a tenth of the
+//! time until START is answered, since the search has proven a small game by then.
 //!
 //! A panic of game code costs the engine, which is replaced. So does any other panic here; after
 //! [`MAX_PANICS`] of those the search ends, and the followers go on.
@@ -51,7 +51,7 @@ const PAUSE_WHILE_STUDYING: Duration = Duration::from_millis(45);
 const SEARCHED_FIRST: f64 = 0.1;
 /// What is left of the longest overrun of a slice with each slice.
 const OVERRUN_DECAY: f64 = 0.98;
-/// Joint moves of a line that is told.
+/// Joint moves of the principal variation in [`Thoughts`], at most.
 const MAX_LINE: usize = 8;
 
 /// Panics beside game code after which a match is not searched any more: more than there are
@@ -70,7 +70,7 @@ pub struct Thoughts {
     pub value: Option<f64>,
     /// Iterations of the search a second.
     pub iterations_per_second: f64,
-    /// The joint moves that are expected, as canonical texts; none where the search knows no line.
+    /// The principal variation: joint moves as canonical texts; empty where the search has none.
     pub line: Vec<Vec<String>>,
 }
 

@@ -63,8 +63,8 @@ pub trait Searcher: Send {
     /// the states made by the planner.
     fn best_move(&mut self) -> Option<MoveStats>;
 
-    /// The joint moves that are expected, the first of them ours; at most `most`, and none where
-    /// the search knows no line.
+    /// The principal variation from the position, at most `most` joint moves; empty where the
+    /// search has none.
     fn line(&mut self, _most: usize) -> Vec<Vec<MoveId>> {
         Vec::new()
     }

@@ -8,13 +8,12 @@ use std::time::Duration;
 use super::searcher::Searcher;
 use super::studies::StudyOf;
 use panza_config::{SearchMethod, SearchSettings};
-use panza_game::Stopwatch;
 use panza_gdl::{MoveId, RoleId};
 use panza_machine::{GameInfo, Machine, PlayoutTotals};
 use panza_search::{
     Method, MoveStats, RootEstimates, RootReport, Search, SearchConfig, StopReason,
 };
-use panza_sync::{Budget, Instant, Random};
+use panza_sync::{Budget, Instant, Random, Stopwatch};
 use panza_telemetry::{SearchSample, StageTimes};
 
 /// Bytes of the game graph for each node that it may hold; a node with its moves and state takes

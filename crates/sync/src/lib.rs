@@ -6,12 +6,12 @@
 //! [`pinning`] keeps each on a core of its own when there are cores to spare. [`mod@table`] is a
 //! hash table for all threads, and [`claims`] says what they work on. [`pages`] allocates memory in
 //! huge pages; [`budget`] says what work may cost; [`allocator`] gives freed memory back; [`clock`]
-//! has the clocks, which WebAssembly has from its host.
+//! has the clocks, which WebAssembly has from its host; [`Stopwatch`] measures processor time.
 //!
 //! Invariants: every end of a ring is held by exactly one thread at a time
 //! (the types enforce it), and every wait ends when the stop flag is set.
 //!
-//! Never uses: games, settings. Only [`budget`] compares the time with a deadline.
+//! Never uses: games, settings. Only [`budget`] and [`Stopwatch`] compare the time with a limit.
 //!
 //! # Models
 //!
@@ -34,6 +34,7 @@ pub mod pinning;
 pub mod random;
 pub mod ring;
 pub mod stop;
+mod stopwatch;
 pub mod table;
 mod threads;
 
@@ -49,6 +50,7 @@ pub use pinning::CoreId;
 pub use random::Random;
 pub use ring::{Consumer, Producer, ring};
 pub use stop::{StopFlag, Waited, Waiter, Waker};
+pub use stopwatch::Stopwatch;
 pub use table::Table;
 
 #[cfg(all(test, panza_loom))]

@@ -4,8 +4,9 @@ use std::sync::mpsc::{Receiver, channel};
 
 use super::*;
 use crate::{Manager, PlayRequest, Position, SentMoves, StartRequest, StartRules};
-use panza_game::BuildError;
-use panza_gdl::{Id, RoleId, sexpr};
+use panza_game::{BuildError, BuiltGame};
+use panza_gdl::{Id, RoleId, Rules, sexpr};
+use panza_sync::Budget;
 use panza_testing::{game_of, rulesheet};
 
 /// Longer than anything here takes.
@@ -97,6 +98,11 @@ fn stop(match_id: &str, moves: Option<SentMoves>) -> Message {
     }
 }
 
+/// A build that fails.
+fn no_build(_: &Rules, _: Budget<'_>) -> Result<BuiltGame, BuildError> {
+    Err(BuildError::Panicked("no".into()))
+}
+
 /// Plays a match in which the other roles make their first legal moves. Returns the goals.
 fn play_match(table: &mut Table, game: &str, role: &str, clock: Duration) -> Vec<Option<u8>> {
     let built = game_of(rulesheet(game));
@@ -169,10 +175,8 @@ fn answers_wait_for_their_clock_and_say_what_is_thought() {
 
 #[test]
 fn a_game_without_a_network_is_played_by_the_prover() {
-    let fails =
-        |_: &panza_gdl::Rules, _: panza_sync::Budget<'_>| Err(BuildError::Panicked("no".into()));
     let mut table = Table::new(GameBuilders {
-        main: Arc::new(fails),
+        main: Arc::new(no_build),
         ..GameBuilders::standard()
     });
     play_match(&mut table, "ticTacToe", "xplayer", Duration::from_secs(2));
@@ -180,10 +184,8 @@ fn a_game_without_a_network_is_played_by_the_prover() {
 
 #[test]
 fn a_game_that_cannot_be_built_is_refused() {
-    let fails =
-        |_: &panza_gdl::Rules, _: panza_sync::Budget<'_>| Err(BuildError::Panicked("no".into()));
     let mut table = Table::new(GameBuilders {
-        main: Arc::new(fails),
+        main: Arc::new(no_build),
         fallback: None,
     });
     let answer = table.say(start("m", "ticTacToe", "xplayer", CLOCK));

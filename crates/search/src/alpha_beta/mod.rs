@@ -163,8 +163,8 @@ pub struct AlphaBetaConfig {
     pub values: DepthValues,
     /// Bytes of the table, at most.
     pub table_bytes: usize,
-    /// Threads that search. With 0, and where there are no threads, the caller's does; its runs
-    /// should not be too short.
+    /// Threads that search. With 0, and where there are no threads, the calling thread searches; a
+    /// depth that it does not finish in a run is begun again in the next one.
     pub threads: usize,
     /// Parts of the search.
     pub switches: Switches,

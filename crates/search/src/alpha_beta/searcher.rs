@@ -4,6 +4,7 @@
 //! moves. The states, ends and static scores of all children are computed at once (a family), and
 //! order the moves beside history and killers. The first move is searched with the whole window,
 //! others with an empty one, and again where that fails (Marsland and Campbell 1982; Reinefeld
+//! 1983). At depth 0 quiescence search goes on with the moves that raise the static score by more
 //! than moves usually do.
 //!
 //! Invariants: a proven score holds with best play, since moves are only left out of nodes that

@@ -1,11 +1,11 @@
 //! The threads of the search, which rest between runs in the middle of their work.
 //!
-//! A run sets limits and wakes the threads. It ends when all threads rest again. Nothing is
-//! searched twice, so a long run may be split into short ones.
+//! A run sets limits and wakes the threads. It ends when all threads rest again. They search
+//! nothing twice, so a long run may be split into short ones.
 //!
-//! Where there are no threads, the caller's searches, with one searcher. It cannot rest in the
-//! middle of a depth: a run leaves the depth that it is in, and the next one begins that depth
-//! again, with what the table knows of it. So runs should not be too short.
+//! Where there are no threads, the calling thread searches. It cannot rest in the middle of a
+//! depth: at the end of a run it leaves the depth unfinished, and the next run begins that depth
+//! again with the entries of the table. So runs of a few milliseconds would repeat much.
 //!
 //! Invariants: between runs every thread rests; dropping it ends the threads.
 //!
@@ -19,7 +19,7 @@ use std::thread::JoinHandle;
 use super::Counts;
 use super::rest::{Control, Found, Limits, Rest, Run, Shared};
 use super::searcher::Searcher;
-use panza_sync::{Budget, lock, spawn, thread_cpu_time, unpoisoned};
+use panza_sync::{Budget, Stopwatch, lock, spawn, unpoisoned};
 
 /// The threads of a search.
 pub(super) struct Threads {
@@ -134,11 +134,10 @@ impl Threads {
                 *position = control.position;
                 searcher.begin_position();
             }
-            let begun = thread_cpu_time().unwrap_or_default();
+            let stopwatch = Stopwatch::start();
             let is_finished = searcher.go_on(&control.state);
-            let spent = thread_cpu_time().unwrap_or_default().saturating_sub(begun);
             control.found[0] = Found {
-                processor_time: control.found[0].processor_time + spent,
+                processor_time: control.found[0].processor_time + stopwatch.elapsed(),
                 is_finished,
                 ..searcher.found()
             };

@@ -1,10 +1,8 @@
 //! Short measurements on a busy machine.
 
-#![expect(clippy::disallowed_methods, reason = "it measures")]
-
 use std::time::Duration;
 
-use panza_sync::{Instant, thread_cpu_time};
+use crate::{Instant, thread_cpu_time};
 
 /// A measurement takes at most this many times its limit on the wall.
 const MAX_WALL_RATIO: u32 = 4;
