@@ -80,9 +80,8 @@ for (const isHidden of [false, true]) {
         // Both can draw; the other player's list may lose.
         assert.ok(rewards[seat] >= 50, `${rewards}`);
         assert.deepEqual([...new Set(await answers(page))].sort(), ["", "Panza"]);
-        const thoughts = await page.locator("#thoughts").textContent();
-        assert.match(thoughts, /^Panza would play mark\(\d\), worth (50|100)\.0, .* It expects mark/);
-        assert.ok(thoughts.includes(`worth ${rewards[seat].toFixed(1)},`), `${thoughts} ended with ${rewards}`);
+        const thoughts = new RegExp(`^Panza would play mark\\(\\d\\), worth ${rewards[seat]}\\.0, .* It expects mark`);
+        assert.match(await page.locator("#thoughts").textContent(), thoughts);
       }
       assert.equal(await page.locator("#problem").textContent(), "");
       await screenshot(page, "own-player", true);
