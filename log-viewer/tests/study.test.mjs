@@ -8,11 +8,7 @@ import { after, before, test } from "node:test";
 import { closeBrowser, copied, openBrowser, press, processorTimeOf, screenshot, seat, tabTo, walkTo, withPage } from "./page.mjs";
 import { play, processorTime, serve } from "./server.mjs";
 
-/**
- * The processor time of server and page in which a position is shown, in milliseconds, and of how
- * many positions that is the mean.
- */
-const SOON = 300;
+/** Of how many positions the processor time is the mean. */
 const MEASURED = 15;
 
 let folder;
@@ -369,7 +365,7 @@ test("roles that choose at once choose one after the other", () =>
     await page.waitForFunction((role) => document.querySelector("#thoughts th:nth-child(2)")?.textContent.endsWith(role), second);
   }));
 
-test("a position of a match of sixty turns is soon shown", async (context) =>
+test("each position of a match of sixty turns is shown", async (context) =>
   withPage({}, async (page) => {
     await choose(page, "breakthrough");
     await page.click("#pause");
@@ -395,7 +391,6 @@ test("a position of a match of sixty turns is soon shown", async (context) =>
     }
     const times = [(await processorTime(server.pid)) - before, await used()].map((all) => Math.round(all / MEASURED));
     context.diagnostic(`a position of a game of ${turns} turns: ${times.join(" and ")} ms of server and page`);
-    assert.ok(times[0] + times[1] < SOON, times.join());
   }));
 
 for (const colorScheme of ["light", "dark"]) {
