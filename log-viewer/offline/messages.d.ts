@@ -8,6 +8,8 @@ export interface Start {
   module: string;
   /** What the browser keeps, by name. */
   kept: [name: string, text: string][];
+  /** Other modules that search its match too. */
+  companions: number;
 }
 
 export interface Request {

@@ -10,7 +10,7 @@ import { lanes } from "../../wasm/lanes.js";
  * @property {WebAssembly.Memory} memory
  * @property {(length: number) => number} panza_room
  * @property {(nameLength: number) => void} panza_kept
- * @property {() => number} panza_new
+ * @property {(companions: number) => number} panza_new
  * @property {(isPost: number, addressLength: number) => number} panza_request
  * @property {() => number} panza_finished
  * @property {(milliseconds: number) => number} panza_work
@@ -23,14 +23,15 @@ import { lanes } from "../../wasm/lanes.js";
 
 /**
  * Starts the module with what was kept. `keep` is called with what is to be kept from now on, or null
- * where nothing is. A function of the module that fails throws what the module said, and no other may
- * be called after it.
+ * where nothing is. `companions` is the number of other modules that search its match. A function of
+ * the module that fails throws what the module said, and no other may be called after it.
  * @param {ArrayBuffer} bytes
  * @param {[name: string, text: string][]} kept
  * @param {(...change: Change) => void} keep
+ * @param {number} companions
  * @returns {Promise<Module>}
  */
-export async function open(bytes, kept, keep) {
+export async function open(bytes, kept, keep, companions) {
   const [coder, decoder] = [new TextEncoder(), new TextDecoder()];
   /** The last words of the module; "" before it has failed. */
   let last = "";
@@ -89,7 +90,7 @@ export async function open(bytes, kept, keep) {
     const length = write(name, content);
     call(() => (panza.panza_kept(length), 0));
   }
-  if (call(() => panza.panza_new()) !== 0) throw new Error(decoder.decode(reply().body));
+  if (call(() => panza.panza_new(companions)) !== 0) throw new Error(decoder.decode(reply().body));
   return {
     request(method, address, body) {
       const length = write(address, body);

@@ -1,6 +1,10 @@
 // Panza in the page that plays in Gamemaster, in place of a server: the module in a worker takes the
 // messages that `gamemaster.js` passes on. A worker that has ended is started again with the next
 // message. The new worker first gets the START of the match and every PLAY so far.
+//
+// Where the machine has processors for it, companions search the match too, each a module in a worker
+// of its own. Workers of a file share no memory, so the page carries orders to companions, and what
+// they know of the moves back, where it is added up.
 
 import { Panza } from "./panza.js";
 import { Store } from "./store.js";
@@ -11,11 +15,18 @@ import { Store } from "./store.js";
 const PREPARING = 0.7;
 /** Messages that are answered too late one after the other before a worker is started again. */
 const MOST_LATE = 2;
+/** Companions, at most: each takes as much memory as the player. */
+const MOST_COMPANIONS = 2;
 
 /** The module in a worker. The page's clocks say when it is late, since a study takes long. */
 class Module extends Panza {
   /** @override */
   look() {}
+}
+
+/** How many companions this machine has processors for, beside the pages of the other players. */
+function companionsHere() {
+  return Math.min(MOST_COMPANIONS, Math.max(0, Math.floor(navigator.hardwareConcurrency / 2) - 1));
 }
 
 /** @implements {OwnPlayer} */
@@ -26,8 +37,13 @@ class Player {
     this.problem = "";
     const says = (/** @type {string} */ problem) => (this.problem = problem.replace(/\.$/u, ""));
     // Nothing of a match is kept.
-    const store = new Store(null, new Map(), new Map());
-    this.module = new Module({ script: part("worker"), module: part("module"), store, says });
+    const parts = { script: part("worker"), module: part("module"), store: new Store(null, new Map(), new Map()) };
+    const companions = companionsHere();
+    this.module = new Module({ ...parts, says, companions });
+    /** Their ends cost nothing but what they would have found. */
+    this.companions = Array.from({ length: companions }, () => new Module({ ...parts, says() {} }));
+    /** Messages that have no answer yet. */
+    this.nAsked = 0;
     /**
      * The messages of the match so far, START first.
      * @type {Relayed[]}
@@ -44,9 +60,9 @@ class Player {
   async ask(message) {
     const [word] = /^\w+/u.exec(message.content.trim()) ?? [""];
     // What a study of the match before has still to do would delay this one.
-    if (word === "start" && this.module.missing.size > 0) this.restart();
+    if (word === "start" && this.nAsked > 0) this.restart();
     const isNew = this.module.worker === null;
-    if (isNew) this.module.start();
+    if (isNew) this.begin();
     if (word === "start") this.told = [message];
     if (word === "play") {
       this.told = [...this.told.filter(({ number }) => number !== message.number), message];
@@ -71,10 +87,44 @@ class Player {
   }
 
   /** @param {Relayed} message */
-  send(message) {
+  async send(message) {
     // The module may be in the middle of a step.
     const body = JSON.stringify({ ...message, sent_at: Date.now() });
-    return this.module.answer("/gamemaster/message", { method: "POST", body });
+    this.nAsked += 1;
+    try {
+      return await this.module.answer("/gamemaster/message", { method: "POST", body });
+    } finally {
+      this.nAsked -= 1;
+    }
+  }
+
+  /** Starts the worker, and those of the companions. */
+  begin() {
+    this.module.start();
+    for (const [number, companion] of this.companions.entries()) {
+      companion.fail("the player begins anew");
+      companion.start();
+      const { worker } = companion;
+      const at = `/companions/${number}`;
+      const both = [this.carry(this.module, at, companion, "/companion"), this.carry(companion, "/companion", this.module, at)];
+      // Where one of the two has ended, this worker is of no use, but the next one may run already.
+      Promise.all(both).catch(() => companion.worker === worker && companion.fail("the player has ended"));
+    }
+  }
+
+  /**
+   * Passes on what a module has for another, until one of them ends.
+   * @param {Panza} from
+   * @param {string} there
+   * @param {Panza} to
+   * @param {string} here
+   */
+  async carry(from, there, to, here) {
+    for (;;) {
+      const answer = await from.answer(there, {});
+      if (!answer.ok) throw new Error(await answer.text());
+      await to.answer(here, { method: "POST", body: await answer.text() });
+    }
   }
 
   /** A module that was late once goes on: it would begin with the rules again. */

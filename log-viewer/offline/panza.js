@@ -15,15 +15,16 @@ const MOST_UNHEARD = 30;
 
 export class Panza {
   /**
-   * @param {{ script: string, module: string, store: Store, says: (problem: string) => void }} parts
-   *   the text of the worker, its module (gzip in base64), what is kept, and a function that shows a
-   *   failure
+   * @param {{ script: string, module: string, store: Store, says: (problem: string) => void, companions?: number }} parts
+   *   the text of the worker, its module (gzip in base64), what is kept, a function that shows a
+   *   failure, and the number of other modules that search its match
    */
-  constructor({ script, module, store, says }) {
+  constructor({ script, module, store, says, companions = 0 }) {
     this.script = script;
     this.module = module;
     this.store = store;
     this.says = says;
+    this.companions = companions;
     /** @type {Worker | null} */
     this.worker = null;
     this.asked = 0;
@@ -56,7 +57,7 @@ export class Panza {
     };
     this.worker = worker;
     this.unheard = 0;
-    this.send({ module: this.module, kept: this.store.all() });
+    this.send({ module: this.module, kept: this.store.all(), companions: this.companions });
     worker.addEventListener("message", () => URL.revokeObjectURL(address), { once: true });
   }
 

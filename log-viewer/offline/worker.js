@@ -81,8 +81,8 @@ function tell() {
 }
 
 /** @param {Start} what */
-async function start({ module, kept }) {
-  own.module = await open(await unpacked(module), kept, (...change) => own.kept.push(change));
+async function start({ module, kept, companions }) {
+  own.module = await open(await unpacked(module), kept, (...change) => own.kept.push(change), companions);
   for (const request of own.early.splice(0)) ask(request);
   soon();
 }

@@ -24,8 +24,11 @@ before(async () => {
 });
 after(closeBrowser);
 
-/** Opens the file at the origin of a manager. `isHidden` slows its timers down as in the background. */
-async function withFile({ isHidden }, act) {
+/**
+ * Opens the file at the origin of a manager. `isHidden` slows its timers down as in the background;
+ * `processors` is what the browser says that the machine has.
+ */
+async function withFile({ isHidden, processors = 2 }, act) {
   const pages = { "/manager": "<!doctype html><title>manager</title>", "/panza.html": await readFile(PANZA_GAMEMASTER_FILE, "utf8") };
   const site = await servePages(pages);
   try {
@@ -36,6 +39,7 @@ async function withFile({ isHidden }, act) {
         if (!request.url().startsWith("blob:") && !request.url().startsWith(site.origin)) asked.push(request.url());
       });
       if (isHidden) await page.addInitScript(slowTimers);
+      await page.addInitScript((number) => Object.defineProperty(navigator, "hardwareConcurrency", { value: number }), processors);
       await page.goto(`${site.origin}/panza.html`);
       await page.getByText("Panza is there").waitFor();
       const open = async (path) => {
@@ -88,6 +92,24 @@ for (const isHidden of [false, true]) {
     }));
 }
 
+test("companions search the match too, and their ends cost nothing", { skip, timeout: 240_000 }, () =>
+  withFile({ isHidden: true, processors: 6 }, async (file) => {
+    const { page } = file;
+    const isThere = () => globalThis.ownPlayer.companions.map(({ worker }) => worker !== null);
+    assert.deepEqual(await page.evaluate(isThere), [true, true]);
+    // A companion is asked for reports from the start, and again after each that it has given.
+    const afterTurn = async (count) => {
+      if (count !== 1) return;
+      await page.waitForFunction(() => globalThis.ownPlayer.companions.every(({ asked }) => asked > 2));
+      await page.evaluate(() => globalThis.ownPlayer.companions[0].fail("a test ends it"));
+    };
+    const { rewards, turns } = await match(file, ["panza", "other"], { afterTurn });
+    checkTurns(turns, "x", CLOCK);
+    assert.ok(rewards[0] >= 50, `${rewards}`);
+    assert.deepEqual([...new Set(await answers(page))].sort(), ["", "Panza"]);
+    assert.deepEqual(await page.evaluate(isThere), [false, true]);
+  }));
+
 test("a module that fails costs a move at most, and the match goes on", { skip, timeout: 240_000 }, () =>
   withFile({ isHidden: true }, async (file) => {
     const { page } = file;
@@ -105,7 +127,12 @@ test("a module that hangs costs two moves, which the page makes itself", { skip,
       const { worker } = globalThis.ownPlayer.module;
       worker.onmessage = null;
     };
-    const afterTurn = (count) => (count === 2 ? page.evaluate(hang) : undefined);
+    const afterTurn = async (count) => {
+      if (count !== 2) return;
+      // The message of the other's turn would be a second one that is missing.
+      await page.waitForFunction(() => globalThis.ownPlayer.nAsked === 0);
+      await page.evaluate(hang);
+    };
     const { turns } = await match(file, ["panza", "other"], { playClock: SHORT_CLOCK, afterTurn });
     // The page has waited for Panza until the end that it leaves to Gamemaster. A browser on busy cores
     // may be later than that.

@@ -78,23 +78,26 @@ extern "C" fn panza_kept(name_length: usize) {
     });
 }
 
-/// Begins. Returns 0, or 1 and why not as the reply.
+/// Begins; this number of companions searches the match too. Returns 0, or 1 and why not as the
+/// reply.
 #[unsafe(no_mangle)]
-extern "C" fn panza_new() -> u32 {
+extern "C" fn panza_new(companions: usize) -> u32 {
     std::panic::set_hook(Box::new(|panic| {
         let text = panic.to_string();
         ended(text.as_ptr(), text.len());
     }));
-    with(|state| match Host::new(Box::new(state.storage.clone())) {
-        Ok(host) => {
-            state.host = Some(host);
-            0
-        }
-        Err(why) => {
-            state.reply = PageReply::text(PageStatus::Failed, why);
-            1
-        }
-    })
+    with(
+        |state| match Host::new(Box::new(state.storage.clone()), companions) {
+            Ok(host) => {
+                state.host = Some(host);
+                0
+            }
+            Err(why) => {
+                state.reply = PageReply::text(PageStatus::Failed, why);
+                1
+            }
+        },
+    )
 }
 
 /// Answers a request. The first `address_length` bytes of the buffer are the address, the others the

@@ -19,7 +19,7 @@ fn host() -> (Host, Arc<Mutex<BTreeSet<String>>>) {
             None => names.remove(name),
         };
     }));
-    (Host::new(Box::new(storage)).unwrap(), names)
+    (Host::new(Box::new(storage), 0).unwrap(), names)
 }
 
 fn reply(host: &mut Host, method: Method, address: &str, body: &Value) -> (u32, Value) {

@@ -8,8 +8,11 @@ const MODULE = process.env.PANZA_WASM ??
 
 let compiled;
 
-/** A module that has begun, with `kept`, a map of files by name, which it changes. */
-export async function begin(kept = new Map()) {
+/**
+ * A module that has begun, with `kept`, a map of files by name, which it changes, and with a number of
+ * companions.
+ */
+export async function begin(kept = new Map(), companions = 0) {
   compiled ??= await WebAssembly.compile(await readFile(MODULE));
   const encoder = new TextEncoder();
   const decoder = new TextDecoder();
@@ -50,7 +53,7 @@ export async function begin(kept = new Map()) {
   for (const [name, value] of kept) {
     exports.panza_kept(give(name, value));
   }
-  if (exports.panza_new() !== 0) {
+  if (exports.panza_new(companions) !== 0) {
     throw new Error(reply().body);
   }
 

@@ -167,6 +167,10 @@ impl Searcher for SharedSearch {
         Some(best.unwrap_or(own))
     }
 
+    fn line(&mut self, most: usize) -> Vec<Vec<MoveId>> {
+        self.inner.line(most)
+    }
+
     fn estimates(&mut self) -> Option<RootEstimates> {
         self.inner.estimates()
     }

@@ -349,12 +349,13 @@ impl Engines {
         let (Build::Done(game), Some(search)) = (build, self.searches.get(rank.search)) else {
             return;
         };
+        let is_by_depth = config.whole.depth_values.is_some();
         let made = catch_panic(|| {
             let mut engine = Engine::new(game, &self.role, |role, state| {
                 let inner = search.start(game, role, state, &config);
                 match &self.companions {
-                    // They search the whole game too.
-                    Some(companions) if inner.study_of() == StudyOf::Game => {
+                    // They search the whole game too. Alpha-beta has nothing to add up.
+                    Some(companions) if inner.study_of() == StudyOf::Game && !is_by_depth => {
                         let (info, config) = (game.info(), &config.whole);
                         let shared = SharedGame::new(&self.rules, &self.role, info, config);
                         Box::new(SharedSearch::new(

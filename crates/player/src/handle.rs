@@ -53,15 +53,19 @@ impl Player {
     }
 
     /// A player that is available, without threads: its messages are answered and its match is
-    /// played in [`PlayerWork::work`]. Nothing is remembered.
-    pub fn without_threads(settings: &Settings, builders: GameBuilders) -> (Player, PlayerWork) {
+    /// played in [`PlayerWork::work`]. Nothing is remembered. Companions search its matches too.
+    pub fn without_threads(
+        settings: &Settings,
+        builders: GameBuilders,
+        companions: Option<Arc<dyn Companions>>,
+    ) -> (Player, PlayerWork) {
         let (events, inbox) = unbounded();
         let (alive, gone) = bounded::<()>(0);
         let archive = Arc::new(Archive::new(&settings.logs.folder));
         let own = OwnMatch::default();
         let factory = MatchFactory {
             builders,
-            companions: None,
+            companions,
             memory: None,
             archive: Arc::clone(&archive),
             // The conductor looks at the advice after each step.

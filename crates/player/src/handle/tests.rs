@@ -32,7 +32,7 @@ impl Table {
             "search.max_nodes=20000",
         ];
         let settings = Settings::load(None, &values.map(String::from)).unwrap();
-        let (player, work) = Player::without_threads(&settings, builders);
+        let (player, work) = Player::without_threads(&settings, builders, None);
         Self { player, work }
     }
 

@@ -20,6 +20,7 @@
 //!
 //! Never uses: HTTP, searches.
 
+mod companions;
 mod control;
 mod message;
 mod own;
@@ -35,6 +36,7 @@ use panza_hrf::names;
 use panza_player::{Answer, Manager, Message, PlayRequest, SentMoves, StartRequest, StartRules};
 use panza_sync::{Instant, SystemTime, UNIX_EPOCH, lock};
 
+pub use companions::{OrderedSearch, Orders};
 pub use own::{AwaitedReply, OwnPlayer, Relay};
 pub use relay::{MatchProgress, RelayReply, RelayedMessage};
 

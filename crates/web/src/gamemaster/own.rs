@@ -6,13 +6,15 @@
 //!
 //! Never uses: HTTP, logs.
 
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
 use std::time::Duration;
 
+use super::companions::Orders;
 use super::relay::{MatchProgress, RelayReply, RelayedMessage};
 use super::{Gamemaster, Translation};
 use panza_config::Settings;
-use panza_player::{Answer, GameBuilders, Player, PlayerWork};
+use panza_player::{Answer, Companions, GameBuilders, Player, PlayerWork};
 use panza_sync::Instant;
 
 /// A player without threads, and its matches in Gamemaster.
@@ -36,9 +38,11 @@ pub enum Relay {
 }
 
 impl OwnPlayer {
-    /// A player with these settings.
-    pub fn new(settings: &Settings) -> Self {
-        let (player, work) = Player::without_threads(settings, GameBuilders::standard());
+    /// A player with these settings, whose matches the companions with these orders search too.
+    pub fn new(settings: &Settings, orders: Option<Arc<Orders>>) -> Self {
+        let companions = orders.map(|orders| orders as Arc<dyn Companions>);
+        let builders = GameBuilders::standard();
+        let (player, work) = Player::without_threads(settings, builders, companions);
         Self {
             gamemaster: Gamemaster::default(),
             player,

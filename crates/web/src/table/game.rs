@@ -21,9 +21,10 @@ use super::{Command, Effort};
 use panza_game::BuiltGame;
 use panza_gdl::{CHANCE_ROLE, Id, MoveId, RoleId};
 use panza_metagame::{StudyBudget, study};
-use panza_player::{Manager, Record, Searcher, StartRequest, preferred_search};
+use panza_player::{Manager, PlanStatus, Record, Searcher, StartRequest, preferred_search};
 use panza_search::{MoveStats, SearchConfig};
 use panza_sync::{Instant, Random, catch_panic};
+use panza_telemetry::SearchSample;
 
 /// A hint is thought about for this long: Panza's strength is no measure of the help that a person
 /// wants.
@@ -34,6 +35,14 @@ pub(super) const PACE: Duration = Duration::from_millis(600);
 const MAX_CANDIDATES: usize = 6;
 /// Searches that a table keeps at the same time.
 const MAX_SEARCHES: usize = 4;
+
+/// What a search has found for a role.
+struct Thought {
+    best: Option<MoveStats>,
+    /// A plan that reaches a goal.
+    plan: Option<PlanStatus>,
+    sample: SearchSample,
+}
 
 /// A game that is played.
 pub(super) struct Game {
@@ -385,10 +394,50 @@ impl Host {
     /// A slice of the search for a role, and its choice or the hint when that is due.
     fn think(&mut self, game: &mut Game, role: usize) {
         let is_hint = self.opened.is_person[role];
-        let effort = match self.effort {
-            _ if is_hint => Effort::Time(HINT_TIME),
-            effort => effort,
+        let effort = if is_hint {
+            Effort::Time(HINT_TIME)
+        } else {
+            self.effort
         };
+        let Some(took) = self.search_slice(game, role, effort) else {
+            return;
+        };
+        let Some(searcher) = &mut game.searches[role] else {
+            return;
+        };
+        let thought = Thought {
+            best: searcher.best_move(),
+            plan: searcher.plan().filter(|plan| plan.goal.is_some()),
+            sample: searcher.sample(),
+        };
+        let legal = game.history.legal(role);
+        // A search that has found nothing, or something illegal, does not end the game.
+        let mv = thought.best.map(|best| best.mv);
+        let mv = mv.filter(|mv| legal.contains(mv));
+        let Some(mv) = mv.or_else(|| legal.first().copied()) else {
+            return;
+        };
+        let found = self.found(game, role, mv, &thought);
+        if is_hint {
+            game.hint_for = None;
+            // A planner goes on in the background while its search exists.
+            game.searches[role] = None;
+            self.view.hint = Some(found);
+            self.publish();
+            return;
+        }
+        if let Some(record) = &game.record {
+            let answer = thought.best.unwrap_or(MoveStats::new(mv));
+            let answer = answer.named(found.text.clone());
+            record.answered(found.turn, &answer, false, took, took);
+            record.root_moves(found.turn, &thought.sample.root_moves);
+        }
+        game.found = Some(found);
+        self.choose(game, role, mv);
+    }
+
+    /// Searches a slice for a role. Returns the time of all its slices once its choice is due.
+    fn search_slice(&self, game: &mut Game, role: usize, effort: Effort) -> Option<Duration> {
         let begin = Instant::now();
         let Game {
             built,
@@ -405,13 +454,8 @@ impl Host {
         }
         let stop = &self.resources.closing.is_closed;
         let searcher = searches[role].get_or_insert_with(|| {
-            preferred_search(
-                built,
-                RoleId::from_index(role),
-                history.position.state(),
-                config,
-                true,
-            )
+            let state = history.position.state();
+            preferred_search(built, RoleId::from_index(role), state, config, true)
         });
         match effort {
             Effort::Time(time) => {
@@ -425,54 +469,34 @@ impl Host {
             }
         }
         spent.time += begin.elapsed();
-        let best = searcher.best_move();
-        let is_proven = best.is_some_and(|best| best.is_proven_best);
+        let is_proven = searcher.best_move().is_some_and(|it| it.is_proven_best);
         if !is_proven && !spent.is_enough(effort) && !*is_hurried {
-            return;
+            return None;
         }
         *is_hurried = false;
-        let plan = searcher.plan().filter(|plan| plan.goal.is_some());
+        Some(std::mem::take(spent).time)
+    }
+
+    /// What people see of the choice of a role.
+    fn found(&self, game: &Game, role: usize, mv: MoveId, thought: &Thought) -> Found {
+        let Thought { best, plan, sample } = thought;
         let goal = plan.as_ref().and_then(|plan| plan.goal);
-        let plan = plan.map_or(Vec::new(), |plan| plan.moves);
-        let took = std::mem::take(spent).time;
-        let sample = searcher.sample();
-        let legal = game.history.legal(role);
-        // A search that has found nothing, or something illegal, does not end the game.
-        let mv = best.map(|best| best.mv).filter(|mv| legal.contains(mv));
-        let Some(mv) = mv.or_else(|| legal.first().copied()) else {
-            return;
-        };
+        let moves = plan.as_ref().map_or(&[][..], |plan| &plan.moves);
         let info = game.history.info();
-        let first = plan.first().map(|&mv| info.move_text(mv));
-        let known = first.as_ref().zip(goal);
-        let found = Found {
+        let first = moves.first().map(|&mv| info.move_text(mv));
+        Found {
             turn: game.history.turn(),
             role: self.opened.roles[role].clone(),
             text: info.move_text(mv),
-            value: match goal.filter(|_| plan.first() == Some(&mv)) {
+            value: match goal.filter(|_| moves.first() == Some(&mv)) {
                 Some(goal) => Some(goal.into()),
                 None => best.and_then(|best| best.value).map(f64::from),
             },
-            candidates: candidates(&sample.root_moves, known),
+            candidates: candidates(&sample.root_moves, first.as_ref().zip(goal)),
             visits: best.map_or(0, |best| best.visits as u64),
-            is_proven,
-            plan: plan.iter().map(|&mv| info.move_text(mv)).collect(),
-        };
-        if is_hint {
-            game.hint_for = None;
-            // A planner goes on in the background while its search exists.
-            game.searches[role] = None;
-            self.view.hint = Some(found);
-            self.publish();
-            return;
+            is_proven: best.is_some_and(|best| best.is_proven_best),
+            plan: moves.iter().map(|&mv| info.move_text(mv)).collect(),
         }
-        if let Some(record) = &game.record {
-            let answer = best.unwrap_or(MoveStats::new(mv)).named(found.text.clone());
-            record.answered(found.turn, &answer, false, took, took);
-            record.root_moves(found.turn, &sample.root_moves);
-        }
-        game.found = Some(found);
-        self.choose(game, role, mv);
     }
 
     /// A role has chosen.

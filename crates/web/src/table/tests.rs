@@ -1219,7 +1219,7 @@ fn without_threads(folder: &std::path::Path) -> Tables {
     ];
     let settings = Settings::load(None, &items).unwrap();
     let storage = Box::new(Folder::of_logs(folder));
-    let (player, _) = Player::without_threads(&settings, GameBuilders::standard());
+    let (player, _) = Player::without_threads(&settings, GameBuilders::standard(), None);
     Tables::without_threads(&settings, GameBuilders::standard(), player, storage)
 }
 
