@@ -14,9 +14,6 @@
 //! where training is slower than playing. They end with the training: the game in progress stops at
 //! its next move, and sending fails. When one panics, training ends with what it has.
 //!
-//! The searches of the games count changes of values in units of the evaluation as it is then, so
-//! that quiescence searches as large a part of the moves in each game.
-//!
 //! Invariants: on one thread the same evaluation, seed and number of games give the same weights; a
 //! game has a bounded length.
 //!
@@ -57,9 +54,8 @@ const STEPS_PER_AVERAGE: u64 = 512;
 const AVERAGED_PART: u64 = 3;
 /// Bytes of the table.
 const TABLE_BYTES: usize = 1 << 18;
-/// Positions in which changes by moves are measured, and games between two measurements.
+/// Positions in which changes by moves are measured.
 const MEASURED: usize = 300;
-const GAMES_PER_MEASURE: usize = 64;
 /// Games of each other thread that wait until they are trained on.
 const QUEUED_GAMES: usize = 4;
 /// The depth of the searches.
@@ -119,12 +115,10 @@ pub fn train_leaves(
         random: Random::new(budget.seed),
         n_games: 0,
         n_games_of_others: 0,
-        units: Units::default(),
-        measured: 0,
     };
     let weights = &Arc::new(evaluation.clone());
     let others = Others {
-        weights: Mutex::new((Arc::clone(weights), training.units)),
+        weights: Mutex::new(Arc::clone(weights)),
         is_over: AtomicBool::new(false),
     };
     let n_others = budget.threads.saturating_sub(1);
@@ -136,9 +130,8 @@ pub fn train_leaves(
             let work = move || {
                 others.play(&sender, |weights| {
                     let mut player = Player::new(machine, turns, weights);
-                    move |(weights, units)| {
+                    move |weights| {
                         player.searcher.evaluation = weights;
-                        player.searcher.units = units;
                         player.play(&mut random, || others.are_over() || budget.is_over())
                     }
                 });
@@ -232,8 +225,8 @@ fn samples(searched: Vec<Searched>, result: f32) -> Vec<Sample> {
 
 /// What the threads share that only play.
 struct Others {
-    /// The weights to play with, and the units of their values.
-    weights: Mutex<(Arc<Evaluation>, Units)>,
+    /// The weights to play with.
+    weights: Mutex<Arc<Evaluation>>,
     /// Set at the end of the training, and by a thread that panics.
     is_over: AtomicBool,
 }
@@ -248,8 +241,8 @@ impl Drop for EndOnDrop<'_> {
 }
 
 impl Others {
-    fn weights(&self) -> (Arc<Evaluation>, Units) {
-        lock(&self.weights).clone()
+    fn weights(&self) -> Arc<Evaluation> {
+        Arc::clone(&lock(&self.weights))
     }
 
     fn are_over(&self) -> bool {
@@ -264,10 +257,10 @@ impl Others {
     /// one with some weights.
     fn play<P>(&self, games: &SyncSender<Vec<Sample>>, begin: impl FnOnce(&Arc<Evaluation>) -> P)
     where
-        P: FnMut((Arc<Evaluation>, Units)) -> Vec<Sample>,
+        P: FnMut(Arc<Evaluation>) -> Vec<Sample>,
     {
         let played = catch_panic(|| {
-            let mut play = begin(&self.weights().0);
+            let mut play = begin(&self.weights());
             while !self.are_over() {
                 let game = play(self.weights());
                 if !game.is_empty() && games.send(game).is_err() {
@@ -295,9 +288,6 @@ struct Training<'a> {
     random: Random,
     n_games: usize,
     n_games_of_others: usize,
-    /// What moves change now, and the number of games when that was measured.
-    units: Units,
-    measured: usize,
 }
 
 impl Training<'_> {
@@ -313,10 +303,6 @@ impl Training<'_> {
         while self.n_games < budget.games && !is_over() {
             let weights = Arc::make_mut(&mut player.searcher.evaluation);
             weights.clone_from(&self.trainer.evaluation);
-            if self.n_games >= self.measured + GAMES_PER_MEASURE {
-                (self.units, self.measured) = (self.units(&mut player.searcher), self.n_games);
-                player.searcher.units = self.units;
-            }
             let game = player.play(&mut self.random, is_over);
             self.n_games += 1;
             self.learn(game);
@@ -331,7 +317,7 @@ impl Training<'_> {
                 self.learn(game);
             }
             if budget.threads > 1 {
-                *lock(&others.weights) = (Arc::new(self.trainer.evaluation.clone()), self.units);
+                *lock(&others.weights) = Arc::new(self.trainer.evaluation.clone());
             }
         }
     }
@@ -406,13 +392,12 @@ impl Training<'_> {
     fn units(&self, searcher: &mut Searcher) -> Units {
         searcher.changes = Some(Vec::new());
         // Changes are those of the moves at the root.
-        let switches = std::mem::replace(&mut searcher.switches, Switches::PLAIN);
+        searcher.switches = Switches::PLAIN;
         let step = (self.replay.len() / MEASURED).max(1);
         for (state, _) in self.replay.iter().rev().step_by(step).take(MEASURED) {
             searcher.begin();
             searcher.score(state, DEPTH, Window::FULL);
         }
-        searcher.switches = switches;
         units_of(searcher.changes.take().unwrap_or_default())
     }
 }
@@ -535,8 +520,8 @@ mod tests {
 
     #[test]
     fn one_thread_repeats_exactly() {
-        let (_, first) = trained(1, 80, &Images::default());
-        let (_, second) = trained(1, 80, &Images::default());
+        let (_, first) = trained(1, 20, &Images::default());
+        let (_, second) = trained(1, 20, &Images::default());
         assert_eq!(first.games_of_others, 0);
         assert_eq!(first.evaluation, second.evaluation);
         assert_eq!(first.samples, second.samples);
@@ -546,7 +531,7 @@ mod tests {
     fn a_panic_of_another_thread_ends_the_training() {
         let game = panza_testing::game("ticTacToe");
         let others = Others {
-            weights: Mutex::new((Arc::new(known(&game).evaluation), Units::default())),
+            weights: Mutex::new(Arc::new(known(&game).evaluation)),
             is_over: AtomicBool::new(false),
         };
         let (sender, games) = sync_channel(4);
