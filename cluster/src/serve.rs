@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, anyhow};
 use panza::commands::serve::{self, ServeArguments};
 use panza_cli::{Outcome, Output};
-use panza_player::{Companion, Companions, SharedGame, SharedRoot};
+use panza_player::{Companion, Companions, SearchedState, SharedGame, SharedRoot, SharedTarget};
 use panza_sync::{lock, unpoisoned};
 use serde::{Deserialize, Serialize};
 
@@ -39,25 +39,28 @@ enum Request {
 }
 
 /// What rank 0 has its workers search.
-#[derive(Default)]
 struct Target {
-    /// The search, and what it searches.
-    game: Option<(u64, Arc<SharedGame>)>,
-    /// The number of the state, and the state, which is empty until the search names it.
-    state: (u64, Arc<[u64]>),
-    /// What each worker has found in this state.
-    found: Vec<Option<Arc<SharedRoot>>>,
+    shared: SharedTarget,
     is_over: bool,
 }
 
 /// The workers of a server.
-#[derive(Default)]
 struct Hub {
     target: Mutex<Target>,
     changed: Condvar,
 }
 
 impl Hub {
+    fn new(workers: usize) -> Self {
+        Self {
+            target: Mutex::new(Target {
+                shared: SharedTarget::new(workers),
+                is_over: false,
+            }),
+            changed: Condvar::new(),
+        }
+    }
+
     /// The target stays valid when a holder panics: each change is a few assignments.
     fn lock(&self) -> MutexGuard<'_, Target> {
         lock(&self.target)
@@ -83,13 +86,12 @@ impl Hub {
                 if target.is_over {
                     return;
                 }
-                let (number, state) = target.state.clone();
-                if let Some((search, game)) = &target.game
-                    && !state.is_empty()
-                    && begun != (*search, false)
-                    && target.found[worker].as_ref().is_none_or(|it| !it.is_proven)
+                let shared = &target.shared;
+                if let Some(now) = shared.now()
+                    && begun != (now.search, false)
+                    && shared.found_by(worker).is_none_or(|it| !it.is_proven)
                 {
-                    break Some((*search, Arc::clone(game), (number, state)));
+                    break Some((now, shared.number()));
                 }
                 if at > 0 {
                     break None;
@@ -98,7 +100,15 @@ impl Hub {
                 target = unpoisoned(waited);
             };
             drop(target);
-            let Some((search, game, state)) = next else {
+            let Some((
+                SearchedState {
+                    search,
+                    game,
+                    state,
+                },
+                number,
+            )) = next
+            else {
                 at = 0;
                 // One that cannot rest has nothing to do.
                 drop(ask(&Request::Rest));
@@ -114,20 +124,15 @@ impl Hub {
                 continue;
             }
             let found = (|| {
-                if at != state.0 {
-                    ask(&Request::GoTo(state.1.to_vec()))?;
-                    at = state.0;
+                if at != number {
+                    ask(&Request::GoTo(state.to_vec()))?;
+                    at = number;
                 }
                 let root: SharedRoot = serde_json::from_slice(&ask(&Request::Report)?)?;
                 anyhow::Ok(root)
             })();
             match found {
-                Ok(root) => {
-                    let mut target = self.lock();
-                    if target.state.0 == state.0 {
-                        target.found[worker] = Some(Arc::new(root));
-                    }
-                }
+                Ok(root) => self.lock().shared.take(worker, number, root),
                 Err(error) => {
                     tracing::warn!("left out: {error:#}");
                     begun = (search, false);
@@ -139,34 +144,19 @@ impl Hub {
 
 impl Companions for Hub {
     fn begin(&self, search: u64, game: Arc<SharedGame>) {
-        self.change(|target| {
-            target.game = Some((search, game));
-            // That of the search before is of another game.
-            target.state = (target.state.0 + 1, [].into());
-            target.found.fill(None);
-        });
+        self.change(|target| target.shared.begin(search, game));
     }
 
     fn go_to(&self, search: u64, state: &[u64]) {
-        self.change(|target| {
-            if target.game.as_ref().is_some_and(|(now, _)| *now == search) {
-                target.state = (target.state.0 + 1, state.into());
-                target.found.fill(None);
-            }
-        });
+        self.change(|target| target.shared.go_to(search, state));
     }
 
     fn found(&self, search: u64) -> Vec<Arc<SharedRoot>> {
-        let target = self.lock();
-        let is_now = target.game.as_ref().is_some_and(|(now, _)| *now == search);
-        let found = target.found.iter().filter(|_| is_now).flatten();
-        found.cloned().collect()
+        self.lock().shared.found(search)
     }
 
     fn end(&self, search: u64) {
-        self.change(|target| {
-            target.game.take_if(|(now, _)| *now == search);
-        });
+        self.change(|target| target.shared.end(search));
     }
 }
 
@@ -175,8 +165,7 @@ impl Companions for Hub {
 /// # Errors
 /// Arguments or settings cannot be used, or the server cannot start.
 pub fn lead(arguments: &ServeArguments, output: Output, pool: &Pool) -> anyhow::Result<Outcome> {
-    let hub = Arc::new(Hub::default());
-    hub.lock().found = vec![None; pool.n_workers()];
+    let hub = Arc::new(Hub::new(pool.n_workers()));
     thread::scope(|scope| {
         for worker in 0..pool.n_workers() {
             let hub = &hub;

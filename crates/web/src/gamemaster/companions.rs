@@ -16,7 +16,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use panza_config::Settings;
-use panza_player::{Companion, Companions, SharedGame, SharedRoot, search_config};
+use panza_player::{Companion, Companions, SharedGame, SharedRoot, SharedTarget, search_config};
 use panza_sync::{Instant, lock};
 
 /// Time between two reports of a root.
@@ -49,12 +49,9 @@ struct Report {
 pub struct Orders(Mutex<Target>);
 
 struct Target {
-    /// The number of the newest order.
-    number: u64,
-    /// The search, and its game.
-    game: Option<(u64, Arc<SharedGame>)>,
-    state: Option<Vec<u64>>,
-    companions: Vec<Told>,
+    shared: SharedTarget,
+    /// What each companion was told last.
+    told: Vec<Told>,
 }
 
 /// What a companion was told last.
@@ -63,37 +60,33 @@ struct Told {
     number: u64,
     /// The search whose game it has.
     search: Option<u64>,
-    /// What it has found.
-    found: Option<Arc<SharedRoot>>,
 }
 
 impl Orders {
     /// For this number of companions, which have nothing to search yet.
     pub fn new(companions: usize) -> Self {
         Self(Mutex::new(Target {
-            number: 0,
-            game: None,
-            state: None,
-            companions: vec![Told::default(); companions],
+            shared: SharedTarget::new(companions),
+            told: vec![Told::default(); companions],
         }))
     }
 
     /// The next order for a companion, from 0; `None` where it has the newest, or is not there.
     pub fn next(&self, companion: usize) -> Option<String> {
-        let target = &mut *lock(&self.0);
-        let told = target.companions.get_mut(companion)?;
-        if told.number == target.number {
+        let Target { shared, told } = &mut *lock(&self.0);
+        let told = told.get_mut(companion)?;
+        if told.number == shared.number() {
             return None;
         }
-        told.number = target.number;
-        let game = target.game.as_ref().filter(|_| target.state.is_some());
-        let other = game.filter(|(search, _)| told.search != Some(*search));
-        told.search = other.map_or(told.search, |(search, _)| Some(*search));
+        told.number = shared.number();
+        let now = shared.now();
+        let other = now.as_ref().filter(|it| told.search != Some(it.search));
+        told.search = other.map_or(told.search, |it| Some(it.search));
         let order = Order {
-            number: target.number,
+            number: shared.number(),
             seed: companion as u64 + 1,
-            game: other.map(|(_, game)| (**game).clone()),
-            state: game.and(target.state.clone()),
+            game: other.map(|it| (*it.game).clone()),
+            state: now.as_ref().map(|it| it.state.to_vec()),
         };
         serde_json::to_string(&order).ok()
     }
@@ -105,54 +98,26 @@ impl Orders {
     pub fn take(&self, companion: usize, report: &[u8]) -> Result<(), String> {
         let Report { number, root } =
             serde_json::from_slice(report).map_err(|fault| fault.to_string())?;
-        let target = &mut *lock(&self.0);
-        let told = target.companions.get_mut(companion);
-        if let Some(told) = told.filter(|_| number == target.number) {
-            told.found = Some(Arc::new(root));
-        }
+        lock(&self.0).shared.take(companion, number, root);
         Ok(())
-    }
-
-    fn change(&self, search: u64, change: impl FnOnce(&mut Target)) {
-        let target = &mut *lock(&self.0);
-        if target.game.as_ref().is_some_and(|(now, _)| *now == search) {
-            change(target);
-            target.renew();
-        }
-    }
-}
-
-impl Target {
-    /// Makes another order of what has changed.
-    fn renew(&mut self) {
-        self.number += 1;
-        for told in &mut self.companions {
-            told.found = None;
-        }
     }
 }
 
 impl Companions for Orders {
     fn begin(&self, search: u64, game: Arc<SharedGame>) {
-        let target = &mut *lock(&self.0);
-        target.game = Some((search, game));
-        target.state = None;
-        target.renew();
+        lock(&self.0).shared.begin(search, game);
     }
 
     fn go_to(&self, search: u64, state: &[u64]) {
-        self.change(search, |target| target.state = Some(state.to_vec()));
+        lock(&self.0).shared.go_to(search, state);
     }
 
     fn found(&self, search: u64) -> Vec<Arc<SharedRoot>> {
-        let target = lock(&self.0);
-        let is_now = target.game.as_ref().is_some_and(|(now, _)| *now == search);
-        let found = target.companions.iter().filter(|_| is_now);
-        found.filter_map(|told| told.found.clone()).collect()
+        lock(&self.0).shared.found(search)
     }
 
     fn end(&self, search: u64) {
-        self.change(search, |target| target.game = None);
+        lock(&self.0).shared.end(search);
     }
 }
 
@@ -297,7 +262,7 @@ mod tests {
             panic!("a START is answered later");
         };
         let until = after(Duration::from_secs(60));
-        let search_number = loop {
+        let found = loop {
             player.work(Duration::from_millis(5));
             if let Some(order) = orders.next(0) {
                 search.follow(&order.into_bytes()).unwrap();
@@ -307,14 +272,13 @@ mod tests {
                 orders.take(0, report.as_bytes()).unwrap();
             }
             let target = lock(&orders.0);
-            if target.companions[0].found.is_some() {
-                break target.game.as_ref().map(|(search, _)| *search).unwrap();
+            if let Some(root) = target.shared.found_by(0) {
+                break root.clone();
             }
             drop(target);
             assert!(!is_past(until));
         };
-        let found = orders.found(search_number);
-        let best = found[0]
+        let best = found
             .moves
             .iter()
             .max_by(|a, b| a.bounds.0.cmp(&b.bounds.0));
