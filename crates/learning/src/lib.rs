@@ -117,10 +117,13 @@ pub struct LearningBudget<'a> {
 impl LearningBudget<'_> {
     /// Whether the time is up or learning is cancelled.
     pub fn is_over(&self) -> bool {
-        self.until.is_some_and(|until| until.left().is_zero())
-            || self
-                .cancelled
-                .is_some_and(|cancelled| cancelled.load(Ordering::Relaxed))
+        self.until.is_some_and(|until| until.left().is_zero()) || self.is_cancelled()
+    }
+
+    /// Whether learning is cancelled.
+    pub fn is_cancelled(&self) -> bool {
+        let cancelled = self.cancelled;
+        cancelled.is_some_and(|cancelled| cancelled.load(Ordering::Relaxed))
     }
 }
 

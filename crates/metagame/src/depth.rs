@@ -114,6 +114,7 @@ fn time_of_search(
         evaluation: Arc::new(evaluation),
         units: Units::default(),
         turns,
+        training: None,
     };
     let config = AlphaBetaConfig {
         values,
@@ -203,12 +204,13 @@ impl DepthStudy {
         }
     }
 
-    /// What the search gets.
+    /// What the search gets, without training in a match.
     pub fn values(&self) -> DepthValues {
         DepthValues {
             evaluation: Arc::clone(&self.evaluation),
             units: self.units,
             turns: self.turns,
+            training: None,
         }
     }
 

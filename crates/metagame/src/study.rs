@@ -20,9 +20,10 @@ use panza_game::BuiltGame;
 use panza_learning::statistics::{SampleBudget, Sampled, sample};
 use panza_learning::validation::Validation;
 use panza_learning::{
-    Deadline, Evaluation, GradientSums, Heuristic, Known, Learned, LearningBudget, heuristics,
+    Deadline, Evaluation, GradientSums, Heuristic, Images, Known, Learned, LearningBudget,
+    heuristics,
 };
-use panza_search::alpha_beta::Turns;
+use panza_search::alpha_beta::{DepthValues, TrainingBase, Turns};
 use panza_search::{Method, SearchConfig};
 use panza_sync::{Budget, Instant, Meter, thread_cpu_time};
 
@@ -500,9 +501,24 @@ impl Study {
         let config = self.parameters.apply(config, self.evaluation.as_ref());
         let depth = self.depth_in_use(&config);
         SearchConfig {
-            depth_values: depth.map(DepthStudy::values),
+            depth_values: depth.map(|depth| DepthValues {
+                training: self.match_training(depth),
+                ..depth.values()
+            }),
             ..self.structure.apply(config)
         }
+    }
+
+    /// What training for alpha-beta goes on with in a match. `None` after long training: what a
+    /// match adds to that was not measured.
+    fn match_training(&self, depth: &DepthStudy) -> Option<Arc<TrainingBase>> {
+        let symmetries = self.structure.symmetries.as_deref();
+        self.generation.is_none().then(|| {
+            Arc::new(TrainingBase {
+                known: depth.known(),
+                images: Images::new(symmetries, depth.evaluation.n_facts()),
+            })
+        })
     }
 
     /// Whether it changes anything about a search.

@@ -1,7 +1,10 @@
 //! Alpha-beta as the search of a match.
 //!
-//! Invariant: the search of the present state goes on from call to call; its table is kept over the
-//! match.
+//! On the time of the opponent its evaluation is trained further, by games from the present state.
+//! That is worth more than to search on: see docs/experiments.md.
+//!
+//! Invariants: the search of the present state goes on from call to call; its table is kept over
+//! the match; its evaluation changes between states only.
 //!
 //! Never uses: the game graph.
 
@@ -16,7 +19,7 @@ use super::tree_search::MAX_SAMPLED_MOVES;
 use panza_gdl::{Id, MoveId, RoleId};
 use panza_machine::{Machine, Reasoner};
 use panza_metagame::joint_line;
-use panza_search::alpha_beta::{AlphaBeta, AlphaBetaConfig, DepthReport};
+use panza_search::alpha_beta::{AlphaBeta, AlphaBetaConfig, DepthReport, MatchTraining};
 use panza_search::{MoveStats, SearchConfig};
 use panza_sync::{Budget, HAS_THREADS, Instant};
 use panza_telemetry::SearchSample;
@@ -26,6 +29,8 @@ const MAX_TABLE_BYTES: usize = 128 << 20;
 const TABLE_PART: usize = 4;
 /// Nodes of the first search of a state.
 const FIRST_NODES: u64 = 100;
+/// Nodes by which a state is searched before the time in it is used for training.
+const NODES_BEFORE_TRAINING: u64 = 5_000;
 /// How long a search that has nothing left to do waits at a time.
 const REST: Duration = Duration::from_millis(10);
 
@@ -42,6 +47,13 @@ pub(super) struct AlphaBetaSearch {
     last_value: Option<f32>,
     /// Whether every depth was searched.
     is_exhausted: bool,
+    /// What training begins with, until it does.
+    untrained: Option<AlphaBetaConfig>,
+    /// The training of the evaluation, and its games when the search got its weights.
+    training: Option<MatchTraining>,
+    n_games_in_use: usize,
+    /// Whether the state was searched enough to train in it.
+    is_seen: bool,
 }
 
 impl AlphaBetaSearch {
@@ -74,6 +86,11 @@ impl AlphaBetaSearch {
             state: state.to_vec(),
             last_value: None,
             is_exhausted: false,
+            // Where there are no threads, a page would wait for the end of a game.
+            untrained: HAS_THREADS.then_some(settings),
+            training: None,
+            n_games_in_use: 0,
+            is_seen: false,
         };
         found.look();
         Some(found)
@@ -83,6 +100,11 @@ impl AlphaBetaSearch {
     fn look(&mut self) {
         self.search.run(Budget::of_steps(FIRST_NODES), 1);
         self.keep_value();
+    }
+
+    /// Games of training so far.
+    fn training_games(&self) -> usize {
+        self.training.as_ref().map_or(0, MatchTraining::n_games)
     }
 
     fn keep_value(&mut self) {
@@ -147,6 +169,28 @@ impl Searcher for AlphaBetaSearch {
         self.search.processor_time()
     }
 
+    /// Trains where the other role chooses and the result is open.
+    fn ponder(&mut self, until: Instant, interrupt: &Arc<AtomicBool>) {
+        if !self.is_seen {
+            self.is_seen = true;
+            return self.run(Budget {
+                until: Some(until),
+                stop: Some(interrupt),
+                ..Budget::of_steps(NODES_BEFORE_TRAINING)
+            });
+        }
+        let report = self.search.report();
+        let is_theirs = report.mover.is_some_and(|it| it != self.role.index());
+        let is_open = is_theirs && !report.is_proven && !self.is_exhausted;
+        if let Some(begin) = self.untrained.take_if(|_| is_open) {
+            self.training = MatchTraining::new(&self.machine, &begin.values, begin.threads);
+        }
+        match self.training.as_mut().filter(|_| is_open) {
+            Some(training) => training.run(&self.state, until, interrupt),
+            None => self.search(until, interrupt),
+        }
+    }
+
     /// An iteration is a node.
     fn search_iterations(&mut self, iterations: u64, interrupt: &Arc<AtomicBool>) {
         self.run(Budget {
@@ -160,8 +204,16 @@ impl Searcher for AlphaBetaSearch {
     }
 
     fn set_state(&mut self, state: &[u64]) {
-        self.is_exhausted = false;
-        self.search.set_state(state);
+        (self.is_exhausted, self.is_seen) = (false, false);
+        let n_games = self.training_games();
+        match &self.training {
+            Some(training) if n_games > self.n_games_in_use => {
+                self.n_games_in_use = n_games;
+                let evaluation = training.evaluation();
+                self.search.set_state_and_evaluation(state, evaluation);
+            }
+            _ => self.search.set_state(state),
+        }
         self.reasoner.set_state(state);
         self.state = state.to_vec();
         self.look();
@@ -211,10 +263,71 @@ impl Searcher for AlphaBetaSearch {
             nodes: counts.nodes,
             depth: report.depth,
             selective_depth: report.selective_depth,
+            training_games: self.training_games() as u32,
             root_moves: root_moves.collect(),
             best_move: best.map_or(String::new(), |best| info.move_text(best.mv)),
             best_value: self.last_value.map_or(f64::NAN, f64::from),
             ..SearchSample::default()
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use panza_config::Settings;
+    use panza_metagame::{StudyBudget, study};
+    use panza_search::Method;
+
+    /// A search of a role at the initial state of a game that was studied a little.
+    fn search_of(role: u32) -> AlphaBetaSearch {
+        let game = panza_testing::game("breakthrough");
+        let config = SearchConfig {
+            method: Method::AlphaBeta,
+            ..SearchConfig::deterministic(1)
+        };
+        let time = Duration::from_secs(2);
+        let settings = Settings::load(None, &[]).unwrap();
+        let budget = StudyBudget::from_now(&settings.metagame, time, &Arc::default());
+        let config = study(&game, None, &config, &budget).apply(&config);
+        let state = game.machine.initial_state();
+        AlphaBetaSearch::new(&game.machine, RoleId(role), &state, &config).unwrap()
+    }
+
+    /// Ponders until the state was looked at, and then for a while.
+    fn ponder(search: &mut AlphaBetaSearch) {
+        for milliseconds in [60_000, 500] {
+            let until = Instant::now() + Duration::from_millis(milliseconds);
+            search.ponder(until, &Arc::default());
+        }
+    }
+
+    #[test]
+    fn the_time_of_the_opponent_is_for_training() {
+        let mut search = search_of(1);
+        ponder(&mut search);
+        let (sample, nodes) = (search.sample(), search.search.counts().nodes);
+        assert!(sample.training_games > 0 && nodes >= NODES_BEFORE_TRAINING);
+
+        // The first role moves; then the search has the new weights.
+        let moves = [0, 1].map(|role| search.reasoner.legal_moves(RoleId(role))[0]);
+        let mut next = Vec::new();
+        search.reasoner.next_state(&moves, &mut next);
+        search.advance(&moves, &next);
+        assert_eq!(search.n_games_in_use, sample.training_games as usize);
+        search.search_iterations(1_000, &Arc::default());
+        let best = search.best_move().unwrap();
+        assert!(search.reasoner.is_legal(RoleId(1), best.mv));
+        assert!(search.search.counts().nodes >= nodes + 1_000);
+        ponder(&mut search);
+        assert_eq!(search.sample().training_games, sample.training_games);
+    }
+
+    #[test]
+    fn our_own_time_is_for_the_search() {
+        let mut search = search_of(0);
+        ponder(&mut search);
+        assert_eq!(search.sample().training_games, 0);
+        assert!(search.sample().depth > 1);
     }
 }

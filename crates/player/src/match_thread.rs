@@ -43,6 +43,8 @@ use panza_telemetry::Archive;
 const SLICE: Duration = Duration::from_millis(5);
 /// The same where there are no threads: nobody has to be answered in between.
 const OWN_SLICE: Duration = Duration::from_millis(50);
+/// The same while our role does not choose: its advice is settled.
+const PONDER_SLICE: Duration = Duration::from_millis(100);
 /// Pause between slices while the game is studied.
 const PAUSE_WHILE_STUDYING: Duration = Duration::from_millis(45);
 
@@ -407,9 +409,16 @@ impl MatchThread {
 
     fn search(&mut self, slice: Duration) {
         let interrupt = Arc::clone(&self.link.interrupt);
+        let ponders = self.status.n_legal == 1 && !self.is_studying();
+        let slice = match ponders && self.tasks.has_threads {
+            true => slice.max(PONDER_SLICE),
+            false => slice,
+        };
         let until = Instant::now() + slice;
-        self.engines
-            .attempt(|engine| engine.searcher.search(until, &interrupt));
+        self.engines.attempt(|engine| match ponders {
+            true => engine.searcher.ponder(until, &interrupt),
+            false => engine.searcher.search(until, &interrupt),
+        });
         let overrun = Instant::now().saturating_duration_since(until);
         self.overrun = overrun.max(self.overrun.mul_f64(OVERRUN_DECAY));
         self.log_plan(false);
@@ -694,7 +703,12 @@ impl MatchThread {
 
     /// Restarts the search with what studies have found.
     fn apply(&mut self, studies: &Studies) {
-        let config = studies.apply(&self.search);
+        let mut config = studies.apply(&self.search);
+        if !self.setup.settings.metagame.learning
+            && let Some(values) = &mut config.whole.depth_values
+        {
+            values.training = None;
+        }
         let restart = self.engines.is_first() && !self.status.was_proven;
         self.engines.set_config(config, restart);
         self.check_position();

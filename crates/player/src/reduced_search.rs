@@ -91,6 +91,10 @@ impl Searcher for ReducedSearch {
         self.inner.search(until, interrupt);
     }
 
+    fn ponder(&mut self, until: Instant, interrupt: &Arc<AtomicBool>) {
+        self.inner.ponder(until, interrupt);
+    }
+
     fn search_iterations(&mut self, iterations: u64, interrupt: &Arc<AtomicBool>) {
         self.inner.search_iterations(iterations, interrupt);
     }

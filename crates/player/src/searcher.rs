@@ -49,6 +49,12 @@ pub trait Searcher: Send {
     /// Searches until then, or until `interrupt` is set.
     fn search(&mut self, until: Instant, interrupt: &Arc<AtomicBool>);
 
+    /// Uses the time until then, in which our role does not choose, or until `interrupt` is set. It
+    /// may take longer where that is not set.
+    fn ponder(&mut self, until: Instant, interrupt: &Arc<AtomicBool>) {
+        self.search(until, interrupt);
+    }
+
     /// Makes `iterations` iterations, or fewer once the position is proven or `interrupt` is set.
     /// Without rollout threads a seed reproduces the search, unless a planner runs beside it.
     fn search_iterations(&mut self, iterations: u64, interrupt: &Arc<AtomicBool>);

@@ -34,6 +34,8 @@ pub struct SearchSample {
     pub depth: u32,
     /// See `depth`.
     pub selective_depth: u32,
+    /// Games of training on the time of the opponent, since the match began.
+    pub training_games: u32,
     /// The best move as GDL text; empty before there is one.
     pub best_move: String,
     /// Its value for our role.
@@ -115,8 +117,8 @@ impl StageTimes {
 /// The first line of `series.csv`. `root_moves` holds a JSON list of `[move, visits, value]`.
 pub(super) const HEADER: &str = "at_seconds,step,iterations,iterations_per_second,playouts,\
      playouts_per_second,nodes,pool_used,request_rings,result_rings,samples_per_request,\
-     depth,selective_depth,best_move,best_value,memory_bytes,minor_faults_per_second,major_faults_per_second,\
-     voluntary_switches_per_second,involuntary_switches_per_second,stolen_share,\
+     depth,selective_depth,training_games,best_move,best_value,memory_bytes,minor_faults_per_second,\
+     major_faults_per_second,voluntary_switches_per_second,involuntary_switches_per_second,stolen_share,\
      time_select,time_send,time_grow,time_back_up,time_writer,time_rollouts,time_study,time_other,\
      root_moves\n";
 
@@ -149,6 +151,7 @@ impl SearchSample {
             number(self.samples_per_request, 2),
             positive(self.depth),
             positive(self.selective_depth),
+            positive(self.training_games),
             quoted(&self.best_move),
             number(self.best_value, 3),
             memory_bytes.unwrap_or_default(),
@@ -215,6 +218,7 @@ mod tests {
             samples_per_request: 64.0,
             depth: 9,
             selective_depth: 17,
+            training_games: 1234,
             best_move: "(mark 2 2)".to_string(),
             best_value: 61.25,
             root_moves: vec![MoveStats {
@@ -236,7 +240,7 @@ mod tests {
         };
         assert_eq!(
             sample.csv_line(4.0, Some(1 << 20)),
-            "4.000,3,1000,250.0,64000,16000.0,777,0.1250,1.0000,0.5000,64.00,9,17,\
+            "4.000,3,1000,250.0,64000,16000.0,777,0.1250,1.0000,0.5000,64.00,9,17,1234,\
              \"(mark 2 2)\",61.250,1048576,1200.0,,30.2,,0.1250,0.5000,0.0000,0.0000,0.0000,0.0000,0.0000,0.0000,0.0100,\
              \"[[\"\"(mark 2 2)\"\",500,61.25]]\"\n"
         );
@@ -251,7 +255,7 @@ mod tests {
         };
         assert_eq!(
             sample.csv_line(0.5, None),
-            "0.500,0,0,0.0,0,0.0,0,,0.0000,0.0000,0.00,,,,,,,,,,,\
+            "0.500,0,0,0.0,0,0.0,0,,0.0000,0.0000,0.00,,,,,,,,,,,,\
              0.0000,0.0000,0.0000,0.0000,0.0000,0.0000,0.0000,0.0000,\"[]\"\n"
         );
         assert_eq!(

@@ -53,6 +53,8 @@ pub(super) struct Rules {
     pub studies: u32,
     pub seed: u64,
     pub reference: ReferenceLimit,
+    /// Milliseconds in which an engine ponders while the other one thinks.
+    pub ponder: Option<f64>,
     /// Where A's studies are written to, and where those of both come from.
     pub studies_to: Option<PathBuf>,
     pub studies_from: Option<PathBuf>,
@@ -149,8 +151,7 @@ impl Contest {
                 .map(|role| (role == alone) == (game == 0))
                 .collect();
             let seeds = |role: usize| seed(&[2, pair, game as u32, role as u32]);
-            let (outcome, length) =
-                self.play_game(&opening.moves, &roles_of_a, seeds, rules.budget)?;
+            let (outcome, length) = self.play_game(&opening.moves, &roles_of_a, seeds, rules)?;
             (won[game], points[game], lengths[game]) = (outcome.won, outcome.points, length);
         }
         let texts = opening.moves.iter();
@@ -194,7 +195,7 @@ impl Contest {
         opening: &[Vec<MoveId>],
         roles_of_a: &[bool],
         seeds: impl Fn(usize) -> u64,
-        budget: MoveBudget,
+        rules: &Rules,
     ) -> anyhow::Result<(Outcome, u32)> {
         let player_of = |role: usize| usize::from(!roles_of_a[role]);
         self.referee.restart();
@@ -221,9 +222,13 @@ impl Contest {
                     Some(only) => only,
                     None => {
                         let player = &mut self.players[player_of(role)];
-                        let text = player.think(&budget.command(role))?;
+                        let text = player.think(&rules.budget.command(role))?;
                         let mv = self.referee.find(role, &text);
-                        mv.with_context(|| format!("engine {}", player.name))?
+                        let mv = mv.with_context(|| format!("engine {}", player.name))?;
+                        if let Some(milliseconds) = rules.ponder {
+                            self.ponder(role, roles_of_a, milliseconds)?;
+                        }
+                        mv
                     }
                 };
                 joint_move.push(mv);
@@ -238,6 +243,17 @@ impl Contest {
             },
         };
         Ok((outcome, MAX_MOVES as u32))
+    }
+
+    /// Lets all roles but this one ponder.
+    fn ponder(&mut self, role: usize, roles_of_a: &[bool], ms: f64) -> anyhow::Result<()> {
+        for other in (0..roles_of_a.len()).filter(|&it| it != role) {
+            self.players[usize::from(!roles_of_a[other])].ask(&Command::Ponder {
+                role: other,
+                milliseconds: ms,
+            })?;
+        }
+        Ok(())
     }
 
     fn advance(&mut self, joint_move: &[MoveId]) -> anyhow::Result<()> {

@@ -298,6 +298,11 @@ impl Overrides {
         if self.is_off("ranges") {
             config.score_ranges = Arc::from([]);
         }
+        if self.is_off("training")
+            && let Some(values) = &mut config.depth_values
+        {
+            values.training = None;
+        }
     }
 
     fn is_off(&self, part: &str) -> bool {
@@ -387,6 +392,12 @@ impl PlayedGame {
         Ok(json!({}))
     }
 
+    /// The search of a role.
+    fn search_of(&mut self, role: usize) -> anyhow::Result<&mut Box<dyn Searcher>> {
+        let search = self.searches.get_mut(role).and_then(Option::as_mut);
+        search.with_context(|| format!("role {role} has no search; `new` makes it"))
+    }
+
     /// Runs the search of a role, and reports on it.
     fn think(
         &mut self,
@@ -394,12 +405,10 @@ impl PlayedGame {
         clock: ThinkingClock,
         run: impl FnOnce(&mut dyn Searcher, ThinkingClock),
     ) -> anyhow::Result<Value> {
-        let search = self.searches.get_mut(role).and_then(Option::as_mut);
-        let search =
-            search.with_context(|| format!("role {role} has no search; `new` makes it"))?;
         if self.reasoner.is_terminal() {
             bail!("the game is over");
         }
+        let search = self.search_of(role)?;
         let before = search.sample();
         let clock = clock.with(search.processor_time());
         run(search.as_mut(), clock);
@@ -442,6 +451,14 @@ impl Engine for LocalEngine {
                 let clock = self.overrides.clock();
                 let think = |search: &mut dyn Searcher, clock| search_for(search, budget, clock);
                 self.game()?.think(*role, clock, think)
+            }
+            Command::Ponder { role, milliseconds } => {
+                let until = Instant::now() + Duration::from_secs_f64(milliseconds / 1e3);
+                let search = self.game()?.search_of(*role)?;
+                while Instant::now() < until {
+                    search.ponder(until, &Arc::default());
+                }
+                Ok(json!({}))
             }
             Command::Iterate { role, iterations } => {
                 let clock = self.overrides.clock();

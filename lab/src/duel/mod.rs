@@ -86,6 +86,9 @@ pub struct DuelArguments {
     /// Milliseconds of processor time for a move.
     #[arg(long, default_value_t = 100.0, value_parser = parse_milliseconds)]
     ms: f64,
+    /// Milliseconds on the clock in which an engine ponders while the other one thinks.
+    #[arg(long, value_name = "MS", value_parser = parse_milliseconds)]
+    ponder: Option<f64>,
     /// Iterations for a move, instead of time.
     #[arg(long, value_name = "N", conflicts_with = "ms", value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
     iterations: Option<u64>,
@@ -437,9 +440,13 @@ impl Duel {
         let terms = Terms {
             a,
             b,
-            budget: match rules.budget {
-                MoveBudget::Milliseconds(ms) => format!("{ms} ms of processor time"),
-                MoveBudget::Iterations(iterations) => format!("{iterations} iterations"),
+            budget: {
+                let thinking = match rules.budget {
+                    MoveBudget::Milliseconds(ms) => format!("{ms} ms of processor time"),
+                    MoveBudget::Iterations(iterations) => format!("{iterations} iterations"),
+                };
+                let pondering = rules.ponder.map(|ms| format!(", {ms} ms of pondering"));
+                thinking + &pondering.unwrap_or_default()
             },
             study: match (arguments.study, &arguments.share_studies) {
                 (Some(seconds), _) => format!("{studies} of {seconds} s"),
@@ -503,6 +510,7 @@ fn rules(arguments: &DuelArguments) -> (Rules, Option<usize>) {
     };
     let rules = Rules {
         budget,
+        ponder: arguments.ponder,
         study: arguments.study.unwrap_or(0.0),
         studies: arguments.studies,
         seed: arguments.seed,

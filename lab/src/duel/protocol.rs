@@ -14,6 +14,7 @@
 //! | `new ROLE SEED` | starts a search of that role (from 0) at the initial state | `role` |
 //! | `advance MOVE \| MOVE...` | plays a joint move in all searches | |
 //! | `think ROLE MS` | searches for milliseconds of processor time | see [`Thought`] |
+//! | `ponder ROLE MS` | uses milliseconds on the clock, in which another role chooses | |
 //! | `iterate ROLE N` | searches for iterations | see [`Thought`] |
 //! | `quit` | ends the engine | |
 //!
@@ -43,8 +44,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// Parts of the search and of studies that can be switched off: AMAF values, goal ranges by
-/// latches, weights of lines, and numbers of moves and distances.
-pub const PARTS: [&str; 4] = ["amaf", "ranges", "tuples", "prospects"];
+/// latches, weights of lines, numbers of moves and distances, and training on the opponent's time.
+pub const PARTS: [&str; 5] = ["amaf", "ranges", "tuples", "prospects", "training"];
 
 /// A command; the page of the module says what each does.
 #[derive(Clone, PartialEq, Debug)]
@@ -59,6 +60,7 @@ pub enum Command {
     New { role: usize, seed: u64 },
     Advance(Vec<String>),
     Think { role: usize, milliseconds: f64 },
+    Ponder { role: usize, milliseconds: f64 },
     Iterate { role: usize, iterations: u64 },
     Quit,
 }
@@ -106,6 +108,7 @@ pub fn help() -> String {
             advance MOVE | MOVE     play a joint move\n  \
             think ROLE MS           search for milliseconds of processor time, or on the clock\n                          \
             with rollout threads, and name the move\n  \
+            ponder ROLE MS          use milliseconds on the clock, while another role thinks\n  \
             iterate ROLE N          search for iterations, and name the move\n  \
             quit\n\n\
             Keys of `set`, and their values:\n{parameters}    \
@@ -179,6 +182,13 @@ impl FromStr for Command {
                     milliseconds: duration(milliseconds, "MS")?,
                 })
             }
+            "ponder" => {
+                let (role, milliseconds) = two("ROLE MS")?;
+                Ok(Self::Ponder {
+                    role: number(role, "ROLE")?,
+                    milliseconds: duration(milliseconds, "MS")?,
+                })
+            }
             "iterate" => {
                 let (role, iterations) = two("ROLE N")?;
                 Ok(Self::Iterate {
@@ -187,7 +197,7 @@ impl FromStr for Command {
                 })
             }
             _ => bail!(
-                "unknown command `{name}`; the commands are version, game, study, save, load, set, new, advance, think, iterate, quit"
+                "unknown command `{name}`; the commands are version, game, study, save, load, set, new, advance, think, ponder, iterate, quit"
             ),
         }
     }
@@ -205,6 +215,7 @@ impl fmt::Display for Command {
             Self::New { role, seed } => write!(out, "new {role} {seed}"),
             Self::Advance(moves) => write!(out, "advance {}", moves.join(" | ")),
             Self::Think { role, milliseconds } => write!(out, "think {role} {milliseconds}"),
+            Self::Ponder { role, milliseconds } => write!(out, "ponder {role} {milliseconds}"),
             Self::Iterate { role, iterations } => write!(out, "iterate {role} {iterations}"),
             Self::Quit => out.write_str("quit"),
         }

@@ -101,6 +101,11 @@ impl Trainer {
         }
     }
 
+    /// The average counts as that of this number of weights.
+    pub fn count_as_averaged(&mut self, number: u32) {
+        self.n_averaged = number;
+    }
+
     /// Adds the present weights to their moving average over the last `horizon` calls.
     pub fn update_average(&mut self, horizon: u32) {
         self.n_averaged = (self.n_averaged + 1).min(horizon.max(1));

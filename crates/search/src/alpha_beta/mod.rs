@@ -47,12 +47,12 @@ use self::searcher::Searcher;
 use self::threads::Threads;
 use panza_gdl::MoveId;
 use panza_learning::evaluation::{Row, Weights};
-use panza_learning::{Evaluation, fixed_sum};
+use panza_learning::{Evaluation, Images, Known, fixed_sum};
 use panza_machine::Machine;
 use panza_sync::{Budget, Claims, HAS_THREADS, Random, Table};
 
 pub use self::switches::Switches;
-pub use self::training::{LeafTraining, train_leaves};
+pub use self::training::{LeafTraining, MatchTraining, train_leaves};
 pub use self::turns::Turns;
 
 /// Depths of a search, at most.
@@ -131,6 +131,17 @@ pub struct DepthValues {
     pub units: Units,
     /// Whose turn it is.
     pub turns: Turns,
+    /// What training in a match goes on with; `None` where none does.
+    pub training: Option<Arc<TrainingBase>>,
+}
+
+/// What training goes on with.
+#[derive(Clone, Debug)]
+pub struct TrainingBase {
+    /// The evaluation and its training.
+    pub known: Known,
+    /// The images of positions.
+    pub images: Images,
 }
 
 impl DepthValues {
@@ -152,6 +163,7 @@ impl DepthValues {
             evaluation: Arc::new(evaluation),
             units: Units::default(),
             turns,
+            training: None,
         })
     }
 }
@@ -204,6 +216,8 @@ pub struct DepthReport {
 
 /// The search of a game by depth.
 pub struct AlphaBeta {
+    machine: Arc<dyn Machine>,
+    config: AlphaBetaConfig,
     threads: Threads,
     /// Follows lines.
     reader: Searcher,
@@ -213,6 +227,8 @@ pub struct AlphaBeta {
     found: Found,
     counts: Counts,
     processor_time: Duration,
+    /// Both of threads that have ended.
+    earlier: (Counts, Duration),
 }
 
 impl AlphaBeta {
@@ -223,33 +239,33 @@ impl AlphaBeta {
         if evaluation.n_outputs() != 1 || evaluation.n_roles() != 2 {
             return None;
         }
-        let turns = config.values.turns;
         let table = Arc::new(Table::new(config.table_bytes));
-        let claims = (config.threads > 1).then(|| Arc::new(Claims::new()));
-        let searcher = || {
-            let mut searcher = Searcher::new(machine, evaluation, &table, turns, config.switches);
-            searcher.units = config.values.units;
-            searcher.claims.clone_from(&claims);
-            searcher
-        };
-        let threads = match HAS_THREADS && config.threads > 0 {
-            true => Threads::start((0..config.threads).map(|_| searcher())),
-            false => Threads::of_caller(searcher()),
-        };
-        if threads.is_empty() {
-            return None;
-        }
+        let (threads, reader) = start(machine, config, &table)?;
         let mut search = Self {
+            machine: Arc::clone(machine),
+            config: config.clone(),
             threads,
-            reader: searcher(),
+            reader,
             table,
             state: Vec::new(),
             found: Found::default(),
             counts: Counts::default(),
             processor_time: Duration::ZERO,
+            earlier: (Counts::default(), Duration::ZERO),
         };
         search.set_state(&machine.initial_state());
         Some(search)
+    }
+
+    /// Goes to a state of the game, with other weights of the evaluation. The table is kept: what
+    /// it knows of the earlier weights is near to what these would give.
+    pub fn set_state_and_evaluation(&mut self, state: &[u64], evaluation: &Evaluation) {
+        self.config.values.evaluation = Arc::new(evaluation.clone());
+        if let Some(found) = start(&self.machine, &self.config, &self.table) {
+            (self.threads, self.reader) = found;
+            self.earlier = (self.counts, self.processor_time);
+        }
+        self.set_state(state);
     }
 
     /// Goes to a state of the game. The table is kept.
@@ -270,6 +286,7 @@ impl AlphaBeta {
             found,
             counts,
             processor_time,
+            earlier,
             ..
         } = self;
         let mut is_finished = false;
@@ -278,9 +295,10 @@ impl AlphaBeta {
             if let Some(deepest) = deepest {
                 found.clone_from(deepest);
             }
-            *counts = Counts::default();
+            *counts = earlier.0;
             all.iter().for_each(|found| counts.add(&found.counts));
-            *processor_time = all.iter().map(|found| found.processor_time).sum();
+            let spent = all.iter().map(|found| found.processor_time);
+            *processor_time = spent.fold(earlier.1, |sum, it| sum + it);
             is_finished = all.iter().any(|found| found.is_finished);
         });
         is_finished || self.is_settled() || self.found.depth >= max_depth
@@ -343,4 +361,26 @@ impl AlphaBeta {
         let most = self.found.depth.max(1) as usize;
         self.reader.line(&self.state, mv, most)
     }
+}
+
+/// The threads of a search, and what follows its lines. `None` where the system gives no thread.
+fn start(
+    machine: &Arc<dyn Machine>,
+    config: &AlphaBetaConfig,
+    table: &Arc<Table>,
+) -> Option<(Threads, Searcher)> {
+    let values = &config.values;
+    let claims = (config.threads > 1).then(|| Arc::new(Claims::new()));
+    let searcher = || {
+        let (evaluation, turns) = (&values.evaluation, values.turns);
+        let mut searcher = Searcher::new(machine, evaluation, table, turns, config.switches);
+        searcher.units = values.units;
+        searcher.claims.clone_from(&claims);
+        searcher
+    };
+    let threads = match HAS_THREADS && config.threads > 0 {
+        true => Threads::start((0..config.threads).map(|_| searcher())),
+        false => Threads::of_caller(searcher()),
+    };
+    (!threads.is_empty()).then(|| (threads, searcher()))
 }

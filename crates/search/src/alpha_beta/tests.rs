@@ -65,6 +65,7 @@ fn config(game: &BuiltGame, evaluation: &Arc<Evaluation>, switches: Switches) ->
             evaluation: Arc::clone(evaluation),
             units: Units::default(),
             turns: turns_of(game).unwrap(),
+            training: None,
         },
         table_bytes: 1 << 20,
         threads: 1,

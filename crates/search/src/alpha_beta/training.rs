@@ -14,6 +14,12 @@
 //! where training is slower than playing. They end with the training: the game in progress stops at
 //! its next move, and sending fails. When one panics, training ends with what it has.
 //!
+//! # In a match
+//!
+//! [`MatchTraining`] goes on with a study, by games from positions of the match. It runs in slices
+//! of time, which are short beside a game. So a game that has begun is finished, unless the training
+//! is cancelled.
+//!
 //! Invariants: on one thread the same evaluation, seed and number of games give the same weights; a
 //! game has a bounded length.
 //!
@@ -24,16 +30,16 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
-use super::Units;
 use super::score::{Score, Window, share};
 use super::searcher::{MAX_PLY, Searcher};
 use super::switches::Switches;
 use super::turns::Turns;
+use super::{DepthValues, TrainingBase, Units};
 use panza_gdl::{MoveId, RoleId};
 use panza_learning::evaluation::Inputs;
-use panza_learning::{Evaluation, GradientSums, Images, Known, LearningBudget, Trainer};
+use panza_learning::{Deadline, Evaluation, GradientSums, Images, Known, LearningBudget, Trainer};
 use panza_machine::{Machine, Reasoner, with_wide_vectors};
-use panza_sync::{Random, Table, catch_panic, lock, spawn_scoped};
+use panza_sync::{Instant, Random, Table, catch_panic, lock, spawn_scoped};
 
 /// Weight of later values in targets.
 const LAMBDA: f32 = 0.8;
@@ -43,6 +49,10 @@ const RATE: f32 = 0.2;
 /// probability of `RANDOM_PERCENT` / 100.
 const OPENING: u32 = 10;
 const RANDOM_PERCENT: u32 = 8;
+/// The same in a match, where games are to be about its position; and averages of the weights that
+/// those of the study count as.
+const MATCH_OPENING: u32 = 3;
+const AVERAGES_BEFORE: u32 = 200;
 /// Joint moves of a game; longer ones are dropped.
 const MAX_LENGTH: usize = 500;
 /// Earlier leaves, and how many of them are trained on with each new one.
@@ -105,47 +115,129 @@ pub fn train_leaves(
     if evaluation.n_outputs() != 1 || evaluation.n_roles() != 2 {
         return None;
     }
-    let mut training = Training {
-        trainer: Trainer::new(evaluation.clone(), known.sums.as_ref()),
-        inputs: evaluation.prospects().map(Inputs::new),
-        images,
-        replay: Vec::new(),
-        oldest: 0,
-        n_samples: 0,
-        random: Random::new(budget.seed),
-        n_games: 0,
-        n_games_of_others: 0,
+    let seeds = (0..budget.threads.max(1)).map(|index| budget.seed.wrapping_add(index as u64));
+    let mut team = Team {
+        training: Training::new(known, images.clone()),
+        players: seeds
+            .map(|seed| Player::new(machine, turns, evaluation, seed))
+            .collect(),
     };
-    let weights = &Arc::new(evaluation.clone());
-    let others = Others {
-        weights: Mutex::new(Arc::clone(weights)),
-        is_over: AtomicBool::new(false),
+    let setup = GameSetup {
+        begin: &machine.initial_state(),
+        opening: OPENING,
+        may_stop: true,
     };
-    let n_others = budget.threads.saturating_sub(1);
-    thread::scope(|scope| {
-        let (sender, games) = sync_channel(QUEUED_GAMES * n_others);
-        for index in 1..=n_others {
-            let (sender, others) = (sender.clone(), &others);
-            let mut random = Random::new(budget.seed.wrapping_add(index as u64));
-            let work = move || {
-                others.play(&sender, |weights| {
-                    let mut player = Player::new(machine, turns, weights);
-                    move |weights| {
-                        player.searcher.evaluation = weights;
-                        player.play(&mut random, || others.are_over() || budget.is_over())
-                    }
-                });
-            };
-            if let Err(error) = spawn_scoped(scope, "training", work) {
-                tracing::warn!(%error, "a thread of the training did not start");
+    team.run(&setup, &budget);
+    Some(team.training.finish(&mut team.players[0]))
+}
+
+/// Training that goes on in a match, by games from its positions.
+pub struct MatchTraining(Team);
+
+impl MatchTraining {
+    /// Goes on with what these values come from, on this number of threads. `None` where that is
+    /// not known.
+    pub fn new(machine: &Arc<dyn Machine>, values: &DepthValues, threads: usize) -> Option<Self> {
+        let TrainingBase { known, images } = values.training.as_deref()?;
+        let mut training = Training::new(known, images.clone());
+        training.count_as_averaged(AVERAGES_BEFORE);
+        let seeds = 1..=threads.max(1) as u64;
+        let players = seeds.map(|seed| Player::new(machine, values.turns, &known.evaluation, seed));
+        Some(Self(Team {
+            players: players.collect(),
+            training,
+        }))
+    }
+
+    /// Plays games from a state and trains on them. A game that has begun goes on after the end of
+    /// the time, and ends when training is cancelled.
+    pub fn run(&mut self, state: &[u64], until: Instant, cancelled: &AtomicBool) {
+        let budget = LearningBudget {
+            games: usize::MAX,
+            until: Some(Deadline::wall(until)),
+            cancelled: Some(cancelled),
+            threads: self.0.players.len(),
+            seed: 0,
+            families: 1,
+            openings: &[],
+        };
+        let setup = GameSetup {
+            begin: state,
+            opening: MATCH_OPENING,
+            may_stop: false,
+        };
+        self.0.run(&setup, &budget);
+    }
+
+    /// The games so far.
+    pub fn n_games(&self) -> usize {
+        self.0.training.n_games
+    }
+
+    /// What was learned.
+    pub fn evaluation(&self) -> &Evaluation {
+        self.0.training.trainer.average()
+    }
+}
+
+/// What plays and trains: a player for each thread.
+struct Team {
+    training: Training,
+    /// The first one is that of the thread that owns the weights.
+    players: Vec<Player>,
+}
+
+impl Team {
+    /// Plays and trains until the budget is over.
+    fn run(&mut self, setup: &GameSetup<'_>, budget: &LearningBudget<'_>) {
+        let Self { training, players } = self;
+        let Some((player, players)) = players.split_first_mut() else {
+            return;
+        };
+        let others = Others {
+            weights: Mutex::new(Arc::new(training.trainer.evaluation.clone())),
+            is_over: AtomicBool::new(false),
+        };
+        let queued = QUEUED_GAMES * players.len();
+        thread::scope(|scope| {
+            let (sender, games) = sync_channel(queued);
+            for other in players {
+                let (sender, others) = (sender.clone(), &others);
+                let work = move || {
+                    others.play(&sender, |weights| {
+                        other.searcher.evaluation = weights;
+                        other.play(setup, || others.are_over() || setup.stops(budget))
+                    });
+                };
+                if let Err(error) = spawn_scoped(scope, "training", work) {
+                    tracing::warn!(%error, "a thread of the training did not start");
+                }
             }
+            // Also after a panic here: the scope waits for the other threads.
+            let _end = EndOnDrop(&others);
+            training.run(player, setup, &others, &games, queued, budget);
+        });
+    }
+}
+
+/// How games begin and end.
+struct GameSetup<'a> {
+    /// The state that they begin in.
+    begin: &'a [u64],
+    /// They begin with less random moves than this.
+    opening: u32,
+    /// Whether those in progress stop at the end of the time.
+    may_stop: bool,
+}
+
+impl GameSetup<'_> {
+    /// Whether games in progress stop.
+    fn stops(&self, budget: &LearningBudget<'_>) -> bool {
+        match self.may_stop {
+            true => budget.is_over(),
+            false => budget.is_cancelled(),
         }
-        // Also after a panic here: the scope waits for the other threads.
-        let _end = EndOnDrop(&others);
-        let mut player = Player::new(machine, turns, weights);
-        training.run(&mut player, &others, &games, &budget);
-    });
-    Some(training.finish(machine, turns))
+    }
 }
 
 /// Plays the games of a thread.
@@ -153,27 +245,29 @@ struct Player {
     searcher: Searcher,
     table: Arc<Table>,
     reasoner: Box<dyn Reasoner>,
-    initial: Vec<u64>,
+    random: Random,
 }
 
 impl Player {
-    fn new(machine: &Arc<dyn Machine>, turns: Turns, evaluation: &Arc<Evaluation>) -> Self {
+    fn new(machine: &Arc<dyn Machine>, turns: Turns, evaluation: &Evaluation, seed: u64) -> Self {
         let table = Arc::new(Table::new(TABLE_BYTES));
+        let evaluation = &Arc::new(evaluation.clone());
         Self {
             searcher: Searcher::new(machine, evaluation, &table, turns, Switches::TRAINING),
             table,
             reasoner: Arc::clone(machine).reasoner(),
-            initial: machine.initial_state(),
+            random: Random::new(seed),
         }
     }
 
     /// Plays a game with the evaluation of the searcher. Returns what is to be learned from it, in
     /// order; nothing where it did not end.
-    fn play(&mut self, random: &mut Random, is_over: impl Fn() -> bool) -> Vec<Sample> {
+    fn play(&mut self, setup: &GameSetup<'_>, is_over: impl Fn() -> bool) -> Vec<Sample> {
         // The entries are of other weights.
         self.table.clear();
-        let mut state = self.initial.clone();
-        let n_random = random.below(OPENING) as usize;
+        let random = &mut self.random;
+        let mut state = setup.begin.to_vec();
+        let n_random = random.below(setup.opening) as usize;
         let mut searched = Vec::new();
         for length in 0..MAX_LENGTH {
             self.reasoner.set_state(&state);
@@ -253,14 +347,13 @@ impl Others {
         self.is_over.store(true, Ordering::Relaxed);
     }
 
-    /// Plays games and sends what is to be learned, until nobody takes it. `begin` makes what plays
-    /// one with some weights.
-    fn play<P>(&self, games: &SyncSender<Vec<Sample>>, begin: impl FnOnce(&Arc<Evaluation>) -> P)
-    where
-        P: FnMut(Arc<Evaluation>) -> Vec<Sample>,
-    {
+    /// Plays games with the weights and sends what is to be learned, until nobody takes it.
+    fn play(
+        &self,
+        games: &SyncSender<Vec<Sample>>,
+        mut play: impl FnMut(Arc<Evaluation>) -> Vec<Sample>,
+    ) {
         let played = catch_panic(|| {
-            let mut play = begin(&self.weights());
             while !self.are_over() {
                 let game = play(self.weights());
                 if !game.is_empty() && games.send(game).is_err() {
@@ -276,59 +369,82 @@ impl Others {
 }
 
 /// Training in progress, on the thread that owns the weights.
-struct Training<'a> {
+struct Training {
     trainer: Trainer,
-    images: &'a Images,
+    images: Images,
     /// `None` without prospects.
     inputs: Option<Inputs>,
     /// Earlier leaves and their targets, and the place of the oldest once there are many.
     replay: Vec<Sample>,
     oldest: usize,
     n_samples: u64,
-    random: Random,
+    /// Averages of the weights that count as made before.
+    n_averaged: u64,
     n_games: usize,
     n_games_of_others: usize,
 }
 
-impl Training<'_> {
-    /// Plays and trains until the budget is over.
+impl Training {
+    fn new(known: &Known, images: Images) -> Self {
+        let evaluation = &known.evaluation;
+        Self {
+            trainer: Trainer::new(evaluation.clone(), known.sums.as_ref()),
+            inputs: evaluation.prospects().map(Inputs::new),
+            images,
+            replay: Vec::new(),
+            oldest: 0,
+            n_samples: 0,
+            n_averaged: 0,
+            n_games: 0,
+            n_games_of_others: 0,
+        }
+    }
+
+    /// The known weights count as the average of as many.
+    fn count_as_averaged(&mut self, number: u32) {
+        self.n_averaged = number.into();
+        self.trainer.count_as_averaged(number);
+    }
+
+    /// Plays and trains until the budget is over. Takes `most` games of other threads after each.
     fn run(
         &mut self,
         player: &mut Player,
+        setup: &GameSetup<'_>,
         others: &Others,
         games: &Receiver<Vec<Sample>>,
+        most: usize,
         budget: &LearningBudget<'_>,
     ) {
-        let is_over = || others.are_over() || budget.is_over();
-        while self.n_games < budget.games && !is_over() {
+        while self.n_games < budget.games && !others.are_over() && !budget.is_over() {
             let weights = Arc::make_mut(&mut player.searcher.evaluation);
             weights.clone_from(&self.trainer.evaluation);
-            let game = player.play(&mut self.random, is_over);
+            let game = player.play(setup, || others.are_over() || setup.stops(budget));
             self.n_games += 1;
-            self.learn(game);
+            self.learn(game, &mut player.random);
             // As many as fit into the channel, since others go on sending.
-            let most = QUEUED_GAMES * budget.threads.saturating_sub(1);
             for game in games.try_iter().take(most) {
-                if self.n_games >= budget.games || is_over() {
+                if self.n_games >= budget.games || others.are_over() || setup.stops(budget) {
                     break;
                 }
                 self.n_games += 1;
                 self.n_games_of_others += 1;
-                self.learn(game);
+                self.learn(game, &mut player.random);
             }
-            if budget.threads > 1 {
+            if most > 0 {
                 *lock(&others.weights) = Arc::new(self.trainer.evaluation.clone());
             }
         }
     }
 
     /// What was learned.
-    fn finish(mut self, machine: &Arc<dyn Machine>, turns: Turns) -> LeafTraining {
+    fn finish(mut self, player: &mut Player) -> LeafTraining {
         if self.n_samples < STEPS_PER_AVERAGE {
             self.trainer.update_average(1);
         }
         let evaluation = self.trainer.average().clone();
-        let mut player = Player::new(machine, turns, &Arc::new(evaluation.clone()));
+        player.searcher.evaluation = Arc::new(evaluation.clone());
+        player.table.clear();
         let units = self.units(&mut player.searcher);
         LeafTraining {
             evaluation,
@@ -341,19 +457,19 @@ impl Training<'_> {
     }
 
     /// Trains on a game.
-    fn learn(&mut self, game: Vec<Sample>) {
+    fn learn(&mut self, game: Vec<Sample>, random: &mut Random) {
         for sample in game {
-            self.add(sample);
+            self.add(sample, random);
         }
     }
 
     /// Trains on a leaf and on some earlier ones.
-    fn add(&mut self, mut sample: Sample) {
-        self.step(&mut sample);
+    fn add(&mut self, mut sample: Sample, random: &mut Random) {
+        self.step(&mut sample, random);
         for _ in 0..REPLAYS.min(self.replay.len()) {
-            let index = self.random.below(self.replay.len() as u32) as usize;
+            let index = random.below(self.replay.len() as u32) as usize;
             let mut earlier = std::mem::take(&mut self.replay[index]);
-            self.step(&mut earlier);
+            self.step(&mut earlier, random);
             self.replay[index] = earlier;
         }
         if self.replay.len() < MAX_REPLAY {
@@ -365,9 +481,9 @@ impl Training<'_> {
     }
 
     /// Replaces a sample by a random image, and trains on that.
-    fn step(&mut self, (state, target): &mut Sample) {
+    fn step(&mut self, (state, target): &mut Sample, random: &mut Random) {
         let targets = std::slice::from_mut(target);
-        self.images.draw(state, targets, &mut self.random);
+        self.images.draw(state, targets, random);
         let (state, target) = (&state[..], *target);
         let input = match (&mut self.inputs, self.trainer.evaluation.prospects()) {
             (Some(inputs), Some(prospects)) => {
@@ -383,7 +499,7 @@ impl Training<'_> {
         );
         self.n_samples += 1;
         if self.n_samples.is_multiple_of(STEPS_PER_AVERAGE) {
-            let parts = self.n_samples / STEPS_PER_AVERAGE / AVERAGED_PART;
+            let parts = self.n_samples / STEPS_PER_AVERAGE / AVERAGED_PART + self.n_averaged;
             self.trainer.update_average(parts.clamp(1, 2_000) as u32);
         }
     }
@@ -528,6 +644,39 @@ mod tests {
     }
 
     #[test]
+    fn training_goes_on_in_a_match() {
+        let game = panza_testing::game("breakthrough");
+        let turns = Turns::find(&game.machine, &mut Random::new(1), || false).unwrap();
+        let known = known(&game);
+        let values = DepthValues {
+            evaluation: Arc::new(known.evaluation.clone()),
+            units: Units::default(),
+            turns,
+            training: Some(Arc::new(TrainingBase {
+                known: known.clone(),
+                images: Images::default(),
+            })),
+        };
+        let mut training = MatchTraining::new(&game.machine, &values, 2).unwrap();
+        let state = game.machine.initial_state();
+        // A game in progress ends where training is cancelled.
+        training.run(&state, Instant::now(), &AtomicBool::new(true));
+        assert_eq!(training.n_games(), 0);
+        assert_eq!(*training.evaluation(), known.evaluation);
+        while training.n_games() < 50 {
+            let until = Instant::now() + std::time::Duration::from_millis(1);
+            training.run(&state, until, &AtomicBool::new(false));
+        }
+        assert_ne!(*training.evaluation(), known.evaluation);
+
+        let without = DepthValues {
+            training: None,
+            ..values
+        };
+        assert!(MatchTraining::new(&game.machine, &without, 1).is_none());
+    }
+
+    #[test]
     fn a_panic_of_another_thread_ends_the_training() {
         let game = panza_testing::game("ticTacToe");
         let others = Others {
@@ -537,11 +686,9 @@ mod tests {
         let (sender, games) = sync_channel(4);
         let mut n_played = 0;
         others.play(&sender, |_| {
-            move |_| {
-                n_played += 1;
-                assert!(n_played < 3, "the machine failed");
-                vec![(vec![0], 0.5)]
-            }
+            n_played += 1;
+            assert!(n_played < 3, "the machine failed");
+            vec![(vec![0], 0.5)]
         });
         assert!(others.are_over());
         assert_eq!(games.try_iter().count(), 2);
