@@ -17,8 +17,8 @@
 //! # In a match
 //!
 //! [`MatchTraining`] goes on with a study, by games from positions of the match. It runs in slices
-//! of time, which are short beside a game. So a game that has begun is finished, unless the training
-//! is cancelled.
+//! of time, which are short beside a game. So a game that has begun is finished, unless the
+//! training is cancelled.
 //!
 //! Invariants: on one thread the same evaluation, seed and number of games give the same weights; a
 //! game has a bounded length.
