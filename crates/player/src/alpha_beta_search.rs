@@ -275,31 +275,35 @@ impl Searcher for AlphaBetaSearch {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use panza_config::Settings;
-    use panza_metagame::{StudyBudget, study};
-    use panza_search::Method;
+    use panza_learning::{Images, Known};
+    use panza_search::alpha_beta::{DepthValues, TrainingBase};
 
-    /// A search of a role at the initial state of a game that was studied a little.
+    /// A search of a role at the initial state of a game that nothing was learned of.
     fn search_of(role: u32) -> AlphaBetaSearch {
-        let game = panza_testing::game("breakthrough");
+        let machine = panza_testing::game("breakthrough").machine;
+        let values = DepthValues::unknown(&machine).unwrap();
+        let base = TrainingBase {
+            known: Known {
+                evaluation: (*values.evaluation).clone(),
+                games: 0,
+                sums: None,
+            },
+            images: Images::default(),
+        };
         let config = SearchConfig {
-            method: Method::AlphaBeta,
+            depth_values: Some(DepthValues {
+                training: Some(Arc::new(base)),
+                ..values
+            }),
             ..SearchConfig::deterministic(1)
         };
-        let time = Duration::from_secs(2);
-        let settings = Settings::load(None, &[]).unwrap();
-        let budget = StudyBudget::from_now(&settings.metagame, time, &Arc::default());
-        let config = study(&game, None, &config, &budget).apply(&config);
-        let state = game.machine.initial_state();
-        AlphaBetaSearch::new(&game.machine, RoleId(role), &state, &config).unwrap()
+        AlphaBetaSearch::new(&machine, RoleId(role), &machine.initial_state(), &config).unwrap()
     }
 
-    /// Ponders until the state was looked at, and then for a while.
+    /// Ponders until the state was looked at, and then for half a second, or until a game ends.
     fn ponder(search: &mut AlphaBetaSearch) {
-        for milliseconds in [60_000, 500] {
-            let until = Instant::now() + Duration::from_millis(milliseconds);
-            search.ponder(until, &Arc::default());
-        }
+        search.ponder(Instant::now() + Duration::from_secs(60), &Arc::default());
+        search.ponder(Instant::now() + Duration::from_millis(500), &Arc::default());
     }
 
     #[test]
