@@ -263,7 +263,11 @@ impl AlphaBeta {
         self.config.values.evaluation = Arc::new(evaluation.clone());
         if let Some(found) = start(&self.machine, &self.config, &self.table) {
             (self.threads, self.reader) = found;
-            self.earlier = (self.counts, self.processor_time);
+            let counts = Counts {
+                deepest: 0,
+                ..self.counts
+            };
+            self.earlier = (counts, self.processor_time);
         }
         self.set_state(state);
     }

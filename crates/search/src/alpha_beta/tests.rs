@@ -254,6 +254,33 @@ fn a_search_repeats_exactly_and_goes_on_where_it_rested() {
 }
 
 #[test]
+fn a_search_goes_on_with_other_weights() {
+    let game = panza_testing::game("breakthrough");
+    let [first, second] = [1, 2].map(|seed| random_evaluation(&game, seed));
+    for threads in [0, 2] {
+        let config = AlphaBetaConfig {
+            threads,
+            ..config(&game, &first, Switches::PLAIN)
+        };
+        let mut search = AlphaBeta::new(&game.machine, &config).unwrap();
+        search.run(Budget::generous(), 3);
+        let before = search.counts();
+        // The table knows nothing of this state.
+        let state = random_state(&game, &mut Random::new(3));
+        search.set_state_and_evaluation(&state, &second);
+        search.run(Budget::generous(), 1);
+        let (report, counts) = (search.report(), search.counts());
+        let mut reasoner = Arc::clone(&game.machine).reasoner();
+        let of_first = minimax(&mut *reasoner, &second, &state, 1);
+        let is_first = report.mover == Some(0);
+        let expected = if is_first { of_first } else { 1.0 - of_first };
+        assert!((report.share - expected).abs() < 0.006, "{report:?}");
+        assert!(counts.nodes > before.nodes);
+        assert!(report.selective_depth < before.deepest);
+    }
+}
+
+#[test]
 fn the_calling_thread_searches_in_runs_as_a_thread_does() {
     let game = panza_testing::game("breakthrough");
     let evaluation = random_evaluation(&game, 1);
