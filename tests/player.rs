@@ -305,8 +305,10 @@ fn the_fallback_follows_where_the_machine_begins_to_hang() {
     let takes = std::sync::Mutex::new(takes);
     let factories = GameBuilders {
         main: factory(move |_, _| {
-            // Only an idle fallback is kept beside the machine.
-            let _ = takes.lock().unwrap().recv_timeout(PATIENCE);
+            // Only an idle fallback is kept beside the machine. Once the match has it, its board is
+            // looked for.
+            let takes = takes.lock().unwrap();
+            while takes.recv_timeout(PATIENCE).expect("the match takes it") != "board" {}
             Ok(Arc::new(Pile {
                 mischief: stuck.clone(),
                 ..Pile::new(HIGH)
