@@ -15,8 +15,9 @@ import { Refused, askGames, askPreview, askRules, askTrial, checkRules, layOutRu
 
 /** @import { Diagnostic, Dialect, Preview, Sheet } from "./types.d.ts" */
 
-/** Milliseconds without a change, after which the text is checked and a sound one tried out. */
-const PAUSE = 120;
+/** Milliseconds without a change, after which the text is checked, kept, and a sound one tried out. */
+const CHECK_PAUSE = 30;
+const STORE_PAUSE = 120;
 const PREVIEW_PAUSE = 600;
 /** The same, after which it is asked what random games show. */
 const TRIAL_PAUSE = 1000;
@@ -140,14 +141,14 @@ function changed() {
   forgive();
   clearTimeout(own.timers.preview);
   clearTimeout(own.timers.trial);
-  later("store", PAUSE, store);
-  later("check", PAUSE, check);
+  later("store", STORE_PAUSE, store);
+  later("check", CHECK_PAUSE, check);
 }
 
 /** Asks what is wrong, one question at a time. */
 async function check() {
   if (own.isChecking) {
-    later("check", PAUSE, check);
+    later("check", CHECK_PAUSE, check);
     return;
   }
   own.isChecking = true;
@@ -409,7 +410,7 @@ async function start() {
   byId("dialect", "select").value = kept.dialect;
   byId("dialect").addEventListener("change", changed);
   window.addEventListener("keydown", key, true);
-  byId("name").addEventListener("input", () => later("store", PAUSE, store));
+  byId("name").addEventListener("input", () => later("store", STORE_PAUSE, store));
   byId("start").addEventListener("change", startFrom);
   byId("open").addEventListener("change", openFile);
   byId("save").addEventListener("click", save);
