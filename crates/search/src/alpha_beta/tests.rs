@@ -99,7 +99,8 @@ fn random_state(game: &BuiltGame, random: &mut Random) -> Vec<u64> {
     }
 }
 
-/// The share of the first role by minimax to a depth. Forced joint moves cost no depth.
+/// The share of the first role by minimax to a depth. Forced joint moves cost no depth, and at the
+/// last depth none are made.
 fn minimax(reasoner: &mut dyn Reasoner, evaluation: &Evaluation, state: &[u64], depth: i32) -> f32 {
     reasoner.set_state(state);
     if reasoner.is_terminal() {
@@ -107,7 +108,7 @@ fn minimax(reasoner: &mut dyn Reasoner, evaluation: &Evaluation, state: &[u64], 
     }
     let moves = [0, 1].map(|role| reasoner.legal_moves(RoleId(role)).to_vec());
     let is_choice = moves.iter().any(|it| it.len() > 1);
-    if depth == 0 && is_choice {
+    if depth == 0 {
         let mut values = [0.0; 2];
         evaluation.values(state, &mut values);
         return values[0] / evaluation.scale();
@@ -135,7 +136,7 @@ fn minimax(reasoner: &mut dyn Reasoner, evaluation: &Evaluation, state: &[u64], 
 fn without_pruning_it_is_minimax() {
     for name in NAMES {
         let game = panza_testing::game(name);
-        compare_with_minimax(name, &game, &random_evaluation(&game, 3), 4, 50);
+        compare_with_minimax(name, &game, &random_evaluation(&game, 3), 4, 125_000);
     }
 }
 
@@ -153,38 +154,38 @@ fn without_pruning_it_is_minimax_in_published_games() {
         let Some(sum) = sum.filter(|_| turns_of(&game).is_some()) else {
             continue;
         };
-        compare_with_minimax(key, &game, &evaluation_with_sum(&game, sum, 3), 2, 20);
+        compare_with_minimax(key, &game, &evaluation_with_sum(&game, sum, 3), 2, 8_000);
         n_compared += 1;
     }
     assert!(n_compared >= 20, "{n_compared} of {}", PUBLISHED.len());
 }
 
-/// Compares searches with minimax in some states, on one thread and on two, to depth 3 where there
-/// are no more moves than this, else 2.
+/// Compares searches with minimax in some states: on one thread, without a table to speak of, and
+/// on two. They go to the greatest depth from 2 to 5 at which minimax has about `most_leaves`
+/// leaves at most.
 fn compare_with_minimax(
     name: &str,
     game: &BuiltGame,
     evaluation: &Arc<Evaluation>,
     n_states: usize,
-    most_moves: usize,
+    most_leaves: usize,
 ) {
     let random = &mut Random::new(7);
     let mut reasoner = Arc::clone(&game.machine).reasoner();
-    for threads in [1, 2] {
+    let plain = config(game, evaluation, Switches::PLAIN);
+    for (threads, table_bytes) in [(1, plain.table_bytes), (1, 0), (2, plain.table_bytes)] {
         let config = AlphaBetaConfig {
             threads,
-            ..config(game, evaluation, Switches::PLAIN)
+            table_bytes,
+            ..plain.clone()
         };
         let mut search = AlphaBeta::new(&game.machine, &config).unwrap();
         for _ in 0..n_states {
             let state = random_state(game, random);
             reasoner.set_state(&state);
             let counts = [0, 1].map(|role| reasoner.legal_moves(RoleId(role)).len());
-            let depth = if counts[0] * counts[1] > most_moves {
-                2
-            } else {
-                3
-            };
+            let has_few_leaves = |&depth: &u32| (counts[0] * counts[1]).pow(depth) <= most_leaves;
+            let depth = (2..=5).rev().find(has_few_leaves).unwrap_or(2);
             search.set_state(&state);
             search.run(Budget::generous(), depth);
             let report = search.report();
