@@ -160,9 +160,9 @@ fn without_pruning_it_is_minimax_in_published_games() {
     assert!(n_compared >= 20, "{n_compared} of {}", PUBLISHED.len());
 }
 
-/// Compares searches with minimax in some states: on one thread, without a table to speak of, and
-/// on two. They go to the greatest depth from 2 to 5 at which minimax has about `most_leaves`
-/// leaves at most.
+/// Compares searches with minimax in some states: on one thread with a table, on one with a table
+/// of a single bucket, and on two with a table. They go to the greatest depth from 2 to 5 at
+/// which minimax has about `most_leaves` leaves at most.
 fn compare_with_minimax(
     name: &str,
     game: &BuiltGame,
