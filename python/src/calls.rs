@@ -23,7 +23,7 @@ use crate::states::States;
 use panza_game::BuiltGame;
 use panza_learning::Learned;
 use panza_metagame::Study;
-use panza_search::alpha_beta::DepthValues;
+use panza_search::alpha_beta::AlphaBetaValues;
 use panza_search::{Method, Parameter};
 
 /// Why alpha-beta refuses a game.
@@ -64,7 +64,7 @@ pub struct Evaluation {
     #[pyo3(get)]
     positions: usize,
     /// What alpha-beta searches with, if it was trained.
-    depth: Option<DepthValues>,
+    depth: Option<AlphaBetaValues>,
     /// Whether alpha-beta is the stronger search, or the one that was asked for.
     prefers_alpha_beta: bool,
 }
@@ -257,7 +257,7 @@ impl SearchArguments<'_, '_> {
     }
 
     /// The values of alpha-beta; `None` without an evaluation.
-    fn depth_values(&self) -> PyResult<Option<DepthValues>> {
+    fn alpha_beta_values(&self) -> PyResult<Option<AlphaBetaValues>> {
         let Some(evaluation) = self.evaluation else {
             return Ok(None);
         };
@@ -334,7 +334,7 @@ pub fn search<'py>(
     }
     let options = arguments.options(core, role)?;
     if arguments.method() == Method::AlphaBeta {
-        let values = arguments.depth_values()?;
+        let values = arguments.alpha_beta_values()?;
         let built = full(py, core)?;
         let found = interruptible(py, |stop| {
             by_depth::search(&built, batch.state(0), &options, values, stop)

@@ -84,7 +84,7 @@ pub fn run(arguments: &SearchArguments, output: Output) -> anyhow::Result<Outcom
     if let Some(study) = &study {
         config = study.apply(&config);
     }
-    if arguments.method == Method::AlphaBeta || config.depth_values.is_some() {
+    if arguments.method == Method::AlphaBeta || config.alpha_beta_values.is_some() {
         let by_depth = ByDepth {
             game: &game.sheet.name,
             machine,

@@ -14,7 +14,7 @@ use panza_machine::Machine;
 use panza_metagame::Study;
 use panza_search::SearchConfig;
 use panza_search::alpha_beta::{
-    AlphaBeta, AlphaBetaConfig, Counts, DepthReport, DepthValues, RankedMove, Switches,
+    AlphaBeta, AlphaBetaConfig, AlphaBetaReport, AlphaBetaValues, Counts, RankedMove, Switches,
 };
 use panza_sync::Budget;
 
@@ -43,9 +43,9 @@ impl ByDepth<'_> {
         stop: &Arc<AtomicBool>,
         output: Output,
     ) -> anyhow::Result<()> {
-        let values = match &self.config.depth_values {
+        let values = match &self.config.alpha_beta_values {
             Some(values) => Some(values.clone()),
-            None => DepthValues::unknown(self.machine),
+            None => AlphaBetaValues::unknown(self.machine),
         };
         let refusal =
             "alpha-beta searches games of two roles in turns whose goals have a fixed sum";
@@ -233,7 +233,7 @@ fn shares(counts: &Counts) -> Value {
 
 /// What a search has found.
 struct Found {
-    report: DepthReport,
+    report: AlphaBetaReport,
     /// The best moves, and the lines that begin with them.
     lines: Vec<(RankedMove, Vec<MoveId>)>,
     counts: Counts,
@@ -249,7 +249,7 @@ impl Found {
     }
 }
 
-fn lines(search: &mut AlphaBeta, report: &DepthReport) -> Vec<(RankedMove, Vec<MoveId>)> {
+fn lines(search: &mut AlphaBeta, report: &AlphaBetaReport) -> Vec<(RankedMove, Vec<MoveId>)> {
     let moves = report.moves.iter().take(MAX_LINES);
     moves
         .map(|ranked| (*ranked, search.line(ranked.mv)))

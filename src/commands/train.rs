@@ -18,7 +18,7 @@ use panza_cli::output::{counted, grouped, show_seconds, spinner, write_whole};
 use panza_cli::{Outcome, Output, SettingsChoice, interrupt};
 use panza_memory::GameMemory;
 use panza_metagame::{
-    DepthProgress, Member, Members, Progress, RoundPlan, RoundReport, Training, curve,
+    AlphaBetaProgress, Member, Members, Progress, RoundPlan, RoundReport, Training, curve,
 };
 use panza_player::search_config;
 
@@ -250,7 +250,7 @@ fn object(progress: &Progress, report: &RoundReport, left: Option<Duration>) -> 
 }
 
 /// The training for alpha-beta, for scripts.
-fn of_alpha_beta(progress: &DepthProgress) -> Value {
+fn of_alpha_beta(progress: &AlphaBetaProgress) -> Value {
     json!({
         "games": progress.games,
         "generation": progress.generation,
@@ -263,7 +263,7 @@ fn of_alpha_beta(progress: &DepthProgress) -> Value {
 }
 
 /// The training for alpha-beta, for people.
-fn alpha_beta_line(progress: &DepthProgress) -> String {
+fn alpha_beta_line(progress: &AlphaBetaProgress) -> String {
     let games = progress.games_against_tree;
     let score = f64::from(progress.points_against_tree) / f64::from(games.max(1));
     let against_tree = match games {

@@ -73,7 +73,7 @@ pub enum Kind {
     /// The trained evaluation.
     Evaluation,
     /// The evaluation that alpha-beta searches with.
-    DepthEvaluation,
+    AlphaBetaEvaluation,
     /// The best plan of a single-player game.
     Plan,
     /// Long training: its progress, the newest evaluation, and opening positions.
@@ -86,7 +86,7 @@ impl Kind {
         match self {
             Kind::Parameters => "parameters",
             Kind::Evaluation => "evaluation",
-            Kind::DepthEvaluation => "depth_evaluation",
+            Kind::AlphaBetaEvaluation => "depth_evaluation",
             Kind::Plan => "plan",
             Kind::Training => "training",
         }
@@ -97,7 +97,7 @@ impl Kind {
         let kinds = [
             Kind::Parameters,
             Kind::Evaluation,
-            Kind::DepthEvaluation,
+            Kind::AlphaBetaEvaluation,
             Kind::Plan,
             Kind::Training,
         ];

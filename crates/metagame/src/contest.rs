@@ -167,7 +167,7 @@ impl Contest<'_> {
 
     /// The search of a role in one game.
     fn search(&self, role: usize, initial: &[u64], config: &SearchConfig, seed: u64) -> Player {
-        let by_depth = config.depth_values.clone().and_then(|values| {
+        let by_depth = config.alpha_beta_values.clone().and_then(|values| {
             let config = AlphaBetaConfig {
                 values,
                 table_bytes: TABLE_BYTES,

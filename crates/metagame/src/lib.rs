@@ -35,7 +35,7 @@
 
 #![forbid(unsafe_code)]
 
-mod depth;
+mod alpha_beta;
 mod parameters;
 mod structure;
 mod contest;
@@ -45,15 +45,15 @@ mod study;
 
 mod notes;
 mod team;
-mod depth_training;
+mod alpha_beta_training;
 mod training;
 mod curve;
 mod member;
 pub mod transfer;
 
+pub use alpha_beta::{AlphaBetaStudy, joint_line};
+pub use alpha_beta_training::AlphaBetaProgress;
 pub use curve::curve;
-pub use depth::{DepthStudy, joint_line};
-pub use depth_training::DepthProgress;
 pub use member::Member;
 pub use notes::{evaluation_note, notes, prior_study, read_evaluation, whole_study_notes};
 pub use parameters::Parameters;

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::depth::DepthStudy;
+use super::alpha_beta::AlphaBetaStudy;
 use super::parameters::{EXPLORATION_FACTORS, Parameters};
 use super::study::{PriorStudy, Study, Trained};
 use panza_analysis::prospects::WORD_BITS;
@@ -26,7 +26,7 @@ use panza_learning::{Evaluation, GradientSums, Known};
 use panza_machine::GameInfo;
 use panza_memory::{GameHistory, Kind, term, term_text};
 use panza_search::Method;
-use panza_search::alpha_beta::{DepthValues, Turns, Units};
+use panza_search::alpha_beta::{AlphaBetaValues, Turns, Units};
 use panza_sync::Random;
 
 /// Facts above which evaluations of studies are not stored: their rows would fill the file.
@@ -67,21 +67,21 @@ pub(super) fn study_notes(
         let note = evaluation_note(info, evaluation, study.games, study.sums.as_ref());
         notes.push((Kind::Evaluation, note));
     }
-    if let Some(depth) = &study.depth
-        && depth.evaluation.n_facts() <= max_facts
+    if let Some(alpha_beta) = &study.alpha_beta
+        && alpha_beta.evaluation.n_facts() <= max_facts
     {
-        notes.push((Kind::DepthEvaluation, depth_note(info, depth)));
+        notes.push((Kind::AlphaBetaEvaluation, alpha_beta_note(info, alpha_beta)));
     }
     notes
 }
 
 /// What alpha-beta searches with, as a note.
-pub(super) fn depth_note(info: &dyn GameInfo, depth: &DepthStudy) -> Value {
-    let sums = depth.sums.as_ref();
-    let mut note = evaluation_note(info, &depth.evaluation, depth.games, sums);
-    note["units"] = json!([depth.units.change, depth.units.turn]);
+pub(super) fn alpha_beta_note(info: &dyn GameInfo, alpha_beta: &AlphaBetaStudy) -> Value {
+    let sums = alpha_beta.sums.as_ref();
+    let mut note = evaluation_note(info, &alpha_beta.evaluation, alpha_beta.games, sums);
+    note["units"] = json!([alpha_beta.units.change, alpha_beta.units.turn]);
     let facts = info.facts().unwrap_or_default();
-    let told = depth.turns.fact().and_then(|(fact, role)| {
+    let told = alpha_beta.turns.fact().and_then(|(fact, role)| {
         let role = info.role_name(RoleId::from_index(role));
         Some(json!({ "fact": term(facts.get(fact)?), "role": term(role) }))
     });
@@ -90,11 +90,11 @@ pub(super) fn depth_note(info: &dyn GameInfo, depth: &DepthStudy) -> Value {
 }
 
 /// What alpha-beta searches with, in a note. `None` where it does not fit the game.
-pub(super) fn read_depth(
+pub(super) fn read_alpha_beta(
     info: &dyn GameInfo,
     note: &Value,
     find_prospects: impl FnOnce() -> Option<Prospects>,
-) -> Option<DepthStudy> {
+) -> Option<AlphaBetaStudy> {
     let known = read_evaluation(info, note, find_prospects)?;
     let unit = |index: usize| i32::try_from(note["units"][index].as_i64()?).ok();
     let units = Units {
@@ -106,7 +106,7 @@ pub(super) fn read_depth(
     let role = roles(info)
         .iter()
         .position(|role| note["turns"]["role"] == **role);
-    Some(DepthStudy {
+    Some(AlphaBetaStudy {
         evaluation: Arc::new(known.evaluation),
         units,
         turns: Turns::told_by(fact.zip(role)),
@@ -188,8 +188,8 @@ pub fn prior_study(
 ) -> Option<PriorStudy> {
     let note = history.note(Kind::Evaluation)?;
     let known = read_evaluation(info, note, &find_prospects)?;
-    let depth = history.note(Kind::DepthEvaluation);
-    let depth = depth.and_then(|note| read_depth(info, note, &find_prospects));
+    let alpha_beta = history.note(Kind::AlphaBetaEvaluation);
+    let alpha_beta = alpha_beta.and_then(|note| read_alpha_beta(info, note, &find_prospects));
     let parameters = history
         .note(Kind::Parameters)
         .map(|note| &note["parameters"]);
@@ -202,24 +202,24 @@ pub fn prior_study(
         let generation = u32::try_from(progress["generation"].as_u64()?).ok()?;
         (generation > 0).then_some(generation)
     };
-    let alpha_beta = parameters.and_then(|note| note["alpha_beta"].as_bool());
+    let prefers_alpha_beta = parameters.and_then(|note| note["alpha_beta"].as_bool());
     let parameters = parameters.and_then(|note| Parameters::deserialize(note).ok());
     let parameters = parameters.filter(Parameters::are_sound);
     let trained = progress.zip(parameters).and_then(|(progress, parameters)| {
         // Where the tree has no generation, that of alpha-beta counts, if it plays.
-        let of_depth = || {
-            let plays = parameters.alpha_beta && depth.is_some();
+        let of_alpha_beta = || {
+            let plays = parameters.alpha_beta && alpha_beta.is_some();
             generation_in(&progress["alpha_beta"]).filter(|_| plays)
         };
         Some(Trained {
-            generation: generation_in(progress).or_else(of_depth)?,
+            generation: generation_in(progress).or_else(of_alpha_beta)?,
             parameters,
         })
     });
     Some(PriorStudy {
         known,
-        depth,
-        alpha_beta: alpha_beta.unwrap_or(false),
+        alpha_beta,
+        prefers_alpha_beta: prefers_alpha_beta.unwrap_or(false),
         exploration: exploration.unwrap_or(1.0),
         trained,
     })
@@ -228,14 +228,14 @@ pub fn prior_study(
 impl PriorStudy {
     /// What alpha-beta searches with, where it is the search to use: by the method, or by what
     /// games of both have shown.
-    pub fn depth_values(&self, method: Method) -> Option<DepthValues> {
+    pub fn alpha_beta_values(&self, method: Method) -> Option<AlphaBetaValues> {
         let plays = match method {
-            Method::Auto => self.alpha_beta,
+            Method::Auto => self.prefers_alpha_beta,
             Method::Tree => false,
             Method::AlphaBeta => true,
         };
-        let depth = self.depth.as_ref().filter(|_| plays);
-        depth.map(DepthStudy::values)
+        let alpha_beta = self.alpha_beta.as_ref().filter(|_| plays);
+        alpha_beta.map(AlphaBetaStudy::values)
     }
 }
 
@@ -484,7 +484,7 @@ mod tests {
                 .iter()
                 .any(|&weight| weight > 0.1)
         );
-        let depth = DepthStudy {
+        let alpha_beta = AlphaBetaStudy {
             evaluation: Arc::new(evaluation.clone()),
             units: Units {
                 change: 57,
@@ -495,7 +495,7 @@ mod tests {
             games: 77,
         };
         let study = Study {
-            depth: Some(depth),
+            alpha_beta: Some(alpha_beta),
             evaluation: Some(Arc::new(evaluation)),
             games: 1234,
             sums: Some(GradientSums {
@@ -519,8 +519,11 @@ mod tests {
         let prior = prior_study(machine.info(), &history, || None).unwrap();
         assert_eq!(prior.known.games, 1234);
         assert_eq!(prior.known.sums, study.sums);
-        let (depth, kept) = (study.depth.unwrap(), prior.depth.unwrap());
-        assert_eq!((kept.units, kept.turns), (depth.units, depth.turns));
+        let (alpha_beta, kept) = (study.alpha_beta.unwrap(), prior.alpha_beta.unwrap());
+        assert_eq!(
+            (kept.units, kept.turns),
+            (alpha_beta.units, alpha_beta.turns)
+        );
         assert_eq!((kept.games, kept.sums), (77, None));
         assert!((prior.exploration - 1.7).abs() < 1e-3);
         let (mut before, mut after) = ([0.0; 2], [0.0; 2]);

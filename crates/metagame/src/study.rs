@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use super::alpha_beta::{self, AlphaBetaStudy};
 use super::contest::{Contest, MoveBudget, small_search};
-use super::depth::{self, DepthStudy};
 use super::parameters::Parameters;
 use super::structure::{STEPS, Structure};
 use panza_analysis::distances::distances;
@@ -23,7 +23,7 @@ use panza_learning::{
     Deadline, Evaluation, GradientSums, Heuristic, Images, Known, Learned, LearningBudget,
     heuristics,
 };
-use panza_search::alpha_beta::{DepthValues, TrainingBase, Turns};
+use panza_search::alpha_beta::{AlphaBetaValues, TrainingBase, Turns};
 use panza_search::{Method, SearchConfig};
 use panza_sync::{Budget, Instant, Meter, thread_cpu_time};
 
@@ -33,7 +33,7 @@ pub struct StudyBudget {
     /// The study is over by then. Without a deadline nothing is trained.
     pub until: Option<Instant>,
     /// Where alpha-beta is chosen, its training goes on for this long after that.
-    pub more_by_depth: Duration,
+    pub more_for_alpha_beta: Duration,
     /// Set once the study is no longer needed.
     pub cancelled: Arc<AtomicBool>,
     /// Whether an evaluation is trained.
@@ -73,9 +73,9 @@ pub struct PriorStudy {
     /// The evaluation and its training.
     pub known: Known,
     /// What alpha-beta searches with, where it was kept.
-    pub depth: Option<DepthStudy>,
+    pub alpha_beta: Option<AlphaBetaStudy>,
     /// Whether alpha-beta was the stronger search.
-    pub alpha_beta: bool,
+    pub prefers_alpha_beta: bool,
     /// See [`Parameters::exploration`].
     pub exploration: f32,
     /// What long training has found, if there was any. Then nothing is trained.
@@ -99,7 +99,7 @@ pub struct Study {
     /// The trained evaluation, if any.
     pub evaluation: Option<Arc<Evaluation>>,
     /// What alpha-beta searches with, where it applies.
-    pub depth: Option<DepthStudy>,
+    pub alpha_beta: Option<AlphaBetaStudy>,
     /// The games of alpha-beta against the tree, and its points in them.
     pub contest: Option<(u32, f32)>,
     /// The training games of the evaluation.
@@ -127,7 +127,7 @@ pub struct Study {
 /// Nothing is trained in less time.
 const MIN_LEARNING_TIME: Duration = Duration::from_millis(150);
 /// The share of a start clock in which alpha-beta's evaluation is trained.
-const MOST_BY_DEPTH: f64 = 0.95;
+const MOST_FOR_ALPHA_BETA: f64 = 0.95;
 /// The share of the time for the structure.
 const STRUCTURE_SHARE: f64 = 0.15;
 /// The share of the time left for autonomous facts, for distances and for random games, where
@@ -179,7 +179,7 @@ pub fn finish_study(
         study.games = prior.known.games;
         study.sums = prior.known.sums;
         study.evaluation = Some(Arc::new(prior.known.evaluation));
-        study.depth = prior.depth;
+        study.alpha_beta = prior.alpha_beta;
         if let Some(trained) = prior.trained {
             study.parameters = trained.parameters;
             study.generation = Some(trained.generation);
@@ -237,7 +237,7 @@ impl StudyBudget {
     ) -> Self {
         Self {
             until: Some(Instant::now() + time),
-            more_by_depth: Duration::ZERO,
+            more_for_alpha_beta: Duration::ZERO,
             cancelled: Arc::clone(cancelled),
             learning: settings.learning,
             threads: 1,
@@ -256,9 +256,9 @@ impl StudyBudget {
         cancelled: &Arc<AtomicBool>,
     ) -> Self {
         let share = settings.seconds_share;
-        let more = (MOST_BY_DEPTH - share).max(0.0).min(share);
+        let more = (MOST_FOR_ALPHA_BETA - share).max(0.0).min(share);
         Self {
-            more_by_depth: left.mul_f64(more),
+            more_for_alpha_beta: left.mul_f64(more),
             ..Self::from_now(settings, left.mul_f64(share), cancelled)
         }
     }
@@ -269,10 +269,10 @@ impl StudyBudget {
         Self {
             until: self.share(1.0 / n_left.max(1) as f64),
             // That would be the time of the next.
-            more_by_depth: if n_left > 1 {
+            more_for_alpha_beta: if n_left > 1 {
                 Duration::ZERO
             } else {
-                self.more_by_depth
+                self.more_for_alpha_beta
             },
             ..self.clone()
         }
@@ -346,17 +346,18 @@ impl Study {
             return;
         }
         let (begun, begun_cpu) = (Instant::now(), thread_cpu_time());
-        let turns = depth::turns(game, config, budget.limits(TURNS_SHARE));
+        let turns = alpha_beta::turns(game, config, budget.limits(TURNS_SHARE));
         let share = turns.map_or(1.0, |_| SHARED_LEARNING_SHARE);
         let Some(mut learned) = self.train(game, config, budget, share) else {
             return;
         };
         if let Some(turns) = turns {
             let budget = budget.left_after(begun, begun_cpu);
-            let known = self.known_depth(&learned);
-            let share = depth::LEARNING_SHARE;
-            self.depth = self.train_depth(game, turns, &known, budget.training(share, config.seed));
-            if self.depth.is_none() {
+            let known = self.known_alpha_beta(&learned);
+            let share = alpha_beta::LEARNING_SHARE;
+            self.alpha_beta =
+                self.train_alpha_beta(game, turns, &known, budget.training(share, config.seed));
+            if self.alpha_beta.is_none() {
                 // The sum of goals is not fixed: the time is the tree's.
                 self.games = learned.games;
                 self.sums = Some(learned.sums.clone());
@@ -371,7 +372,7 @@ impl Study {
         self.sums = Some(learned.sums);
         self.evaluation = Some(Arc::new(learned.evaluation));
         self.name_heuristics(game);
-        if self.depth.is_some() && config.method == Method::Auto {
+        if self.alpha_beta.is_some() && config.method == Method::Auto {
             let budget = budget.left_after(begun, begun_cpu);
             self.choose_search(game, config, &budget);
         }
@@ -379,32 +380,33 @@ impl Study {
     }
 
     /// Trains what alpha-beta searches with, on top of what is known.
-    fn train_depth(
+    fn train_alpha_beta(
         &self,
         game: &BuiltGame,
         turns: Turns,
         known: &Known,
         budget: LearningBudget<'_>,
-    ) -> Option<DepthStudy> {
+    ) -> Option<AlphaBetaStudy> {
         let images = self.structure.images(game);
-        DepthStudy::train(&game.machine, turns, known, &images, budget)
+        AlphaBetaStudy::train(&game.machine, turns, known, &images, budget)
     }
 
     /// Where alpha-beta plays, trains what it searches with in the rest of the time.
     fn train_further(&mut self, game: &BuiltGame, config: &SearchConfig, budget: &StudyBudget) {
-        let until = budget.until.map(|until| until + budget.more_by_depth);
+        let until = budget.until.map(|until| until + budget.more_for_alpha_beta);
         let left = until.map(|until| until.saturating_duration_since(Instant::now()));
         let has_time = left.is_some_and(|left| left >= MIN_LEARNING_TIME);
-        if let Some(depth) = self.depth_in_use(config).filter(|_| has_time) {
+        if let Some(alpha_beta) = self.alpha_beta_in_use(config).filter(|_| has_time) {
             let budget = StudyBudget {
                 until,
                 ..budget.clone()
             };
             // Other games than those before.
             let seed = config.seed.wrapping_add(1);
-            let known = depth.known();
-            let trained = self.train_depth(game, depth.turns, &known, budget.training(1.0, seed));
-            self.depth = trained.or(self.depth.take());
+            let known = alpha_beta.known();
+            let trained =
+                self.train_alpha_beta(game, alpha_beta.turns, &known, budget.training(1.0, seed));
+            self.alpha_beta = trained.or(self.alpha_beta.take());
         }
     }
 
@@ -421,20 +423,20 @@ impl Study {
         let contest = Contest {
             machine: &game.machine,
             configs: [with(Method::AlphaBeta), with(Method::Tree)],
-            move_budget: MoveBudget::Time(depth::CONTEST_TIME),
+            move_budget: MoveBudget::Time(alpha_beta::CONTEST_TIME),
             until,
             cancelled: &budget.cancelled,
         };
-        let (games, points) = depth::play(&contest, config.seed);
+        let (games, points) = alpha_beta::play(&contest, config.seed);
         self.contest = Some((games, points));
-        self.parameters.alpha_beta = depth::is_stronger(games, points);
+        self.parameters.alpha_beta = alpha_beta::is_stronger(games, points);
     }
 
     /// What training for alpha-beta begins with: what an earlier match left, or what was learned
     /// now for the tree.
-    fn known_depth(&self, learned: &Learned) -> Known {
-        match &self.depth {
-            Some(depth) => depth.known(),
+    fn known_alpha_beta(&self, learned: &Learned) -> Known {
+        match &self.alpha_beta {
+            Some(alpha_beta) => alpha_beta.known(),
             None => Known {
                 evaluation: learned.evaluation.clone(),
                 games: 0,
@@ -444,13 +446,13 @@ impl Study {
     }
 
     /// What alpha-beta searches with, where it plays.
-    fn depth_in_use(&self, config: &SearchConfig) -> Option<&DepthStudy> {
+    fn alpha_beta_in_use(&self, config: &SearchConfig) -> Option<&AlphaBetaStudy> {
         let plays = match config.method {
             Method::Auto => self.parameters.alpha_beta,
             Method::Tree => false,
             Method::AlphaBeta => true,
         };
-        self.depth.as_ref().filter(|_| plays)
+        self.alpha_beta.as_ref().filter(|_| plays)
     }
 
     /// Trains the evaluation, or a new one, within this share of the time left. `None` where the
@@ -499,11 +501,11 @@ impl Study {
     /// The settings of a search that uses the study.
     pub fn apply(&self, config: &SearchConfig) -> SearchConfig {
         let config = self.parameters.apply(config, self.evaluation.as_ref());
-        let depth = self.depth_in_use(&config);
+        let alpha_beta = self.alpha_beta_in_use(&config);
         SearchConfig {
-            depth_values: depth.map(|depth| DepthValues {
-                training: self.match_training(depth),
-                ..depth.values()
+            alpha_beta_values: alpha_beta.map(|alpha_beta| AlphaBetaValues {
+                training: self.match_training(alpha_beta),
+                ..alpha_beta.values()
             }),
             ..self.structure.apply(config)
         }
@@ -511,12 +513,12 @@ impl Study {
 
     /// What training for alpha-beta goes on with in a match. `None` after long training: what a
     /// match adds to that was not measured.
-    fn match_training(&self, depth: &DepthStudy) -> Option<Arc<TrainingBase>> {
+    fn match_training(&self, alpha_beta: &AlphaBetaStudy) -> Option<Arc<TrainingBase>> {
         let symmetries = self.structure.symmetries.as_deref();
         self.generation.is_none().then(|| {
             Arc::new(TrainingBase {
-                known: depth.known(),
-                images: Images::new(symmetries, depth.evaluation.n_facts()),
+                known: alpha_beta.known(),
+                images: Images::new(symmetries, alpha_beta.evaluation.n_facts()),
             })
         })
     }
@@ -528,7 +530,7 @@ impl Study {
 
     /// Whether it changes more about a search than its structure does.
     pub fn has_learned(&self) -> bool {
-        self.parameters != Parameters::default() || self.depth.is_some()
+        self.parameters != Parameters::default() || self.alpha_beta.is_some()
     }
 
     /// The study as logged and remembered.
@@ -547,7 +549,7 @@ impl Study {
             "best_evaluation_share": self.validation.share,
             "error_of_best_evaluation_share": self.validation.share_error,
             "settled_facts_that_bound_goals": structure.score_ranges.as_ref().map(|it| it.len()),
-            "alpha_beta": self.depth.as_ref().map(|depth| depth.to_json(self.contest)),
+            "alpha_beta": self.alpha_beta.as_ref().map(|alpha_beta| alpha_beta.to_json(self.contest)),
             "symmetries": structure.symmetries.as_ref().map(|found| found.generators.len()),
             "factors": structure.factors.as_ref().map(|found| found.factors.len().max(1)),
             "latches": latches.map(|latches| json!({

@@ -4,7 +4,7 @@
 //! an evaluation plays the best one so far, until a sequential test (SPRT) is decided, over
 //! several rounds if need be. If it is stronger, it is the next generation. Generation 0 is the
 //! search without an evaluation. Other processes may play instead of threads ([`Members`]). Where
-//! alpha-beta applies, `depth_training` trains for it in the same rounds, in this process.
+//! alpha-beta applies, `alpha_beta_training` trains for it in the same rounds, in this process.
 //!
 //! Invariants: what is kept between rounds fits into notes, and training goes on from them; matches
 //! use the best generation only.
@@ -20,10 +20,11 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use super::alpha_beta_training::{AlphaBetaProgress, AlphaBetaRound, AlphaBetaTraining};
 use super::contest::{Contest, MoveBudget, decision, small_search, test_opening};
-use super::depth_training::{DepthProgress, DepthRound, DepthTraining};
 use super::notes::{
-    MAX_GAMES, depth_note, evaluation_note, prior_study, read_depth, read_evaluation, study_notes,
+    MAX_GAMES, alpha_beta_note, evaluation_note, prior_study, read_alpha_beta, read_evaluation,
+    study_notes,
 };
 use super::parameters::Parameters;
 use super::sprt::{PairTally, elo};
@@ -124,7 +125,7 @@ pub struct Progress {
     pub tests: Vec<Test>,
     /// How far the training for alpha-beta is; `None` before any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub alpha_beta: Option<DepthProgress>,
+    pub alpha_beta: Option<AlphaBetaProgress>,
 }
 
 impl Progress {
@@ -140,7 +141,7 @@ impl Progress {
             && progress
                 .alpha_beta
                 .as_ref()
-                .is_none_or(DepthProgress::is_sound);
+                .is_none_or(AlphaBetaProgress::is_sound);
         is_sound.then_some(progress)
     }
 }
@@ -192,7 +193,7 @@ pub struct Training<'a> {
     best: Option<Player>,
     pending: Option<Pending>,
     openings: Vec<Vec<u64>>,
-    depth: DepthTraining,
+    alpha_beta: AlphaBetaTraining,
 }
 
 impl<'a> Training<'a> {
@@ -228,7 +229,7 @@ impl<'a> Training<'a> {
             structure,
             tuples: tuples.map(Arc::new),
             prospects: find_prospects(game).map(Arc::new),
-            depth: DepthTraining::new(game, &config, limited()),
+            alpha_beta: AlphaBetaTraining::new(game, &config, limited()),
             config: small_search(config),
             progress: Progress::default(),
             newest: None,
@@ -253,12 +254,12 @@ impl<'a> Training<'a> {
             return;
         };
         let newest = read_evaluation(info, &note["newest"], prospects);
-        self.depth.progress = progress.alpha_beta.clone().unwrap_or_default();
-        self.depth.newest = read_depth(info, &note["newest_of_alpha_beta"], prospects);
-        if self.depth.newest.is_none() {
-            self.depth.newest.clone_from(&prior.depth);
+        self.alpha_beta.progress = progress.alpha_beta.clone().unwrap_or_default();
+        self.alpha_beta.newest = read_alpha_beta(info, &note["newest_of_alpha_beta"], prospects);
+        if self.alpha_beta.newest.is_none() {
+            self.alpha_beta.newest.clone_from(&prior.alpha_beta);
         }
-        self.depth.best = prior.depth;
+        self.alpha_beta.best = prior.alpha_beta;
         self.progress = progress;
         self.newest = Some(newest.unwrap_or_else(|| prior.known.clone()));
         // Alpha-beta may have a generation where the tree has none.
@@ -302,8 +303,8 @@ impl<'a> Training<'a> {
 
     /// The training for alpha-beta.
     #[cfg(test)]
-    pub(super) fn depth(&self) -> &DepthTraining {
-        &self.depth
+    pub(super) fn alpha_beta(&self) -> &AlphaBetaTraining {
+        &self.alpha_beta
     }
 
     /// How far training is.
@@ -318,17 +319,17 @@ impl<'a> Training<'a> {
     /// Why the game cannot be trained.
     pub fn round(&mut self, plan: &RoundPlan<'_>) -> Result<RoundReport, &'static str> {
         let begin = Instant::now();
-        let mut depth = mem::take(&mut self.depth);
+        let mut alpha_beta = mem::take(&mut self.alpha_beta);
         let generation = self.progress.generation;
         let has_thread = HAS_THREADS && (plan.threads > 1 || plan.members.is_some());
         let known = self.newest.clone().filter(|_| has_thread);
         let report = match known {
-            _ if !depth.applies() => self.round_of_tree(plan),
+            _ if !alpha_beta.applies() => self.round_of_tree(plan),
             Some(known) => {
                 let book = self.openings.clone();
-                let round = self.depth_round(plan, plan.time, &book);
+                let round = self.alpha_beta_round(plan, plan.time, &book);
                 thread::scope(|scope| {
-                    scope.spawn(|| depth.round(&known, &round));
+                    scope.spawn(|| alpha_beta.round(&known, &round));
                     self.round_of_tree(&RoundPlan {
                         threads: plan.threads.saturating_sub(1).max(1),
                         ..*plan
@@ -336,7 +337,7 @@ impl<'a> Training<'a> {
                 })
             }
             None => {
-                let share = match depth.progress.is_stronger() {
+                let share = match alpha_beta.progress.is_stronger() {
                     true => WEAK_TREE_SHARE,
                     false => TREE_SHARE,
                 };
@@ -346,28 +347,28 @@ impl<'a> Training<'a> {
                 });
                 if let Some(known) = &self.newest {
                     let time = plan.time.mul_f64(1.0 - share);
-                    depth.round(known, &self.depth_round(plan, time, &self.openings));
+                    alpha_beta.round(known, &self.alpha_beta_round(plan, time, &self.openings));
                 }
                 report
             }
         };
         if self.progress.generation > generation {
-            depth.progress.forget_games();
+            alpha_beta.progress.forget_games();
         }
-        let has_begun = depth.newest.is_some();
-        self.progress.alpha_beta = has_begun.then(|| depth.progress.clone());
-        self.depth = depth;
+        let has_begun = alpha_beta.newest.is_some();
+        self.progress.alpha_beta = has_begun.then(|| alpha_beta.progress.clone());
+        self.alpha_beta = alpha_beta;
         self.progress.seconds += begin.elapsed().as_secs_f64();
         report
     }
 
     /// A round for alpha-beta.
-    fn depth_round<'b>(
+    fn alpha_beta_round<'b>(
         &self,
         plan: &RoundPlan<'b>,
         time: Duration,
         book: &'b [Vec<u64>],
-    ) -> DepthRound<'b>
+    ) -> AlphaBetaRound<'b>
     where
         'a: 'b,
     {
@@ -376,7 +377,7 @@ impl<'a> Training<'a> {
             let evaluation = Arc::new(best.known.evaluation.clone());
             best.parameters.apply(&config, Some(&evaluation))
         });
-        DepthRound {
+        AlphaBetaRound {
             game: self.game,
             tree: tree.unwrap_or_else(|| config.clone()),
             config,
@@ -570,10 +571,10 @@ impl<'a> Training<'a> {
             games: known.games,
             sums: known.sums.clone(),
             parameters: Parameters {
-                alpha_beta: self.depth.best.is_some() && self.depth.progress.plays(),
+                alpha_beta: self.alpha_beta.best.is_some() && self.alpha_beta.progress.plays(),
                 ..parameters
             },
-            depth: self.depth.best.clone(),
+            alpha_beta: self.alpha_beta.best.clone(),
             ..Study::default()
         };
         let facts = info.facts().unwrap_or_default();
@@ -594,8 +595,8 @@ impl<'a> Training<'a> {
             "facts": facts.iter().map(|fact| term(fact)).collect::<Vec<_>>(),
             "openings": openings,
         });
-        if let Some(newest) = &self.depth.newest {
-            training["newest_of_alpha_beta"] = depth_note(info, newest);
+        if let Some(newest) = &self.alpha_beta.newest {
+            training["newest_of_alpha_beta"] = alpha_beta_note(info, newest);
         }
         let mut found = study_notes(info, &study, MAX_FACTS);
         found.push((Kind::Training, training));

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use thiserror::Error;
 
-use super::notes::{read_depth, read_evaluation};
+use super::notes::{read_alpha_beta, read_evaluation};
 use super::parameters::Parameters;
 use super::study::find_prospects;
 use super::training::Progress;
@@ -175,8 +175,8 @@ fn check(claimed: &str, record: GameRecord) -> Result<Imported, ImportError> {
             Kind::Parameters => Parameters::deserialize(&note["parameters"])
                 .is_ok_and(|parameters| parameters.are_sound()),
             Kind::Evaluation => is_evaluation(note),
-            Kind::DepthEvaluation => {
-                read_depth(game.info(), note, || find_prospects(&game)).is_some()
+            Kind::AlphaBetaEvaluation => {
+                read_alpha_beta(game.info(), note, || find_prospects(&game)).is_some()
             }
             Kind::Plan => PlanNote::from_json(note).is_some(),
             Kind::Training => Progress::from_note(note).is_some() && is_evaluation(&note["newest"]),

@@ -19,7 +19,7 @@ use super::tree_search::MAX_SAMPLED_MOVES;
 use panza_gdl::{Id, MoveId, RoleId};
 use panza_machine::{Machine, Reasoner};
 use panza_metagame::joint_line;
-use panza_search::alpha_beta::{AlphaBeta, AlphaBetaConfig, DepthReport, MatchTraining};
+use panza_search::alpha_beta::{AlphaBeta, AlphaBetaConfig, AlphaBetaReport, MatchTraining};
 use panza_search::{MoveStats, SearchConfig};
 use panza_sync::{Budget, HAS_THREADS, Instant};
 use panza_telemetry::SearchSample;
@@ -65,7 +65,7 @@ impl AlphaBetaSearch {
         state: &[u64],
         config: &SearchConfig,
     ) -> Option<Self> {
-        let values = config.depth_values.clone()?;
+        let values = config.alpha_beta_values.clone()?;
         let sum = values.evaluation.scale();
         let settings = AlphaBetaConfig {
             values,
@@ -127,7 +127,7 @@ impl AlphaBetaSearch {
         value.clamp(0.0, 100.0)
     }
 
-    fn stats(&self, report: &DepthReport, mv: MoveId, share: f32, nodes: u64) -> MoveStats {
+    fn stats(&self, report: &AlphaBetaReport, mv: MoveId, share: f32, nodes: u64) -> MoveStats {
         let value = self.value(report.mover, share);
         let goal = value.round() as u8;
         let is_proven = report.is_proven && report.best == Some(mv);
@@ -276,12 +276,12 @@ impl Searcher for AlphaBetaSearch {
 mod tests {
     use super::*;
     use panza_learning::{Images, Known};
-    use panza_search::alpha_beta::{DepthValues, TrainingBase};
+    use panza_search::alpha_beta::{AlphaBetaValues, TrainingBase};
 
     /// A search of a role at the initial state of a game that nothing was learned of.
     fn search_of(role: u32) -> AlphaBetaSearch {
         let machine = panza_testing::game("breakthrough").machine;
-        let values = DepthValues::unknown(&machine).unwrap();
+        let values = AlphaBetaValues::unknown(&machine).unwrap();
         let base = TrainingBase {
             known: Known {
                 evaluation: (*values.evaluation).clone(),
@@ -291,7 +291,7 @@ mod tests {
             images: Images::default(),
         };
         let config = SearchConfig {
-            depth_values: Some(DepthValues {
+            alpha_beta_values: Some(AlphaBetaValues {
                 training: Some(Arc::new(base)),
                 ..values
             }),

@@ -349,7 +349,7 @@ impl Engines {
         let (Build::Done(game), Some(search)) = (build, self.searches.get(rank.search)) else {
             return;
         };
-        let is_by_depth = config.whole.depth_values.is_some();
+        let is_by_depth = config.whole.alpha_beta_values.is_some();
         let made = catch_panic(|| {
             let mut engine = Engine::new(game, &self.role, |role, state| {
                 let inner = search.start(game, role, state, &config);

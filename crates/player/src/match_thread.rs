@@ -690,7 +690,7 @@ impl MatchThread {
             return;
         }
         let (memory, search) = (&self.memory, &self.search);
-        let latest = until + budget.more_by_depth;
+        let latest = until + budget.more_for_alpha_beta;
         if self.tasks.study(of, game, memory, search, budget) {
             self.studying_until = Some(latest);
         }
@@ -705,7 +705,7 @@ impl MatchThread {
     fn apply(&mut self, studies: &Studies) {
         let mut config = studies.apply(&self.search);
         if !self.setup.settings.metagame.learning
-            && let Some(values) = &mut config.whole.depth_values
+            && let Some(values) = &mut config.whole.alpha_beta_values
         {
             values.training = None;
         }

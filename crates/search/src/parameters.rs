@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use super::alpha_beta::{DepthValues, Switches};
+use super::alpha_beta::{AlphaBetaValues, Switches};
 use panza_analysis::{Placements, ScoreRange};
 use panza_learning::Evaluation;
 
@@ -225,7 +225,7 @@ search_config! {
         /// The parts of alpha-beta.
         switches: Switches = Switches::default();
         /// The values of alpha-beta, which then plays in place of the tree.
-        depth_values: Option<DepthValues> = None;
+        alpha_beta_values: Option<AlphaBetaValues> = None;
     }
 }
 
@@ -237,7 +237,7 @@ impl SearchConfig {
             evaluation_share: 0.0,
             score_ranges: Arc::from([]),
             placements: None,
-            depth_values: None,
+            alpha_beta_values: None,
             ..self.clone()
         }
     }

@@ -299,7 +299,7 @@ impl Overrides {
             config.score_ranges = Arc::from([]);
         }
         if self.is_off("training")
-            && let Some(values) = &mut config.depth_values
+            && let Some(values) = &mut config.alpha_beta_values
         {
             values.training = None;
         }

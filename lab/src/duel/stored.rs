@@ -93,6 +93,6 @@ pub(super) fn load(path: &Path, game: &NamedGame) -> anyhow::Result<Option<Study
         study.parameters = trained.parameters;
     }
     study.evaluation = Some(Arc::new(prior.known.evaluation));
-    study.depth = prior.depth;
+    study.alpha_beta = prior.alpha_beta;
     Ok(Some(study))
 }

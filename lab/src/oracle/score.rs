@@ -25,7 +25,7 @@ use panza_metagame::{PriorStudy, StudyBudget, study};
 use panza_player::search_config;
 use panza_referee::tournament::tally::wilson;
 
-use panza_search::alpha_beta::{AlphaBeta, AlphaBetaConfig, DepthValues, Switches};
+use panza_search::alpha_beta::{AlphaBeta, AlphaBetaConfig, AlphaBetaValues, Switches};
 use panza_search::{Method, Search, SearchConfig, StopReason};
 use panza_sync::{Budget, thread_cpu_time};
 use serde::Serialize;
@@ -239,10 +239,10 @@ fn examine(
 ) -> anyhow::Result<Score> {
     let by_depth = match config.method {
         Method::Tree => None,
-        Method::Auto => config.depth_values.clone(),
+        Method::Auto => config.alpha_beta_values.clone(),
         Method::AlphaBeta => {
-            let known = config.depth_values.clone();
-            known.or_else(|| DepthValues::unknown(machine))
+            let known = config.alpha_beta_values.clone();
+            known.or_else(|| AlphaBetaValues::unknown(machine))
         }
     };
     if let Some(values) = by_depth {
@@ -282,7 +282,7 @@ fn examine(
 fn examine_by_depth(
     machine: &Arc<dyn Machine>,
     setup: &OracleSetup,
-    values: DepthValues,
+    values: AlphaBetaValues,
     budget: SearchBudget,
 ) -> anyhow::Result<Score> {
     let sum = values.evaluation.scale();

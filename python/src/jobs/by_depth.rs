@@ -9,7 +9,7 @@ use panza_gdl::{Id, MoveId, RoleId};
 use panza_machine::Reasoner;
 use panza_metagame::joint_line;
 use panza_search::alpha_beta::{
-    AlphaBeta, AlphaBetaConfig, DepthReport, DepthValues, RankedMove, Switches,
+    AlphaBeta, AlphaBetaConfig, AlphaBetaReport, AlphaBetaValues, RankedMove, Switches,
 };
 use panza_sync::Budget;
 
@@ -63,12 +63,12 @@ pub fn search(
     game: &BuiltGame,
     state: &[u64],
     options: &SearchOptions,
-    values: Option<DepthValues>,
+    values: Option<AlphaBetaValues>,
     stop: &Arc<AtomicBool>,
 ) -> Option<FoundByDepth> {
     let values = match values {
         Some(values) => values,
-        None => DepthValues::unknown(&game.machine)?,
+        None => AlphaBetaValues::unknown(&game.machine)?,
     };
     let sum = values.evaluation.scale();
     let config = AlphaBetaConfig {
@@ -101,7 +101,7 @@ pub fn search(
 /// What the search knows, for a role.
 fn found(
     search: &mut AlphaBeta,
-    report: &DepthReport,
+    report: &AlphaBetaReport,
     reasoner: &mut dyn Reasoner,
     state: &[u64],
     role: usize,

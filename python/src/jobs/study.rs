@@ -125,7 +125,7 @@ pub fn study_both(
     };
     let budget = StudyBudget {
         until: Some(Instant::now() + time),
-        more_by_depth: Duration::ZERO,
+        more_for_alpha_beta: Duration::ZERO,
         cancelled: Arc::clone(stop),
         learning: true,
         threads,

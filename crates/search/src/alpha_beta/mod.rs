@@ -124,7 +124,7 @@ impl Counts {
 
 /// What gives positions their static scores.
 #[derive(Clone, Debug)]
-pub struct DepthValues {
+pub struct AlphaBetaValues {
     /// The evaluation, of a single output.
     pub evaluation: Arc<Evaluation>,
     /// What its changes are counted in.
@@ -144,7 +144,7 @@ pub struct TrainingBase {
     pub images: Images,
 }
 
-impl DepthValues {
+impl AlphaBetaValues {
     /// Values that know nothing, with which only ends and proofs count. `None` where two roles do
     /// not take turns in the game, or the sum of their goals differs between random games.
     pub fn unknown(machine: &Arc<dyn Machine>) -> Option<Self> {
@@ -172,7 +172,7 @@ impl DepthValues {
 #[derive(Clone, Debug)]
 pub struct AlphaBetaConfig {
     /// Static values.
-    pub values: DepthValues,
+    pub values: AlphaBetaValues,
     /// Bytes of the table, at most.
     pub table_bytes: usize,
     /// Threads that search. With 0, and where there are no threads, the calling thread searches; a
@@ -197,7 +197,7 @@ pub struct RankedMove {
 
 /// What a search has found about its root.
 #[derive(Clone, PartialEq, Debug, Default)]
-pub struct DepthReport {
+pub struct AlphaBetaReport {
     /// The best move of the role that chooses.
     pub best: Option<MoveId>,
     /// The role that chooses, 0 or 1; `None` before a search and where none does.
@@ -329,14 +329,14 @@ impl AlphaBeta {
     }
 
     /// What is known of the state.
-    pub fn report(&self) -> DepthReport {
+    pub fn report(&self) -> AlphaBetaReport {
         let found = &self.found;
         let Some(best) = found.root.best else {
-            return DepthReport {
+            return AlphaBetaReport {
                 share: score::share(found.score),
                 is_proven: found.score.abs() > PROVEN,
                 depth: found.depth as u32,
-                ..DepthReport::default()
+                ..AlphaBetaReport::default()
             };
         };
         let sign = if found.mover == 0 { 1 } else { -1 };
@@ -348,7 +348,7 @@ impl AlphaBeta {
         };
         let mut moves: Vec<RankedMove> = found.root.moves.iter().map(ranked).collect();
         moves.sort_by_key(|known| (known.mv != best, u64::MAX - known.nodes));
-        DepthReport {
+        AlphaBetaReport {
             best: Some(best),
             mover: Some(found.mover),
             share: score::share(sign * found.score),

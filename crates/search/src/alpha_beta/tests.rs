@@ -61,7 +61,7 @@ fn turns_of(game: &BuiltGame) -> Option<Turns> {
 
 fn config(game: &BuiltGame, evaluation: &Arc<Evaluation>, switches: Switches) -> AlphaBetaConfig {
     AlphaBetaConfig {
-        values: DepthValues {
+        values: AlphaBetaValues {
             evaluation: Arc::clone(evaluation),
             units: Units::default(),
             turns: turns_of(game).unwrap(),
@@ -348,7 +348,7 @@ fn games_of_other_kinds_are_refused() {
     for name in ["connectFourSimultaneous", "diceRace", "hanoi"] {
         let game = panza_testing::game(name);
         assert!(turns_of(&game).is_none(), "{name}");
-        assert!(DepthValues::unknown(&game.machine).is_none(), "{name}");
+        assert!(AlphaBetaValues::unknown(&game.machine).is_none(), "{name}");
     }
     // Without a fixed sum of goals.
     let game = panza_testing::game("ticTacToe");

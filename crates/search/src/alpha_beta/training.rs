@@ -34,7 +34,7 @@ use super::score::{Score, Window, share};
 use super::searcher::{MAX_PLY, Searcher};
 use super::switches::Switches;
 use super::turns::Turns;
-use super::{DepthValues, TrainingBase, Units};
+use super::{AlphaBetaValues, TrainingBase, Units};
 use panza_gdl::{MoveId, RoleId};
 use panza_learning::evaluation::Inputs;
 use panza_learning::{Deadline, Evaluation, GradientSums, Images, Known, LearningBudget, Trainer};
@@ -137,7 +137,11 @@ pub struct MatchTraining(Team);
 impl MatchTraining {
     /// Goes on with what these values come from, on this number of threads. `None` where that is
     /// not known.
-    pub fn new(machine: &Arc<dyn Machine>, values: &DepthValues, threads: usize) -> Option<Self> {
+    pub fn new(
+        machine: &Arc<dyn Machine>,
+        values: &AlphaBetaValues,
+        threads: usize,
+    ) -> Option<Self> {
         let TrainingBase { known, images } = values.training.as_deref()?;
         let mut training = Training::new(known, images.clone());
         training.count_as_averaged(AVERAGES_BEFORE);
@@ -648,7 +652,7 @@ mod tests {
         let game = panza_testing::game("breakthrough");
         let turns = Turns::find(&game.machine, &mut Random::new(1), || false).unwrap();
         let known = known(&game);
-        let values = DepthValues {
+        let values = AlphaBetaValues {
             evaluation: Arc::new(known.evaluation.clone()),
             units: Units::default(),
             turns,
@@ -669,7 +673,7 @@ mod tests {
         }
         assert_ne!(*training.evaluation(), known.evaluation);
 
-        let without = DepthValues {
+        let without = AlphaBetaValues {
             training: None,
             ..values
         };

@@ -14,7 +14,7 @@ use panza_gdl::{MoveId, Rules};
 use panza_machine::{Machine, Reasoner};
 use panza_memory::GameMemory;
 use panza_metagame::{find_prospects, joint_line, prior_study};
-use panza_search::alpha_beta::{AlphaBeta, AlphaBetaConfig, DepthValues};
+use panza_search::alpha_beta::{AlphaBeta, AlphaBetaConfig, AlphaBetaValues};
 use panza_search::{Method, SearchConfig};
 use panza_sync::{Budget, catch_panic};
 
@@ -32,7 +32,7 @@ pub(super) fn remembered(
     rules: &Rules,
     game: &BuiltGame,
     method: Method,
-) -> Option<DepthValues> {
+) -> Option<AlphaBetaValues> {
     if method == Method::Tree || !settings.enabled || !settings.path.is_file() {
         return None;
     }
@@ -42,7 +42,7 @@ pub(super) fn remembered(
             .inspect_err(|error| tracing::warn!(%error, "a study has no memory"))
             .ok()?;
         let prior = prior_study(game.info(), &history?, || find_prospects(game))?;
-        prior.depth_values(method)
+        prior.alpha_beta_values(method)
     };
     // Without it the tree searches.
     catch_panic(read).ok().flatten()
@@ -63,7 +63,7 @@ impl DepthSearch {
     /// A search of a state. `None` where it does not apply.
     pub fn new(
         machine: &Arc<dyn Machine>,
-        values: DepthValues,
+        values: AlphaBetaValues,
         state: &[u64],
         config: &SearchConfig,
     ) -> Option<Self> {

@@ -26,7 +26,7 @@ use panza_gdl::{Id, MoveId, RoleId, Sexpr, sexpr};
 use panza_machine::GameInfo;
 use panza_player::review::Worth;
 use panza_player::{Review, ReviewSettings, search_config, whole_search};
-use panza_search::alpha_beta::DepthValues;
+use panza_search::alpha_beta::AlphaBetaValues;
 use panza_search::{Method, MoveStats, Outcome, Search, SearchConfig, StopReason};
 use panza_sync::{Budget, HAS_THREADS, Instant, lock};
 use serde_json::Value;
@@ -56,7 +56,7 @@ pub(super) struct StudySession {
     config: SearchConfig,
     search: Option<Search>,
     /// What alpha-beta searches with, where it takes the place of the tree, and its search.
-    values: Option<DepthValues>,
+    values: Option<AlphaBetaValues>,
     by_depth: Option<DepthSearch>,
     plans: Option<Plans>,
     /// Whether there is nothing more to plan.

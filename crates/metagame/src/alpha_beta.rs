@@ -16,7 +16,7 @@ use panza_gdl::{MoveId, RoleId};
 use panza_learning::{Evaluation, GradientSums, Images, Known, LearningBudget};
 use panza_machine::{Machine, Reasoner};
 use panza_search::alpha_beta::{
-    AlphaBeta, AlphaBetaConfig, DepthValues, LeafTraining, Switches, Turns, Units, train_leaves,
+    AlphaBeta, AlphaBetaConfig, AlphaBetaValues, LeafTraining, Switches, Turns, Units, train_leaves,
 };
 use panza_search::{Method, SearchConfig};
 use panza_sync::{Budget, Random};
@@ -40,7 +40,7 @@ const MEASURED_TIME: Duration = Duration::from_millis(50);
 
 /// What alpha-beta searches with.
 #[derive(Clone, Debug)]
-pub struct DepthStudy {
+pub struct AlphaBetaStudy {
     /// Its static values.
     pub evaluation: Arc<Evaluation>,
     /// What changes of the values are counted in.
@@ -110,7 +110,7 @@ fn time_of_search(
     turns: Turns,
     evaluation: Evaluation,
 ) -> Option<Duration> {
-    let values = DepthValues {
+    let values = AlphaBetaValues {
         evaluation: Arc::new(evaluation),
         units: Units::default(),
         turns,
@@ -169,7 +169,7 @@ pub fn joint_line(
     joint_moves
 }
 
-impl DepthStudy {
+impl AlphaBetaStudy {
     /// Trains on an evaluation. `None` where the sum of goals is not fixed.
     pub(super) fn train(
         machine: &Arc<dyn Machine>,
@@ -205,8 +205,8 @@ impl DepthStudy {
     }
 
     /// What the search gets, without training in a match.
-    pub fn values(&self) -> DepthValues {
-        DepthValues {
+    pub fn values(&self) -> AlphaBetaValues {
+        AlphaBetaValues {
             evaluation: Arc::clone(&self.evaluation),
             units: self.units,
             turns: self.turns,

@@ -15,8 +15,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::alpha_beta::{AlphaBetaStudy, is_stronger, turns, without_slow_prospects};
 use super::contest::{Contest, MoveBudget, decision, test_opening};
-use super::depth::{DepthStudy, is_stronger, turns, without_slow_prospects};
 use super::sprt::{PairTally, elo};
 use panza_game::BuiltGame;
 use panza_learning::{Deadline, Images, Known, LearningBudget, fixed_sum};
@@ -44,7 +44,7 @@ const MOST_GENERATIONS: u32 = 1_000_000;
 
 /// How far the training for alpha-beta is.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct DepthProgress {
+pub struct AlphaBetaProgress {
     /// Games of training by searches.
     pub games: usize,
     /// The best generation. The first one has the number 1; 0 is what a study left.
@@ -61,7 +61,7 @@ pub struct DepthProgress {
     pub points_against_tree: f32,
 }
 
-impl DepthProgress {
+impl AlphaBetaProgress {
     /// Whether alpha-beta plays matches.
     pub fn plays(&self) -> bool {
         let (games, points) = (self.games_against_tree, self.points_against_tree);
@@ -102,14 +102,14 @@ impl DepthProgress {
 
 /// A test in progress.
 struct Pending {
-    tested: DepthStudy,
+    tested: AlphaBetaStudy,
     tally: PairTally,
     /// Pairs begun.
     begun: u64,
 }
 
 /// A round of it.
-pub(super) struct DepthRound<'a> {
+pub(super) struct AlphaBetaRound<'a> {
     pub game: &'a BuiltGame,
     /// The search without an evaluation.
     pub config: SearchConfig,
@@ -126,18 +126,18 @@ pub(super) struct DepthRound<'a> {
 
 /// The training of a game for alpha-beta.
 #[derive(Default)]
-pub(super) struct DepthTraining {
+pub(super) struct AlphaBetaTraining {
     /// `None` where nothing is trained, as alpha-beta does not apply or is not wanted.
     turns: Option<Turns>,
-    pub progress: DepthProgress,
+    pub progress: AlphaBetaProgress,
     /// The newest evaluation, which is trained.
-    pub newest: Option<DepthStudy>,
+    pub newest: Option<AlphaBetaStudy>,
     /// The best generation.
-    pub best: Option<DepthStudy>,
+    pub best: Option<AlphaBetaStudy>,
     pending: Option<Pending>,
 }
 
-impl DepthTraining {
+impl AlphaBetaTraining {
     /// A training that has not begun.
     pub fn new(game: &BuiltGame, config: &SearchConfig, budget: Budget<'_>) -> Self {
         let turns = turns(game, config, budget).filter(|_| {
@@ -157,7 +157,7 @@ impl DepthTraining {
 
     /// Trains, tests and plays against the tree for a round. The first one begins with what is
     /// known of the tree's evaluation.
-    pub fn round(&mut self, of_tree: &Known, round: &DepthRound<'_>) {
+    pub fn round(&mut self, of_tree: &Known, round: &AlphaBetaRound<'_>) {
         let begin = Instant::now();
         let at = |share: f64| begin + round.time.mul_f64(share);
         let is_cancelled = || round.cancelled.load(Ordering::Relaxed);
@@ -172,7 +172,7 @@ impl DepthTraining {
         }
     }
 
-    fn learn(&mut self, of_tree: &Known, round: &DepthRound<'_>, until: Instant) {
+    fn learn(&mut self, of_tree: &Known, round: &AlphaBetaRound<'_>, until: Instant) {
         let Some(turns) = self.turns else { return };
         let known = match &self.newest {
             Some(newest) => newest.known(),
@@ -200,14 +200,14 @@ impl DepthTraining {
             return;
         };
         if trained.samples > 0 {
-            let newest = DepthStudy::of(trained, turns, known.games);
+            let newest = AlphaBetaStudy::of(trained, turns, known.games);
             self.progress.games = newest.games;
             self.newest = Some(newest);
         }
     }
 
     /// Plays on with the test, or begins one, until then.
-    fn test(&mut self, round: &DepthRound<'_>, until: Instant) {
+    fn test(&mut self, round: &AlphaBetaRound<'_>, until: Instant) {
         let Some(newest) = &self.newest else { return };
         let Some(best) = &self.best else {
             self.best = Some(newest.clone());
@@ -257,7 +257,7 @@ impl DepthTraining {
     }
 
     /// Plays the best one against the tree until then, or until it is clear which is stronger.
-    fn play_tree(&mut self, round: &DepthRound<'_>, until: Instant) {
+    fn play_tree(&mut self, round: &AlphaBetaRound<'_>, until: Instant) {
         let Some(best) = &self.best else { return };
         let contest = Contest {
             machine: &round.game.machine,
@@ -283,9 +283,9 @@ impl DepthTraining {
 }
 
 /// The settings of alpha-beta with these values.
-fn with(config: &SearchConfig, study: &DepthStudy) -> SearchConfig {
+fn with(config: &SearchConfig, study: &AlphaBetaStudy) -> SearchConfig {
     SearchConfig {
-        depth_values: Some(study.values()),
+        alpha_beta_values: Some(study.values()),
         ..config.clone()
     }
 }
@@ -306,10 +306,10 @@ mod tests {
 
     #[test]
     fn games_of_earlier_generations_count_as_some() {
-        let mut progress = DepthProgress {
+        let mut progress = AlphaBetaProgress {
             games_against_tree: 100,
             points_against_tree: 80.0,
-            ..DepthProgress::default()
+            ..AlphaBetaProgress::default()
         };
         assert!(progress.plays() && progress.is_clear() && progress.is_sound());
         progress.forget_games();
@@ -320,10 +320,10 @@ mod tests {
 
     #[test]
     fn nothing_plays_before_games_against_the_tree() {
-        let mut progress = DepthProgress::default();
+        let mut progress = AlphaBetaProgress::default();
         assert!(!progress.plays());
         progress.forget_games();
-        assert_eq!(progress, DepthProgress::default());
+        assert_eq!(progress, AlphaBetaProgress::default());
         progress.points_against_tree = 1.0;
         assert!(!progress.is_sound());
         progress.points_against_tree = f32::NAN;
@@ -376,7 +376,7 @@ mod tests {
         // With two threads it has one of its own.
         let mut training = Training::new(&game, config.clone(), Some(&history)).unwrap();
         assert_eq!(training.progress().alpha_beta.as_ref(), Some(&first));
-        let newest = training.depth().newest.as_ref().unwrap();
+        let newest = training.alpha_beta().newest.as_ref().unwrap();
         assert!(newest.games == first.games && newest.sums.is_some());
         train(&mut training, 2);
         assert!(training.progress().alpha_beta.as_ref().unwrap().games > first.games);
@@ -391,7 +391,7 @@ mod tests {
                 }
             }
             let prior = prior_study(game.info(), &history, || find_prospects(&game)).unwrap();
-            assert!(prior.depth_values(Method::Auto).is_some());
+            assert!(prior.alpha_beta_values(Method::Auto).is_some());
             if of_tree == 0 {
                 let resumed = Training::new(&game, config.clone(), Some(&history)).unwrap();
                 assert!(!resumed.has_generation());
@@ -405,7 +405,7 @@ mod tests {
                 of_tree
             };
             assert_eq!(study.generation, Some(expected));
-            assert!(study.apply(&config).depth_values.is_some());
+            assert!(study.apply(&config).alpha_beta_values.is_some());
         }
         // Where the tree is stronger and has no generation, matches go on with the study.
         for (kind, note) in &mut history.notes {
@@ -416,8 +416,8 @@ mod tests {
             }
         }
         let prior = prior_study(game.info(), &history, || find_prospects(&game)).unwrap();
-        assert!(prior.trained.is_none() && prior.depth.is_some());
-        let chosen = Method::ALL.map(|method| prior.depth_values(method).is_some());
+        assert!(prior.trained.is_none() && prior.alpha_beta.is_some());
+        let chosen = Method::ALL.map(|method| prior.alpha_beta_values(method).is_some());
         assert_eq!(chosen, [false, false, true], "{:?}", Method::ALL);
     }
 
@@ -442,11 +442,15 @@ mod tests {
             cancelled: &cancelled,
             members: None,
         };
-        assert!(!training.depth().applies());
+        assert!(!training.alpha_beta().applies());
         training.round(&plan).unwrap();
         assert_eq!(training.progress().alpha_beta, kept);
         let notes = training.notes().unwrap();
-        assert!(notes.iter().any(|(kind, _)| *kind == Kind::DepthEvaluation));
+        assert!(
+            notes
+                .iter()
+                .any(|(kind, _)| *kind == Kind::AlphaBetaEvaluation)
+        );
     }
 
     #[test]
@@ -458,7 +462,7 @@ mod tests {
         for name in ["connectFourSimultaneous", "eightPuzzle"] {
             let game = panza_testing::game_of(panza_testing::rulesheet(name));
             let training = Training::new(&game, config.clone(), None).unwrap();
-            assert!(!training.depth().applies(), "{name}");
+            assert!(!training.alpha_beta().applies(), "{name}");
         }
     }
 }
