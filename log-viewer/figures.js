@@ -68,7 +68,7 @@ export const FIGURES = [
     nodes: { name: "Nodes", colour: 0, filled: true, shown: short },
     pool_used: { name: "Pool in use", colour: 1, right: true, shown: percent },
   }),
-  ofColumns("depth", "Depth", "of alpha-beta: searched in full, and of the longest line; and its training on the opponent's time", { left: "moves", right: "games" }, {
+  ofColumns("depth", "Depth", "of the search, and of its longest line; and training on the opponent's time", { left: "moves", right: "games" }, {
     depth: { name: "Depth", colour: 0, shown: short },
     selective_depth: { name: "Longest line", colour: 1, shown: short },
     training_games: { name: "Training games", colour: 2, right: true, shown: short },

@@ -35,10 +35,11 @@ export function thinkingText(report) {
     waiting: "waiting: a match of a game manager goes first",
     over: "the game is over",
   }[report.state];
-  const unit = report.method === "alpha-beta" ? "nodes" : "iterations";
-  const much = report.iterations > 0 ? `${short(report.iterations)} ${unit}, ${duration(report.seconds)}` : "";
-  const deep = report.depth === null ? "" : `alpha-beta, depth ${report.depth} (longest line ${report.selective_depth})`;
-  return [said, deep, much].filter(Boolean).join(", ");
+  if (report.iterations === 0) {
+    return said;
+  }
+  const deep = `${report.method}, depth ${report.depth} (longest line ${report.selective_depth})`;
+  return [said, deep, `${short(report.iterations)} ${report.step}s`, duration(report.seconds)].join(", ");
 }
 
 /**
@@ -99,7 +100,6 @@ export function showThoughts(place, report, acts) {
   /** @param {string} text */
   const alone = (text) => [roles.map((_, place) => (place === role ? text : "noop"))];
   const isMixed = report.moves.some(({ share }) => share !== null);
-  const isByDepth = report.method === "alpha-beta";
   const most = Math.max(1, ...report.moves.map(({ visits }) => visits));
   const rows = report.moves.map((move) =>
     element(
@@ -119,7 +119,7 @@ export function showThoughts(place, report, acts) {
       isMixed && element("td", { class: "figure" }, move.share === null ? "" : `${Math.round(100 * move.share)} %`),
       element(
         "td",
-        { class: "bar", title: counted(move.visits, isByDepth ? "node" : "visit") },
+        { class: "bar", title: counted(move.visits, report.step) },
         element(
           "span",
           { class: "bar-track", "aria-hidden": "true" },
@@ -129,13 +129,13 @@ export function showThoughts(place, report, acts) {
       ),
     ),
   );
-  const names = ["Move", `Value for ${report.role}`, ...(isMixed ? ["Share"] : []), isByDepth ? "Nodes" : "Visits"];
+  const names = ["Move", `Value for ${report.role}`, ...(isMixed ? ["Share"] : []), report.step === "node" ? "Nodes" : "Visits"];
   fill(
     place,
     rows.length > 0 && element("div", { class: "root-frame" }, table({ class: "root" }, names, element("tbody", null, rows))),
     rows.length === 0 && element("p", { class: "quiet" }, report.state === "over" ? "" : "No moves yet."),
-    report.lines.length > 0 && linesList(report.lines, acts, report.role ?? ""),
-    report.lines.length === 0 &&
+    report.lines.length > 1 && linesList(report.lines, acts, report.role ?? ""),
+    report.lines.length <= 1 &&
       report.line.length > 0 &&
       element(
         "p",
@@ -187,7 +187,7 @@ function valueText(value, isBound) {
 }
 
 /**
- * The lines of alpha-beta with their values, the best first.
+ * The lines of the search with their values, the best first.
  * @param {ShownLine[]} lines
  * @param {Acts} acts
  * @param {string} role

@@ -529,9 +529,11 @@ export interface Report {
   seconds: number;
   iterations: number;
   nodes: number;
-  method: "tree" | "alpha-beta";
-  depth: number | null;
-  selective_depth: number | null;
+  method: string;
+  step: string;
+  why_tree: string | null;
+  depth: number;
+  selective_depth: number;
   role: string | null;
   worth: Worth;
   moves: Candidate[];
@@ -543,7 +545,7 @@ export interface Report {
   review: Review | null;
 }
 
-/** A line of alpha-beta: its first move, the value of that, and its joint moves. */
+/** A line of the search: its first move, the value of that, and its joint moves. */
 export interface ShownLine {
   text: string;
   value: number;

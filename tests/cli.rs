@@ -786,7 +786,7 @@ fn alpha_beta_finds_the_win_and_shows_its_lines() {
     let others = ["depth", "selective_depth", "nodes_per_second", "lines"];
     assert_keys(&found, &others);
     assert_eq!(found["move"], "(mark 2 3)", "{found}");
-    assert_eq!(found["proven"], 100.0, "{found}");
+    assert_eq!(found["proven"], 100, "{found}");
     assert_eq!(found["lines"][0]["moves"][0], "(mark 2 3)", "{found}");
     let tree = search(&["tree", "--iterations", "200"]);
     assert_eq!(tree["move"], "(mark 2 3)", "{tree}");

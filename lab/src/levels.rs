@@ -20,7 +20,7 @@ use panza_game::{BuiltGame, build};
 use panza_gdl::{Id, MoveId, RoleId};
 use panza_machine::Reasoner;
 use panza_metagame::{StudyBudget, sprt::elo, study};
-use panza_player::{Searcher, preferred_search, search_config};
+use panza_player::{MatchSearcher, preferred_search, search_config};
 use panza_search::SearchConfig;
 use panza_sync::{Budget, Random};
 use panza_web::table::{CLASSES, Effort, LEVELS, Level};
@@ -232,7 +232,8 @@ impl Arena {
         let seat = (number % n_roles as u64) as usize;
         let mut random = Random::new(self.seed.wrapping_add(number / n_roles as u64));
         let mut state = self.game.machine.initial_state();
-        let mut searches: Vec<Option<Box<dyn Searcher>>> = (0..n_roles).map(|_| None).collect();
+        let mut searches: Vec<Option<Box<dyn MatchSearcher>>> =
+            (0..n_roles).map(|_| None).collect();
         for turn in 0..MAX_TURNS {
             self.reasoner.set_state(&state);
             if self.reasoner.is_terminal() {
@@ -293,7 +294,7 @@ impl Arena {
     fn choose(
         &mut self,
         level: Level,
-        search: &mut Option<Box<dyn Searcher>>,
+        search: &mut Option<Box<dyn MatchSearcher>>,
         state: &[u64],
         role: usize,
         seed: u64,

@@ -16,7 +16,7 @@ use panza_cli::{Game, Outcome, Output, Rulesheet};
 use panza_config::Settings;
 use panza_game::BuiltGame;
 use panza_gdl::RoleId;
-use panza_player::{PlanStatus, Searcher, preferred_search, search_config};
+use panza_player::{MatchSearcher, PlanStatus, preferred_search, search_config};
 use panza_search::{MoveStats, SearchConfig};
 use panza_sync::Budget;
 use serde_json::json;
@@ -272,7 +272,7 @@ fn finish(
 
 /// Searches until then, or until the move is proven.
 fn think(
-    search: &mut dyn Searcher,
+    search: &mut dyn MatchSearcher,
     until: Instant,
     is_only: bool,
     started: Instant,

@@ -17,18 +17,12 @@ use crate::errors::GameTooLargeError;
 use crate::game::{Game, MAX_STEPS, duration};
 use crate::interrupt::interruptible;
 use crate::jobs;
-use crate::jobs::by_depth::{self, FoundByDepth};
-use crate::jobs::search::{Found, SearchOptions, search as jobs_search};
+use crate::jobs::search::{SearchOptions, search as jobs_search};
 use crate::states::States;
 use panza_game::BuiltGame;
 use panza_learning::Learned;
 use panza_metagame::Study;
-use panza_search::alpha_beta::AlphaBetaValues;
-use panza_search::{Method, Parameter};
-
-/// Why alpha-beta refuses a game.
-const NOT_APPLICABLE: &str =
-    "alpha-beta searches games of two roles in turns whose goals have a fixed sum";
+use panza_search::{Method, Parameter, SearchConfig, SearchReport, WhyTree};
 
 /// The method of this name.
 pub fn method(name: &str) -> PyResult<Method> {
@@ -63,10 +57,10 @@ pub struct Evaluation {
     /// The positions that these were measured on.
     #[pyo3(get)]
     positions: usize,
-    /// What alpha-beta searches with, if it was trained.
-    depth: Option<AlphaBetaValues>,
-    /// Whether alpha-beta is the stronger search, or the one that was asked for.
-    prefers_alpha_beta: bool,
+    /// The settings of searches that a study of both has found.
+    learned: Option<Box<SearchConfig>>,
+    /// The search that suits it.
+    suited: Method,
 }
 
 impl Evaluation {
@@ -81,33 +75,36 @@ impl Evaluation {
             correlation: learned.validation.evaluation,
             correlation_of_playouts: learned.validation.playouts,
             positions: learned.validation.positions,
-            depth: None,
-            prefers_alpha_beta: false,
+            learned: None,
+            suited: Method::Tree,
         }
     }
 
     /// What a study of both searches gave, with this method. `None` where it trained nothing.
     fn of_study(core: &Core, study: Study, method: Method) -> Option<Self> {
+        let learned = study.apply(&SearchConfig {
+            method,
+            ..SearchConfig::deterministic(0)
+        });
+        let suited = learned.suited();
         Some(Self {
             facts: core.info.facts.as_slice().into(),
-            network: study.evaluation?,
             share: study.validation.share.clamp(0.0, 1.0) as f32,
             games: study.games,
             mean_length: study.mean_length,
             correlation: study.validation.evaluation,
             correlation_of_playouts: study.validation.playouts,
             positions: study.validation.positions,
-            prefers_alpha_beta: study.depth.is_some()
-                && (method == Method::AlphaBeta || study.parameters.alpha_beta),
-            depth: study.depth.map(|depth| depth.values()),
+            learned: Some(Box::new(learned)),
+            suited,
+            network: study.evaluation?,
         })
     }
 
     /// The search that plays with it where this method is asked for: the tree or alpha-beta.
     fn method_of(&self, asked: Method) -> Method {
         match asked {
-            Method::Auto if self.prefers_alpha_beta => Method::AlphaBeta,
-            Method::Auto => Method::Tree,
+            Method::Auto => self.suited,
             asked => asked,
         }
     }
@@ -125,7 +122,7 @@ impl Evaluation {
     /// The search that suits it: `"tree"` or `"alpha-beta"`.
     #[getter]
     fn method(&self) -> &'static str {
-        self.method_of(Method::Auto).name()
+        self.suited.name()
     }
 
     /// (batch, roles) float32: the goal of each role that is expected, 0 to 100.
@@ -256,20 +253,6 @@ impl SearchArguments<'_, '_> {
         }
     }
 
-    /// The values of alpha-beta; `None` without an evaluation.
-    fn alpha_beta_values(&self) -> PyResult<Option<AlphaBetaValues>> {
-        let Some(evaluation) = self.evaluation else {
-            return Ok(None);
-        };
-        let values = evaluation.get().depth.clone();
-        let values = values.ok_or_else(|| {
-            PyValueError::new_err(
-                "the evaluation is for the tree: expected one of study(..., method=\"alpha-beta\")",
-            )
-        });
-        values.map(Some)
-    }
-
     /// The options of a search for a role.
     pub fn options(&self, core: &Core, role: usize) -> PyResult<SearchOptions> {
         let threads = crate::game::threads(self.threads)?;
@@ -285,7 +268,16 @@ impl SearchArguments<'_, '_> {
             }
         };
         let time = self.ms.map(|ms| duration("ms", ms / 1000.0)).transpose()?;
+        let learned = self.evaluation.map(|evaluation| &evaluation.get().learned);
+        let method = self.method();
+        if method == Method::AlphaBeta && matches!(learned, Some(None)) {
+            return Err(PyValueError::new_err(
+                "the evaluation is for the tree: expected one of study(..., method=\"alpha-beta\")",
+            ));
+        }
         Ok(SearchOptions {
+            method,
+            learned: learned.and_then(Clone::clone),
             role,
             iterations: self.iterations,
             time,
@@ -333,20 +325,16 @@ pub fn search<'py>(
         return Err(PyTypeError::new_err("expected ms=... or iterations=..."));
     }
     let options = arguments.options(core, role)?;
-    if arguments.method() == Method::AlphaBeta {
-        let values = arguments.alpha_beta_values()?;
-        let built = full(py, core)?;
-        let found = interruptible(py, |stop| {
-            by_depth::search(&built, batch.state(0), &options, values, stop)
-        })?;
-        let found = found.ok_or_else(|| PyValueError::new_err(NOT_APPLICABLE))?;
-        return found_by_depth(py, core, &found);
-    }
     let built = full(py, core)?;
     let found = interruptible(py, |stop| {
         jobs_search(&built, batch.state(0), &options, stop)
     })?;
-    found_dict(py, core, &found)
+    found_dict(py, core, role, &found.map_err(refused)?)
+}
+
+/// Alpha-beta does not play the game.
+fn refused(reason: WhyTree) -> PyErr {
+    PyValueError::new_err(reason.to_string())
 }
 
 /// The texts of the moves of a line.
@@ -358,98 +346,56 @@ fn line_texts(core: &Core, line: &[Vec<MoveId>]) -> Vec<Vec<String>> {
     line.iter().map(of_joint_move).collect()
 }
 
-fn found_by_depth<'py>(
+fn found_dict<'py>(
     py: Python<'py>,
     core: &Core,
-    found: &FoundByDepth,
+    role: usize,
+    found: &SearchReport,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let first = core.moves_of(found.role).start;
+    let first = core.moves_of(role).start;
     let action = |mv: MoveId| mv.0.saturating_sub(first);
     let text = |mv: MoveId| core.info.move_text(mv);
     let moves = &found.moves;
     let result = PyDict::new(py);
-    result.set_item("method", Method::AlphaBeta.name())?;
-    result.set_item("role", found.role)?;
+    result.set_item("method", found.method.name())?;
+    result.set_item("role", role)?;
     result.set_item("action", found.best.map(action))?;
     result.set_item("move", found.best.map(text))?;
     result.set_item("value", found.value)?;
     result.set_item("proven", found.proven)?;
     let actions: Vec<i32> = moves.iter().map(|it| action(it.mv) as i32).collect();
     result.set_item("actions", actions.into_pyarray(py))?;
-    let names: Vec<String> = moves.iter().map(|it| text(it.mv)).collect();
-    result.set_item("moves", names)?;
-    let visits = moves.iter().map(|it| u32::try_from(it.nodes));
-    let visits: Vec<u32> = visits.map(|it| it.unwrap_or(u32::MAX)).collect();
-    result.set_item("visits", visits.into_pyarray(py))?;
-    let values: Vec<f32> = moves.iter().map(|it| it.value).collect();
-    result.set_item("values", values.into_pyarray(py))?;
-    let proof = |mv: MoveId| found.proven.filter(|_| found.best == Some(mv));
-    let proofs = moves.iter().map(|it| proof(it.mv).map_or(-1, i16::from));
-    result.set_item("proofs", proofs.collect::<Vec<i16>>().into_pyarray(py))?;
-    result.set_item("strategy", py.None())?;
-    let best_line = found.lines.first().map(|(_, line)| line_texts(core, line));
-    result.set_item("line", best_line.unwrap_or_default())?;
-    result.set_item("iterations", found.nodes)?;
-    result.set_item("playouts", 0)?;
-    result.set_item("nodes", found.nodes)?;
-    result.set_item("depth", found.depth)?;
-    result.set_item("selective_depth", found.selective_depth)?;
-    let lines = found.lines.iter().map(|(ranked, line)| {
-        let dict = PyDict::new(py);
-        dict.set_item("move", text(ranked.mv))?;
-        dict.set_item("value", ranked.value)?;
-        dict.set_item("is_bound", ranked.is_bound)?;
-        dict.set_item("line", line_texts(core, line))?;
-        Ok(dict)
-    });
-    result.set_item("lines", lines.collect::<PyResult<Vec<_>>>()?)?;
-    Ok(result)
-}
-
-fn found_dict<'py>(py: Python<'py>, core: &Core, found: &Found) -> PyResult<Bound<'py, PyDict>> {
-    let first = core.moves_of(found.role).start;
-    let action = |mv: MoveId| mv.0.saturating_sub(first);
-    let text = |mv: MoveId| core.info.move_text(mv);
-    let moves = &found.root.moves;
-    let result = PyDict::new(py);
-    result.set_item("method", Method::Tree.name())?;
-    result.set_item("role", found.role)?;
-    result.set_item("action", found.best.map(action))?;
-    result.set_item("move", found.best.map(text))?;
-    result.set_item("value", found.root.value)?;
-    result.set_item("proven", found.root.proven)?;
-    let actions: Vec<i32> = moves
-        .iter()
-        .map(|report| action(report.mv) as i32)
-        .collect();
-    result.set_item("actions", actions.into_pyarray(py))?;
-    let texts: Vec<String> = moves.iter().map(|report| text(report.mv)).collect();
+    let texts: Vec<String> = moves.iter().map(|it| text(it.mv)).collect();
     result.set_item("moves", texts)?;
-    let visits: Vec<u32> = moves.iter().map(|report| report.visits as u32).collect();
+    let visits: Vec<u32> = moves.iter().map(|it| it.visits as u32).collect();
     result.set_item("visits", visits.into_pyarray(py))?;
-    let values: Vec<f32> = moves
-        .iter()
-        .map(|report| report.value.unwrap_or(f32::NAN))
-        .collect();
-    result.set_item("values", values.into_pyarray(py))?;
-    let proven: Vec<i16> = moves
-        .iter()
-        .map(|report| report.proven().map_or(-1, i16::from))
-        .collect();
-    result.set_item("proofs", proven.into_pyarray(py))?;
-    let strategy: Option<Vec<f32>> = moves.iter().map(|report| report.probability).collect();
+    let values = moves.iter().map(|it| it.value.unwrap_or(f32::NAN));
+    result.set_item("values", values.collect::<Vec<f32>>().into_pyarray(py))?;
+    let proofs = moves.iter().map(|it| it.proven().map_or(-1, i16::from));
+    result.set_item("proofs", proofs.collect::<Vec<i16>>().into_pyarray(py))?;
+    let strategy: Option<Vec<f32>> = moves.iter().map(|it| it.probability).collect();
     let strategy = strategy.filter(|strategy| !strategy.is_empty());
     result.set_item(
         "strategy",
         strategy.map(|strategy| strategy.into_pyarray(py)),
     )?;
-    result.set_item("line", line_texts(core, &found.line))?;
-    result.set_item("iterations", found.root.iterations)?;
-    result.set_item("playouts", found.root.playouts)?;
-    result.set_item("nodes", found.root.nodes)?;
-    result.set_item("depth", found.root.max_depth)?;
-    result.set_item("selective_depth", py.None())?;
-    result.set_item("lines", Vec::<String>::new())?;
+    let best_line = found.lines.first();
+    let best_line = best_line.map(|line| line_texts(core, &line.joint_moves));
+    result.set_item("line", best_line.unwrap_or_default())?;
+    result.set_item("iterations", found.steps)?;
+    result.set_item("playouts", found.playouts)?;
+    result.set_item("nodes", found.nodes)?;
+    result.set_item("depth", found.depth)?;
+    result.set_item("selective_depth", found.selective_depth)?;
+    let lines = found.lines.iter().map(|line| {
+        let dict = PyDict::new(py);
+        dict.set_item("move", text(line.mv))?;
+        dict.set_item("value", line.value)?;
+        dict.set_item("is_bound", line.is_bound)?;
+        dict.set_item("line", line_texts(core, &line.joint_moves))?;
+        Ok(dict)
+    });
+    result.set_item("lines", lines.collect::<PyResult<Vec<_>>>()?)?;
     Ok(result)
 }
 
@@ -501,8 +447,10 @@ pub fn solve<'py>(
         let found = interruptible(py, |stop| {
             jobs_search(&built, batch.state(0), &options, stop)
         })?;
-        *goal = found.root.proven;
-        lines.push(line_texts(core, &found.line));
+        let found = found.map_err(refused)?;
+        *goal = found.proven;
+        let line = found.lines.first();
+        lines.push(line.map_or(Vec::new(), |line| line_texts(core, &line.joint_moves)));
     }
     let is_solved = goals.iter().enumerate();
     let is_solved = is_solved.filter(|(role, _)| core.chance != Some(*role));
@@ -534,13 +482,12 @@ pub fn study(
         let study = interruptible(py, |stop| {
             jobs::study::study_both(&built, time, method, (threads, seed), stop)
         })?;
-        let is_refused = study.evaluation.is_some() && study.depth.is_none();
-        if method == Method::AlphaBeta && is_refused {
-            return Err(PyValueError::new_err(format!(
-                "nothing was trained for alpha-beta in {seconds} seconds: {NOT_APPLICABLE}"
-            )));
+        let reason = study.why_tree;
+        let found = Evaluation::of_study(core, study, method);
+        if method == Method::AlphaBeta && found.as_ref().is_some_and(|it| it.suited != method) {
+            return Err(refused(reason));
         }
-        Evaluation::of_study(core, study, method)
+        found
     };
     evaluation.ok_or_else(|| {
         PyRuntimeError::new_err(format!(

@@ -288,9 +288,9 @@ impl Game {
     /// moves of the most visited line; `iterations`, `playouts`, `nodes`, `depth`.
     ///
     /// Of alpha-beta, the best move is the first, `visits` are nodes, `line` is that of the best
-    /// move, and `depth` is the last one searched in full. Then `selective_depth` is the longest
-    /// line that was searched, and `lines` are up to three dicts with `move`, `value`, `is_bound`
-    /// and `line`, or one where the other role chooses. They are None and empty for the tree.
+    /// move, and `depth` is the last one searched in full; for the tree it is the longest descent.
+    /// `selective_depth` is the longest line that was searched. `lines` are up to three dicts with
+    /// `move`, `value`, `is_bound` and `line`; for the tree, and where the other role chooses, one.
     /// Values of other moves than the best are upper bounds where `is_bound`.
     #[pyo3(signature = (state=None, *, role=None, ms=None, iterations=None, threads=1, seed=0,
         exploration=0.4, memory=1 << 30, evaluation=None, evaluation_share=None, method="tree"))]

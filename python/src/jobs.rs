@@ -2,7 +2,6 @@
 //!
 //! Never uses: Python.
 
-pub mod by_depth;
 pub mod rollouts;
 pub mod search;
 pub mod self_play;

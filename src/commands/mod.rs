@@ -18,7 +18,6 @@ mod memory;
 mod perft;
 mod replay;
 mod search;
-mod search_depth;
 pub mod serve;
 mod sokoban;
 mod solve;

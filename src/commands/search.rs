@@ -1,6 +1,5 @@
 //! `panza search`: searches one position and shows visits and value of each move.
 
-use super::search_depth::ByDepth;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,24 +7,31 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, anyhow, bail};
 use clap::Args;
-use serde_json::json;
+use serde_json::{Map, Value, json};
 
 use panza_cli::analyse::examine::build_as_in_match;
 use panza_cli::arguments::{parse_seconds, read_text, shown_path};
 use panza_cli::engine_choice::{build_prover, build_reduced_to_search, build_to_search};
 use panza_cli::output::{Column, countdown, counted, grouped, spinner, table};
 use panza_cli::{Game, Outcome, Output, SearchChoice, interrupt};
+use panza_config::Settings;
 use panza_game::{BuiltGame, ReducedGame};
 use panza_gdl::{Id, MoveId, RoleId, Sexpr, sexpr};
 use panza_machine::Machine;
-use panza_metagame::{Study, StudyBudget, study};
-use panza_search::{Method, RootReport, Search, SearchConfig};
+use panza_metagame::{Study, StudyBudget, history, remembered, study};
+use panza_search::{Line, LineLimits, Method, SearchReport, SearchStatistics, WhyTree, start};
 use panza_sync::{Budget, thread_cpu_time};
 
 /// The time limit for building a game that is studied.
 const BUILD_TIME: Duration = Duration::from_secs(600);
 /// The time limit where neither seconds nor iterations are given.
 const DEFAULT_TIME: Duration = Duration::from_secs(5);
+/// The lines that are found, and the moves of each that are shown, at most.
+const LINES: LineLimits = LineLimits {
+    lines: 3,
+    moves: 64,
+};
+const MAX_SHOWN_MOVES: usize = 8;
 /// Files with a position are smaller than this.
 const MAX_STATE_BYTES: u64 = 16 << 20;
 
@@ -43,8 +49,9 @@ pub struct SearchArguments {
     #[arg(long, value_name = "S", value_parser = parse_seconds, allow_negative_numbers = true)]
     study: Option<f64>,
     /// How to search: `tree` grows a tree with playouts, `alpha-beta` searches by depth, on values
-    /// that --study trains, and `auto` is what a match would do after the study.
-    #[arg(long, value_name = "METHOD", default_value = "tree", value_parser = parse_method)]
+    /// that --study trains or the memory has, and `auto` is what a match would do with these;
+    /// without either it is the tree. Alpha-beta without values knows only ends of games.
+    #[arg(long, value_name = "METHOD", default_value = "auto", value_parser = parse_method)]
     method: Method,
     #[command(flatten)]
     search: SearchChoice,
@@ -58,8 +65,14 @@ fn parse_method(text: &str) -> Result<Method, String> {
 pub fn run(arguments: &SearchArguments, output: Output) -> anyhow::Result<Outcome> {
     let game = arguments.search.settings.game(&arguments.game)?;
     let facts = arguments.state.as_deref().map(read_position).transpose()?;
+    let settings = arguments.search.settings.load([])?;
     let progress = spinner(format!("{}: compiling", game.sheet.name));
-    let built = build(&game, arguments)?;
+    let history = match arguments.method {
+        Method::Tree => None,
+        Method::Auto | Method::AlphaBeta => history(&settings.memory, &game.rules),
+    };
+    let built = build(&game, arguments, &settings, history.is_some())?;
+    let prior = history.and_then(|history| remembered(&built, &history));
     progress.finish_and_clear();
     let machine = &built.machine;
     let state = match facts {
@@ -76,54 +89,51 @@ pub fn run(arguments: &SearchArguments, output: Output) -> anyhow::Result<Outcom
     let study = arguments.study.map(|seconds| {
         let time = Duration::from_secs_f64(seconds);
         let progress = countdown(format!("{}: studying", game.sheet.name), Some(time));
-        let found = studied(arguments, &built, &config, time, &stop);
+        let budget = StudyBudget {
+            threads: config.rollout_threads.max(1),
+            ..StudyBudget::from_now(&settings.metagame, time, &stop)
+        };
+        let found = study(&built, prior.clone(), &config, &budget);
         progress.finish_and_clear();
         found
     });
-    let study = study.transpose()?;
-    if let Some(study) = &study {
-        config = study.apply(&config);
-    }
-    if arguments.method == Method::AlphaBeta || config.alpha_beta_values.is_some() {
-        let by_depth = ByDepth {
-            game: &game.sheet.name,
-            machine,
-            state: &state,
-            role,
-            config: &config,
-            study: study.as_ref(),
-        };
-        let time = arguments.search.time(DEFAULT_TIME);
-        by_depth.run(time, arguments.search.iterations, &stop, output)?;
-        return Ok(outcome(&stop));
-    }
+    config = match (&study, &prior) {
+        (Some(study), _) => study.apply(&config),
+        (None, Some(prior)) => prior.apply(&config),
+        (None, None) => config,
+    };
     let searched = Searched::new(&built, &state);
-    let mut search = Search::new(Arc::clone(searched.machine()), role, config);
-    search.set_state(&searched.state());
+    let started = start(searched.machine(), role, &searched.state(), &config);
+    let why_tree = started.why_tree;
+    let mut search = started.as_asked(config.method)?;
     let time = arguments.search.time(DEFAULT_TIME);
     let message = format!("{}: searching", game.sheet.name);
     let progress = countdown(message, time);
-    let started = Instant::now();
-    let cpu_started = thread_cpu_time();
+    let begun = Instant::now();
+    let cpu_begun = thread_cpu_time();
     search.run(Budget {
-        until: time.map(|time| started + time),
+        until: time.map(|time| begun + time),
         max_steps: arguments.search.iterations.unwrap_or(u64::MAX),
         stop: Some(&stop),
         ..Budget::generous()
     });
-    let seconds = started.elapsed().as_secs_f64();
-    let cpu = thread_cpu_time().zip(cpu_started);
-    let cpu = cpu.map(|(now, before)| now.saturating_sub(before));
+    let seconds = begun.elapsed().as_secs_f64();
+    let cpu = thread_cpu_time().zip(cpu_begun);
+    let cpu = cpu.map(|(now, before)| now.saturating_sub(before) + search.processor_time());
     search.settle();
     progress.finish_and_clear();
-    let measured = Measured {
+    let shown = Shown {
         game: &game.sheet.name,
+        searched: &searched,
         role,
+        report: search.report(LINES),
+        statistics: search.statistics(),
+        why_tree: why_tree.map(WhyTree::text),
         seconds,
         cpu,
         study: study.as_ref(),
     };
-    show(arguments, &searched, &mut search, &measured, output)?;
+    shown.show(arguments.search.seed, output)?;
     Ok(outcome(&stop))
 }
 
@@ -134,19 +144,14 @@ fn outcome(stop: &AtomicBool) -> Outcome {
     }
 }
 
-/// What is known of a search beside what it holds.
-struct Measured<'a> {
-    game: &'a str,
-    role: RoleId,
-    seconds: f64,
-    /// Processor time of the thread of the graph.
-    cpu: Option<Duration>,
-    study: Option<&'a Study>,
-}
-
-/// The game on the machine to search it with; that of a match where it is studied.
-fn build(game: &Game, arguments: &SearchArguments) -> anyhow::Result<BuiltGame> {
-    if arguments.study.is_some() {
+/// The game on the machine to search it with; that of a match where something is learned of it.
+fn build(
+    game: &Game,
+    arguments: &SearchArguments,
+    settings: &Settings,
+    is_remembered: bool,
+) -> anyhow::Result<BuiltGame> {
+    if arguments.study.is_some() || is_remembered {
         let (built, reason) = build_as_in_match(game, BUILD_TIME)?;
         if let Some(reason) = reason {
             tracing::warn!("searching with the prover: {reason}");
@@ -158,7 +163,7 @@ fn build(game: &Game, arguments: &SearchArguments) -> anyhow::Result<BuiltGame> 
         });
     }
     let threads = arguments.search.threads;
-    let built = match arguments.search.settings.load([])?.search.factored {
+    let built = match settings.search.factored {
         true => build_reduced_to_search(&game.rules, threads),
         false => build_to_search(&game.rules, threads).map(BuiltGame::from),
     };
@@ -215,134 +220,216 @@ impl<'a> Searched<'a> {
     }
 }
 
-/// Studies the game.
-fn studied(
-    arguments: &SearchArguments,
-    game: &BuiltGame,
-    config: &SearchConfig,
-    time: Duration,
-    stop: &Arc<AtomicBool>,
-) -> anyhow::Result<Study> {
-    let settings = arguments.search.settings.load([])?;
-    let budget = StudyBudget {
-        threads: config.rollout_threads.max(1),
-        ..StudyBudget::from_now(&settings.metagame, time, stop)
-    };
-    Ok(study(game, None, config, &budget))
+/// What a search has found, and what it took.
+struct Shown<'a> {
+    game: &'a str,
+    searched: &'a Searched<'a>,
+    role: RoleId,
+    report: SearchReport,
+    statistics: SearchStatistics,
+    /// Why it is the tree, where alpha-beta is allowed.
+    why_tree: Option<&'static str>,
+    seconds: f64,
+    /// Processor time of the search, without that of rollout threads.
+    cpu: Option<Duration>,
+    study: Option<&'a Study>,
 }
 
-fn show(
-    arguments: &SearchArguments,
-    searched: &Searched<'_>,
-    search: &mut Search,
-    measured: &Measured<'_>,
-    output: Output,
-) -> anyhow::Result<()> {
-    let &Measured {
-        game,
-        role,
-        seconds,
-        cpu,
-        study,
-    } = measured;
-    let machine = searched.machine();
-    let info = machine.info();
-    let best = search.best_move();
-    let best = best.map(|mv| searched.move_text(role, mv));
-    let root = search.root();
-    let rate = |count: u64| count as f64 / seconds.max(1e-9);
-    // Processor time per iteration of the thread that owns the graph, and of its stages.
-    let writer = cpu.map(|cpu| cpu.as_nanos() as f64 / root.iterations.max(1) as f64);
-    let statistics = search.statistics();
-    let per_iteration = |count: u64| count as f64 / root.iterations.max(1) as f64;
-    let counts = [statistics.requests, statistics.answers].map(per_iteration);
-    let stages = search.times().means();
-    let stages = stages.map(|means| stages_within(means, counts, writer));
-    let bytes = statistics.bytes;
-    let moves = root.moves.iter().map(|report| {
-        let mut object = json!({
-            "move": searched.move_text(role, report.mv),
-            "visits": report.visits as u64,
-            "value": decimal(report.value),
-            "proven": report.proven(),
+impl Shown<'_> {
+    fn show(&self, seed: u64, output: Output) -> anyhow::Result<()> {
+        output.object(&self.object(seed))?;
+        let report = &self.report;
+        let info = self.searched.machine().info();
+        let step = report.method.step();
+        output.line(format_args!(
+            "{} ({}), {}: {}, value {}, proven {}",
+            self.game,
+            self.searched.machine().kind(),
+            info.role_name(self.role),
+            self.best().as_deref().unwrap_or("no legal move"),
+            shown_value(report.value),
+            shown_goal(report.proven),
+        ))?;
+        output.line(format_args!(
+            "{}: depth {} (longest line {}), {} ({} per second), {}, {}, {} MiB, {:.2} s",
+            report.method.name(),
+            report.depth,
+            report.selective_depth,
+            counted(report.steps, step),
+            grouped(self.rate(report.steps).round() as u64),
+            counted(report.playouts, "playout"),
+            counted(report.nodes, "node"),
+            report.bytes >> 20,
+            self.seconds,
+        ))?;
+        if let Some(reason) = self.why_tree {
+            output.line(format_args!("alpha-beta does not play: {reason}"))?;
+        }
+        if let Some(nanoseconds) = self.nanoseconds_a_step() {
+            let stages = self.stages().map_or(String::new(), |stages| {
+                let [select, send, expand, back_up] = stages;
+                format!(
+                    " (select {select:.0}, send {send:.0}, expand {expand:.0}, back up {back_up:.0})"
+                )
+            });
+            output.line(format_args!(
+                "{nanoseconds:.0} ns of processor time per {step} in the search{stages}"
+            ))?;
+        }
+        output.line(format_args!("\n{}", self.moves_table()))?;
+        if !report.lines.is_empty() {
+            output.line(format_args!("\n{}", self.lines_table()))?;
+        }
+        Ok(())
+    }
+
+    fn rate(&self, count: u64) -> f64 {
+        count as f64 / self.seconds.max(1e-9)
+    }
+
+    fn best(&self) -> Option<String> {
+        let best = self.report.best;
+        best.map(|mv| self.searched.move_text(self.role, mv))
+    }
+
+    fn nanoseconds_a_step(&self) -> Option<f64> {
+        let steps = self.report.steps.max(1) as f64;
+        self.cpu.map(|cpu| cpu.as_nanos() as f64 / steps)
+    }
+
+    /// The processor time of the stages of an iteration, where a search has them.
+    fn stages(&self) -> Option<[f64; 4]> {
+        let steps = self.report.steps.max(1) as f64;
+        let SearchStatistics {
+            requests, answers, ..
+        } = self.statistics;
+        let counts = [requests, answers].map(|count| count as f64 / steps);
+        let means = self.report.times.means()?;
+        Some(stages_within(means, counts, self.nanoseconds_a_step()))
+    }
+
+    fn object(&self, seed: u64) -> Value {
+        let report = &self.report;
+        let machine = self.searched.machine();
+        let text = |mv| self.searched.move_text(self.role, mv);
+        let moves = report.moves.iter().map(|found| {
+            let mut object = json!({
+                "move": text(found.mv),
+                "visits": found.visits as u64,
+                "value": decimal(found.value),
+                "proven": found.proven(),
+                "is_bound": found.is_bound,
+            });
+            if let Some(share) = found.probability {
+                object["share"] = decimal(Some(share)).into();
+            }
+            object
         });
-        if let Some(share) = report.probability {
-            object["share"] = decimal(Some(share)).into();
+        let lines = report.lines.iter().map(|line| {
+            json!({
+                "value": decimal(line.value),
+                "is_bound": line.is_bound,
+                "moves": self.choices(line),
+            })
+        });
+        let shares = report.shares.iter();
+        let shares: Map<String, Value> = shares
+            .map(|&(name, share)| (name.to_string(), share.into()))
+            .collect();
+        let mut object = json!({
+            "game": self.game,
+            "machine": machine.kind(),
+            "method": report.method.name(),
+            "why_tree": self.why_tree,
+            "role": machine.info().role_name(self.role),
+            "move": self.best(),
+            "value": decimal(report.value),
+            "proven": report.proven,
+            "iterations": report.steps,
+            "iterations_per_second": self.rate(report.steps),
+            "nodes": report.nodes,
+            "nodes_per_second": self.rate(report.nodes),
+            "playouts": report.playouts,
+            "playouts_per_second": self.rate(report.playouts),
+            "writer_nanoseconds": self.nanoseconds_a_step(),
+            "parts": self.stages().map(|[select, send, expand, back_up]| json!({
+                "select": select, "send": send, "expand": expand, "back_up": back_up,
+            })),
+            "shares": shares,
+            "bytes": report.bytes,
+            "depth": report.depth,
+            "selective_depth": report.selective_depth,
+            "seconds": self.seconds,
+            "seed": seed,
+            "lines": lines.collect::<Vec<_>>(),
+            "moves": moves.collect::<Vec<_>>(),
+        });
+        if let Some(study) = self.study {
+            object["study"] = study.to_json();
         }
         object
-    });
-    let mut object = json!({
-        "game": game,
-        "machine": machine.kind(),
-        "role": info.role_name(role),
-        "move": best,
-        "value": decimal(root.value),
-        "proven": root.proven,
-        "iterations": root.iterations,
-        "iterations_per_second": rate(root.iterations),
-        "nodes": root.nodes,
-        "playouts": root.playouts,
-        "playouts_per_second": rate(root.playouts),
-        "writer_nanoseconds": writer,
-        "parts": stages.map(|[select, send, expand, back_up]| json!({
-            "select": select, "send": send, "expand": expand, "back_up": back_up,
-        })),
-        "bytes": bytes,
-        "depth": root.max_depth,
-        "seconds": seconds,
-        "seed": arguments.search.seed,
-        "moves": moves.collect::<Vec<_>>(),
-    });
-    if let Some(study) = study {
-        object["study"] = study.to_json();
     }
-    output.object(&object)?;
 
-    output.line(format_args!(
-        "{} ({}), {}: {}, value {}, proven {}\n\
-         {} ({} per second), {}, {}, {} MiB, depth {}, {seconds:.2} s",
-        game,
-        machine.kind(),
-        info.role_name(role),
-        best.as_deref().unwrap_or("no legal move"),
-        shown_value(root.value),
-        shown_goal(root.proven),
-        counted(root.iterations, "iteration"),
-        grouped(rate(root.iterations).round() as u64),
-        counted(root.playouts, "playout"),
-        counted(root.nodes.into(), "node"),
-        bytes >> 20,
-        root.max_depth,
-    ))?;
-    if let Some(writer) = writer {
-        let stages = stages.map_or(String::new(), |[select, send, expand, back_up]| {
-            format!(
-                " (select {select:.0}, send {send:.0}, expand {expand:.0}, back up {back_up:.0})"
-            )
-        });
-        output.line(format_args!(
-            "{writer:.0} ns of processor time per iteration in the thread of the graph{stages}"
-        ))?;
+    /// The moves of a line of those who choose; joint moves where several do.
+    fn choices(&self, line: &Line) -> Vec<String> {
+        let machine = self.searched.machine();
+        let info = machine.info();
+        let mut reasoner = Arc::clone(machine).reasoner();
+        let (mut state, mut next) = (self.searched.state(), Vec::new());
+        let mut choices = Vec::new();
+        for joint in &line.joint_moves {
+            reasoner.set_state(&state);
+            let roles = (0..joint.len()).map(RoleId::from_index).zip(joint);
+            let chosen = roles.filter(|(role, _)| reasoner.legal_moves(*role).len() > 1);
+            let texts: Vec<String> = chosen.map(|(_, &mv)| info.move_text(mv)).collect();
+            if !texts.is_empty() {
+                choices.push(texts.join(" | "));
+            }
+            next.clear();
+            reasoner.next_state(joint, &mut next);
+            std::mem::swap(&mut state, &mut next);
+        }
+        choices
     }
-    output.line(format_args!("\n{}", moves_table(searched, role, &root)))?;
-    Ok(())
+
+    /// The moves of the root as a table.
+    fn moves_table(&self) -> String {
+        let moves = &self.report.moves;
+        let is_mixed = moves.iter().any(|found| found.probability.is_some());
+        let mut columns = vec![Column::text("move")];
+        columns.extend(["visits", "value", "proven"].map(Column::figure));
+        columns.extend(is_mixed.then(|| Column::figure("share")));
+        let rows = moves.iter().map(|found| {
+            let text = self.searched.move_text(self.role, found.mv);
+            let mut row = vec![text, grouped(found.visits as u64)];
+            row.push(bounded(found.value, found.is_bound));
+            row.push(shown_goal(found.proven()));
+            let share = found.probability.unwrap_or(0.0);
+            row.extend(is_mixed.then(|| format!("{:.1} %", 100.0 * share)));
+            row
+        });
+        table(&columns, &rows.collect::<Vec<_>>())
+    }
+
+    /// The lines as a table.
+    fn lines_table(&self) -> String {
+        let columns = [Column::figure("value"), Column::text("line")];
+        let rows = self.report.lines.iter().map(|line| {
+            let mut moves = self.choices(line);
+            if moves.len() > MAX_SHOWN_MOVES {
+                moves.truncate(MAX_SHOWN_MOVES);
+                moves.push("...".to_string());
+            }
+            vec![bounded(line.value, line.is_bound), moves.join(" ")]
+        });
+        table(&columns, &rows.collect::<Vec<_>>())
+    }
 }
 
-/// The moves of the root as a table.
-fn moves_table(searched: &Searched<'_>, role: RoleId, root: &RootReport) -> String {
-    let is_mixed = root.moves.iter().any(|report| report.probability.is_some());
-    let mut columns = vec![Column::text("move")];
-    columns.extend(["visits", "value", "proven"].map(Column::figure));
-    columns.extend(is_mixed.then(|| Column::figure("share")));
-    let rows = root.moves.iter().map(|report| {
-        let visits = grouped(report.visits as u64);
-        let mut row = vec![searched.move_text(role, report.mv), visits];
-        row.extend([shown_value(report.value), shown_goal(report.proven())]);
-        let share = report.probability.unwrap_or(0.0);
-        row.extend(is_mixed.then(|| format!("{:.1} %", 100.0 * share)));
-        row
-    });
-    table(&columns, &rows.collect::<Vec<_>>())
+/// A value that may only be known not to be greater.
+fn bounded(value: Option<f32>, is_bound: bool) -> String {
+    let bound = if is_bound { "at most " } else { "" };
+    format!("{bound}{}", shown_value(value))
 }
 
 fn shown_value(value: Option<f32>) -> String {

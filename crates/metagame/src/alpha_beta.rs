@@ -12,13 +12,11 @@ use super::contest::{Contest, random_opening};
 use serde_json::{Value, json};
 
 use panza_game::BuiltGame;
-use panza_gdl::{MoveId, RoleId};
+use panza_gdl::RoleId;
 use panza_learning::{Evaluation, GradientSums, Images, Known, LearningBudget};
-use panza_machine::{Machine, Reasoner};
-use panza_search::alpha_beta::{
-    AlphaBeta, AlphaBetaConfig, AlphaBetaValues, LeafTraining, Switches, Turns, Units, train_leaves,
-};
-use panza_search::{Method, SearchConfig};
+use panza_machine::Machine;
+use panza_search::alpha_beta::{AlphaBetaValues, LeafTraining, Turns, Units, train_leaves};
+use panza_search::{AlphaBetaParameters, Method, SearchConfig, WhyTree, start};
 use panza_sync::{Budget, Random};
 
 /// The share of the time left for training for alpha-beta.
@@ -53,14 +51,27 @@ pub struct AlphaBetaStudy {
     pub games: usize,
 }
 
-/// The turns of a game that alpha-beta may play, so that something has to be learned for it. `None`
-/// for other games and settings, and where the budget is over first.
-pub(super) fn turns(game: &BuiltGame, config: &SearchConfig, budget: Budget<'_>) -> Option<Turns> {
-    if config.method == Method::Tree || game.info().facts().is_none() {
-        return None;
+/// The turns of a game that alpha-beta may play, so that something has to be learned for it.
+///
+/// # Errors
+/// The settings want the tree, the game is of another kind, or the budget is over first.
+pub(super) fn turns(
+    game: &BuiltGame,
+    config: &SearchConfig,
+    budget: Budget<'_>,
+) -> Result<Turns, WhyTree> {
+    match () {
+        () if config.method == Method::Tree => return Err(WhyTree::NotTrained),
+        () if game.network.is_none() => return Err(WhyTree::NoNetwork),
+        () if game.info().facts().is_none() => return Err(WhyTree::NoFacts),
+        () => {}
     }
     let random = &mut Random::new(config.seed);
-    Turns::find(&game.machine, random, || budget.is_over())
+    let found = Turns::find(&game.machine, random, || budget.is_over());
+    found.ok_or_else(|| match budget.is_over() {
+        true => WhyTree::NoTime,
+        false => WhyTree::NotInTurns,
+    })
 }
 
 /// The games of a contest, and the points of its first settings in them.
@@ -116,57 +127,25 @@ fn time_of_search(
         turns,
         training: None,
     };
-    let config = AlphaBetaConfig {
-        values,
-        table_bytes: 1 << 16,
-        threads: 1,
-        switches: Switches::default(),
+    let usual = SearchConfig::deterministic(1);
+    let config = SearchConfig {
+        method: Method::AlphaBeta,
+        alpha_beta_values: Ok(values),
+        alpha_beta: AlphaBetaParameters {
+            table_bytes: 1 << 16,
+            ..usual.alpha_beta
+        },
+        ..usual
     };
-    let mut search = AlphaBeta::new(machine, &config)?;
+    let started = start(machine, RoleId(0), &machine.initial_state(), &config);
+    let mut search = started.as_asked(config.method).ok()?;
     let budget = Budget {
         max_steps: MEASURED_NODES,
         ..Budget::lasting(MEASURED_TIME)
     };
-    search.run(budget, u32::MAX);
+    search.run(budget);
     let spent = Some(search.processor_time()).filter(|spent| !spent.is_zero())?;
-    Some(spent / u32::try_from(search.counts().nodes.max(1)).ok()?)
-}
-
-/// The joint moves of a line of moves in turns from a state, with the forced ones between them:
-/// `most` joint moves at most. It ends before a move that is not legal.
-pub fn joint_line(
-    reasoner: &mut dyn Reasoner,
-    state: &[u64],
-    line: &[MoveId],
-    most: usize,
-) -> Vec<Vec<MoveId>> {
-    let (mut state, mut next) = (state.to_vec(), Vec::new());
-    let mut line = line.iter().peekable();
-    let mut joint_moves = Vec::new();
-    while let Some(&&mv) = line.peek()
-        && joint_moves.len() < most
-    {
-        reasoner.set_state(&state);
-        let legal = [0, 1].map(|role| reasoner.legal_moves(RoleId(role)).to_vec());
-        let [Some(&first), Some(&second)] = [legal[0].first(), legal[1].first()] else {
-            break;
-        };
-        let mut joint_move = vec![first, second];
-        match legal.iter().position(|moves| moves.len() > 1) {
-            Some(mover) if legal[mover].contains(&mv) => {
-                joint_move[mover] = mv;
-                line.next();
-            }
-            Some(_) => break,
-            // No role chooses.
-            None => {}
-        }
-        next.clear();
-        reasoner.next_state(&joint_move, &mut next);
-        std::mem::swap(&mut state, &mut next);
-        joint_moves.push(joint_move);
-    }
-    joint_moves
+    Some(spent / u32::try_from(search.statistics().iterations.max(1)).ok()?)
 }
 
 impl AlphaBetaStudy {
@@ -230,24 +209,6 @@ impl AlphaBetaStudy {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_line_has_the_moves_of_both_roles() {
-        let machine = panza_testing::game("ticTacToe").machine;
-        let info = machine.info();
-        let find = |(role, text)| info.find_move(RoleId(role), text).unwrap();
-        // The third mark is of a cell that is taken.
-        let line = [(0, "(mark 1 1)"), (1, "(mark 2 2)"), (0, "(mark 2 2)")].map(find);
-        let mut reasoner = Arc::clone(&machine).reasoner();
-        let state = machine.initial_state();
-        let joint = joint_line(&mut *reasoner, &state, &line, 9);
-        let texts: Vec<Vec<String>> = joint
-            .iter()
-            .map(|joint| joint.iter().map(|&mv| info.move_text(mv)).collect())
-            .collect();
-        assert_eq!(texts, [["(mark 1 1)", "noop"], ["noop", "(mark 2 2)"]]);
-        assert_eq!(joint_line(&mut *reasoner, &state, &line, 1).len(), 1);
-    }
 
     #[test]
     fn few_games_leave_what_is_usual() {

@@ -140,7 +140,7 @@ pub(super) struct AlphaBetaTraining {
 impl AlphaBetaTraining {
     /// A training that has not begun.
     pub fn new(game: &BuiltGame, config: &SearchConfig, budget: Budget<'_>) -> Self {
-        let turns = turns(game, config, budget).filter(|_| {
+        let turns = turns(game, config, budget).ok().filter(|_| {
             let random = &mut Random::new(config.seed);
             fixed_sum(&game.machine, random, || budget.is_over()).is_some()
         });
@@ -285,7 +285,7 @@ impl AlphaBetaTraining {
 /// The settings of alpha-beta with these values.
 fn with(config: &SearchConfig, study: &AlphaBetaStudy) -> SearchConfig {
     SearchConfig {
-        alpha_beta_values: Some(study.values()),
+        alpha_beta_values: Ok(study.values()),
         ..config.clone()
     }
 }
@@ -391,7 +391,7 @@ mod tests {
                 }
             }
             let prior = prior_study(game.info(), &history, || find_prospects(&game)).unwrap();
-            assert!(prior.alpha_beta_values(Method::Auto).is_some());
+            assert!(prior.apply(&config).alpha_beta_values.is_ok());
             if of_tree == 0 {
                 let resumed = Training::new(&game, config.clone(), Some(&history)).unwrap();
                 assert!(!resumed.has_generation());
@@ -405,7 +405,7 @@ mod tests {
                 of_tree
             };
             assert_eq!(study.generation, Some(expected));
-            assert!(study.apply(&config).alpha_beta_values.is_some());
+            assert!(study.apply(&config).alpha_beta_values.is_ok());
         }
         // Where the tree is stronger and has no generation, matches go on with the study.
         for (kind, note) in &mut history.notes {
@@ -417,7 +417,13 @@ mod tests {
         }
         let prior = prior_study(game.info(), &history, || find_prospects(&game)).unwrap();
         assert!(prior.trained.is_none() && prior.alpha_beta.is_some());
-        let chosen = Method::ALL.map(|method| prior.alpha_beta_values(method).is_some());
+        let chosen = Method::ALL.map(|method| {
+            let config = SearchConfig {
+                method,
+                ..SearchConfig::deterministic(1)
+            };
+            prior.apply(&config).alpha_beta_values.is_ok()
+        });
         assert_eq!(chosen, [false, false, true], "{:?}", Method::ALL);
     }
 

@@ -16,8 +16,7 @@ use std::time::Duration;
 use super::sprt::{Hypotheses, PairTally, Verdict};
 use panza_gdl::{Id, MoveId, RoleId};
 use panza_machine::{Machine, Reasoner};
-use panza_search::alpha_beta::{AlphaBeta, AlphaBetaConfig};
-use panza_search::{Search, SearchConfig};
+use panza_search::{AlphaBetaParameters, SearchConfig, Searcher, start};
 use panza_sync::{Budget, Instant, Random};
 
 /// Joint moves after which a game is given up.
@@ -121,7 +120,7 @@ impl Contest<'_> {
             let config = &self.configs[usize::from(tried != Some(role))];
             self.search(role, initial, config, seed)
         });
-        let mut searches: Vec<Player> = searches.collect();
+        let mut searches: Vec<Box<dyn Searcher>> = searches.collect();
         let mut state = initial.to_vec();
         for _ in 0..MAX_MOVES {
             // At every move, since there are games without choices.
@@ -153,7 +152,7 @@ impl Contest<'_> {
                     },
                     MoveBudget::Iterations(count) => Budget::of_steps(count),
                 });
-                joint_move.push(search.best_move().unwrap_or(first));
+                joint_move.push(search.choose().map_or(first, |best| best.mv));
             }
             let mut next = Vec::with_capacity(state.len());
             reasoner.next_state(&joint_move, &mut next);
@@ -166,62 +165,18 @@ impl Contest<'_> {
     }
 
     /// The search of a role in one game.
-    fn search(&self, role: usize, initial: &[u64], config: &SearchConfig, seed: u64) -> Player {
-        let by_depth = config.alpha_beta_values.clone().and_then(|values| {
-            let config = AlphaBetaConfig {
-                values,
-                table_bytes: TABLE_BYTES,
-                threads: 1,
-                switches: config.switches,
-            };
-            AlphaBeta::new(self.machine, &config)
-        });
-        if let Some(mut search) = by_depth {
-            search.set_state(initial);
-            return Player::Depth(Box::new(search));
-        }
+    fn search(
+        &self,
+        role: usize,
+        initial: &[u64],
+        config: &SearchConfig,
+        seed: u64,
+    ) -> Box<dyn Searcher> {
         let config = SearchConfig {
             seed: config.seed.wrapping_add(seed + role as u64),
             ..config.clone()
         };
-        let role = RoleId::from_index(role);
-        let mut search = Search::new(Arc::clone(self.machine), role, config);
-        search.set_state(initial);
-        Player::Tree(Box::new(search))
-    }
-}
-
-/// The search of a role.
-enum Player {
-    Tree(Box<Search>),
-    Depth(Box<AlphaBeta>),
-}
-
-impl Player {
-    /// Searches. For alpha-beta an iteration is a node.
-    fn run(&mut self, budget: Budget<'_>) {
-        match self {
-            Self::Tree(search) => {
-                search.run(budget);
-            }
-            Self::Depth(search) => {
-                search.run(budget, u32::MAX);
-            }
-        }
-    }
-
-    fn best_move(&mut self) -> Option<MoveId> {
-        match self {
-            Self::Tree(search) => search.best_move(),
-            Self::Depth(search) => search.report().best,
-        }
-    }
-
-    fn advance(&mut self, joint_move: &[MoveId], state: &[u64]) {
-        match self {
-            Self::Tree(search) => search.advance(joint_move),
-            Self::Depth(search) => search.set_state(state),
-        }
+        start(self.machine, RoleId::from_index(role), initial, &config).search
     }
 }
 
@@ -232,6 +187,10 @@ pub(super) fn small_search(config: SearchConfig) -> SearchConfig {
         max_nodes: MAX_NODES,
         max_bytes: MAX_BYTES,
         samples_per_request: SAMPLES_PER_REQUEST,
+        alpha_beta: AlphaBetaParameters {
+            table_bytes: TABLE_BYTES,
+            ..config.alpha_beta
+        },
         ..config
     }
 }

@@ -44,6 +44,7 @@ pub mod sprt;
 mod study;
 
 mod notes;
+mod remembered;
 mod team;
 mod alpha_beta_training;
 mod training;
@@ -51,12 +52,13 @@ mod curve;
 mod member;
 pub mod transfer;
 
-pub use alpha_beta::{AlphaBetaStudy, joint_line};
+pub use alpha_beta::AlphaBetaStudy;
 pub use alpha_beta_training::AlphaBetaProgress;
 pub use curve::curve;
 pub use member::Member;
 pub use notes::{evaluation_note, notes, prior_study, read_evaluation, whole_study_notes};
 pub use parameters::Parameters;
+pub use remembered::{history, remembered};
 pub use structure::Structure;
 pub use study::{
     PriorStudy, SampleSize, Study, StudyBudget, Trained, WithoutInputs, begin_study,

@@ -25,8 +25,7 @@ use panza_learning::evaluation::{LINEAR_UNITS, Row, UNITS, Weights};
 use panza_learning::{Evaluation, GradientSums, Known};
 use panza_machine::GameInfo;
 use panza_memory::{GameHistory, Kind, term, term_text};
-use panza_search::Method;
-use panza_search::alpha_beta::{AlphaBetaValues, Turns, Units};
+use panza_search::alpha_beta::{Turns, Units};
 use panza_sync::Random;
 
 /// Facts above which evaluations of studies are not stored: their rows would fill the file.
@@ -223,20 +222,6 @@ pub fn prior_study(
         exploration: exploration.unwrap_or(1.0),
         trained,
     })
-}
-
-impl PriorStudy {
-    /// What alpha-beta searches with, where it is the search to use: by the method, or by what
-    /// games of both have shown.
-    pub fn alpha_beta_values(&self, method: Method) -> Option<AlphaBetaValues> {
-        let plays = match method {
-            Method::Auto => self.prefers_alpha_beta,
-            Method::Tree => false,
-            Method::AlphaBeta => true,
-        };
-        let alpha_beta = self.alpha_beta.as_ref().filter(|_| plays);
-        alpha_beta.map(AlphaBetaStudy::values)
-    }
 }
 
 /// The evaluation in a note. `None` where it does not fit the game.

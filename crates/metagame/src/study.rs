@@ -24,7 +24,7 @@ use panza_learning::{
     heuristics,
 };
 use panza_search::alpha_beta::{AlphaBetaValues, TrainingBase, Turns};
-use panza_search::{Method, SearchConfig};
+use panza_search::{Method, SearchConfig, WhyTree};
 use panza_sync::{Budget, Instant, Meter, thread_cpu_time};
 
 /// What a study does, and its limits.
@@ -100,6 +100,8 @@ pub struct Study {
     pub evaluation: Option<Arc<Evaluation>>,
     /// What alpha-beta searches with, where it applies.
     pub alpha_beta: Option<AlphaBetaStudy>,
+    /// Why there is nothing for alpha-beta, where there is not.
+    pub why_tree: WhyTree,
     /// The games of alpha-beta against the tree, and its points in them.
     pub contest: Option<(u32, f32)>,
     /// The training games of the evaluation.
@@ -343,22 +345,25 @@ impl Study {
             return;
         };
         if until.saturating_duration_since(Instant::now()) < MIN_LEARNING_TIME {
+            self.why_tree = WhyTree::NoTime;
             return;
         }
         let (begun, begun_cpu) = (Instant::now(), thread_cpu_time());
         let turns = alpha_beta::turns(game, config, budget.limits(TURNS_SHARE));
         let share = turns.map_or(1.0, |_| SHARED_LEARNING_SHARE);
+        self.why_tree = turns.err().unwrap_or(WhyTree::NoTime);
         let Some(mut learned) = self.train(game, config, budget, share) else {
             return;
         };
-        if let Some(turns) = turns {
+        if let Ok(turns) = turns {
             let budget = budget.left_after(begun, begun_cpu);
             let known = self.known_alpha_beta(&learned);
             let share = alpha_beta::LEARNING_SHARE;
             self.alpha_beta =
                 self.train_alpha_beta(game, turns, &known, budget.training(share, config.seed));
             if self.alpha_beta.is_none() {
-                // The sum of goals is not fixed: the time is the tree's.
+                // The time is the tree's.
+                self.why_tree = WhyTree::SumNotFixed;
                 self.games = learned.games;
                 self.sums = Some(learned.sums.clone());
                 self.evaluation = Some(Arc::new(learned.evaluation.clone()));
@@ -447,11 +452,7 @@ impl Study {
 
     /// What alpha-beta searches with, where it plays.
     fn alpha_beta_in_use(&self, config: &SearchConfig) -> Option<&AlphaBetaStudy> {
-        let plays = match config.method {
-            Method::Auto => self.parameters.alpha_beta,
-            Method::Tree => false,
-            Method::AlphaBeta => true,
-        };
+        let plays = config.method.plays_alpha_beta(self.parameters.alpha_beta);
         self.alpha_beta.as_ref().filter(|_| plays)
     }
 
@@ -501,12 +502,16 @@ impl Study {
     /// The settings of a search that uses the study.
     pub fn apply(&self, config: &SearchConfig) -> SearchConfig {
         let config = self.parameters.apply(config, self.evaluation.as_ref());
-        let alpha_beta = self.alpha_beta_in_use(&config);
-        SearchConfig {
-            alpha_beta_values: alpha_beta.map(|alpha_beta| AlphaBetaValues {
+        let alpha_beta_values = match self.alpha_beta_in_use(&config) {
+            Some(alpha_beta) => Ok(AlphaBetaValues {
                 training: self.match_training(alpha_beta),
                 ..alpha_beta.values()
             }),
+            None if self.alpha_beta.is_some() => Err(WhyTree::TreeIsStronger),
+            None => Err(self.why_tree),
+        };
+        SearchConfig {
+            alpha_beta_values,
             ..self.structure.apply(config)
         }
     }
@@ -549,6 +554,7 @@ impl Study {
             "best_evaluation_share": self.validation.share,
             "error_of_best_evaluation_share": self.validation.share_error,
             "settled_facts_that_bound_goals": structure.score_ranges.as_ref().map(|it| it.len()),
+            "why_tree": self.alpha_beta.is_none().then(|| self.why_tree.text()),
             "alpha_beta": self.alpha_beta.as_ref().map(|alpha_beta| alpha_beta.to_json(self.contest)),
             "symmetries": structure.symmetries.as_ref().map(|found| found.generators.len()),
             "factors": structure.factors.as_ref().map(|found| found.factors.len().max(1)),

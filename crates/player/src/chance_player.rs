@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use super::searcher::Searcher;
+use super::match_searcher::MatchSearcher;
 use panza_gdl::{MoveId, RoleId};
 use panza_machine::{Machine, Reasoner};
 use panza_search::MoveStats;
@@ -34,7 +34,7 @@ impl ChancePlayer {
     }
 }
 
-impl Searcher for ChancePlayer {
+impl MatchSearcher for ChancePlayer {
     fn name(&self) -> &'static str {
         "chance"
     }

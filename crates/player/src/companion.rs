@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use super::companions::{SharedGame, SharedRoot};
 use super::engines::preferred_search;
-use super::searcher::Searcher;
+use super::match_searcher::MatchSearcher;
 use panza_game::BuiltGame;
 use panza_metagame::{Structure, facts_hash, find_prospects, read_evaluation};
 
@@ -33,7 +33,7 @@ pub struct Companion {
     config: SearchConfig,
     game: Option<(String, BuiltGame)>,
     structure: Option<Structure>,
-    search: Option<Box<dyn Searcher>>,
+    search: Option<Box<dyn MatchSearcher>>,
 }
 
 impl Companion {

@@ -18,8 +18,8 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use super::match_searcher::{MatchSearcher, PlanStatus};
 use super::role::OurRole;
-use super::searcher::{PlanStatus, Searcher};
 use super::studies::StudyOf;
 use panza_gdl::MoveId;
 use panza_machine::{GameInfo, Machine};
@@ -67,7 +67,7 @@ pub trait Companions: Send + Sync {
 
 /// A search with companions.
 pub(super) struct SharedSearch {
-    inner: Box<dyn Searcher>,
+    inner: Box<dyn MatchSearcher>,
     machine: Arc<dyn Machine>,
     companions: Arc<dyn Companions>,
     number: u64,
@@ -101,7 +101,7 @@ impl SharedGame {
 impl SharedSearch {
     /// Begins the search of `inner` by companions too; `game` is the one that it searches.
     pub fn new(
-        inner: Box<dyn Searcher>,
+        inner: Box<dyn MatchSearcher>,
         machine: &Arc<dyn Machine>,
         state: &[u64],
         game: SharedGame,
@@ -126,7 +126,7 @@ impl Drop for SharedSearch {
     }
 }
 
-impl Searcher for SharedSearch {
+impl MatchSearcher for SharedSearch {
     fn name(&self) -> &'static str {
         self.inner.name()
     }

@@ -1,8 +1,8 @@
 //! The position of a match and a search of it for our role.
 
+use super::match_searcher::MatchSearcher;
 use super::position::Position;
 use super::role::OurRole;
-use super::searcher::Searcher;
 use super::sent_moves::SentMoves;
 use panza_game::BuiltGame;
 use panza_gdl::{MoveId, RoleId};
@@ -11,7 +11,7 @@ use panza_gdl::{MoveId, RoleId};
 pub(super) struct Engine {
     pub role: RoleId,
     pub position: Position,
-    pub searcher: Box<dyn Searcher>,
+    pub searcher: Box<dyn MatchSearcher>,
 }
 
 impl Engine {
@@ -19,7 +19,7 @@ impl Engine {
     pub fn new(
         game: &BuiltGame,
         role: &OurRole,
-        searcher: impl FnOnce(RoleId, &[u64]) -> Box<dyn Searcher>,
+        searcher: impl FnOnce(RoleId, &[u64]) -> Box<dyn MatchSearcher>,
     ) -> Self {
         let role = role.id(game.machine.info());
         let position = Position::new(&game.machine);

@@ -9,25 +9,24 @@ use std::sync::Arc;
 
 use crossbeam::channel::Sender;
 
-use super::alpha_beta_search::AlphaBetaSearch;
 use super::chance_player::ChancePlayer;
 use super::companions::{Companions, SharedGame, SharedSearch};
 use super::engine::Engine;
 use super::factored_search::FactoredSearch;
 use super::flat_search::FlatSearch;
+use super::match_searcher::MatchSearcher;
 use super::match_setup::MatchSetup;
 use super::plan_search::PlanSearch;
 use super::record::Record;
 use super::reduced_search::ReducedSearch;
 use super::role::OurRole;
-use super::searcher::Searcher;
 use super::sent_moves::SentMoves;
 use super::studies::{MatchConfig, StudyOf};
 use super::tasks::drop_elsewhere;
-use super::tree_search::TreeSearch;
+use super::whole_search::WholeSearch;
 use panza_game::{BuildKind, BuiltGame};
 use panza_gdl::RoleId;
-use panza_search::SearchConfig;
+use panza_search::{Method, SearchConfig};
 use panza_sync::{Instant, catch_panic};
 
 /// The state of a build.
@@ -42,7 +41,7 @@ pub(super) enum Build {
 #[derive(Clone, Copy)]
 enum SearchKind {
     /// By a planner, where one role plays; by parts, where the game has any; of the reduced game,
-    /// where there is one; by alpha-beta, where a study says so.
+    /// where there is one; else that which the settings name.
     Best,
     /// The same of the whole game, without parts.
     Whole,
@@ -57,7 +56,7 @@ impl SearchKind {
         role: RoleId,
         state: &[u64],
         config: &MatchConfig,
-    ) -> Box<dyn Searcher> {
+    ) -> Box<dyn MatchSearcher> {
         let seed = config.whole.seed;
         let chance = ChancePlayer::new(&game.machine, role, state, seed);
         if let Some(chance) = chance {
@@ -76,7 +75,7 @@ impl SearchKind {
             return Box::new(FlatSearch::new(&game.machine, role, state, seed));
         }
         let parts = &config.parts;
-        let tree = |config: &SearchConfig| -> Box<dyn Searcher> {
+        let tree = |config: &SearchConfig| -> Box<dyn MatchSearcher> {
             let by_part = || MatchConfig {
                 whole: config.clone(),
                 parts: parts.clone(),
@@ -86,12 +85,15 @@ impl SearchKind {
             {
                 return Box::new(search);
             }
-            if let SearchKind::Best | SearchKind::Whole = self
-                && let Some(search) = AlphaBetaSearch::new(&game.machine, role, state, config)
-            {
-                return Box::new(search);
-            }
-            Box::new(TreeSearch::new(&game.machine, role, state, config.clone()))
+            let method = match self {
+                SearchKind::Best | SearchKind::Whole => config.method,
+                SearchKind::Tree | SearchKind::Flat => Method::Tree,
+            };
+            let config = SearchConfig {
+                method,
+                ..config.clone()
+            };
+            Box::new(WholeSearch::new(&game.machine, role, state, config))
         };
         if let SearchKind::Best | SearchKind::Whole = self
             && let Some(search) = PlanSearch::new(game, state, &config.whole, tree)
@@ -111,7 +113,7 @@ pub fn preferred_search(
     state: &[u64],
     config: &SearchConfig,
     is_factored: bool,
-) -> Box<dyn Searcher> {
+) -> Box<dyn MatchSearcher> {
     studied_search(game, role, state, &config.clone().into(), is_factored)
 }
 
@@ -122,7 +124,7 @@ pub fn studied_search(
     state: &[u64],
     config: &MatchConfig,
     is_factored: bool,
-) -> Box<dyn Searcher> {
+) -> Box<dyn MatchSearcher> {
     let kind = match is_factored {
         true => SearchKind::Best,
         false => SearchKind::Whole,
@@ -349,13 +351,13 @@ impl Engines {
         let (Build::Done(game), Some(search)) = (build, self.searches.get(rank.search)) else {
             return;
         };
-        let is_by_depth = config.whole.alpha_beta_values.is_some();
+        let is_tree = config.whole.is_of_tree();
         let made = catch_panic(|| {
             let mut engine = Engine::new(game, &self.role, |role, state| {
                 let inner = search.start(game, role, state, &config);
                 match &self.companions {
-                    // They search the whole game too. Alpha-beta has nothing to add up.
-                    Some(companions) if inner.study_of() == StudyOf::Game && !is_by_depth => {
+                    // They search the whole game too, by trees whose statistics add up.
+                    Some(companions) if inner.study_of() == StudyOf::Game && is_tree => {
                         let (info, config) = (game.info(), &config.whole);
                         let shared = SharedGame::new(&self.rules, &self.role, info, config);
                         Box::new(SharedSearch::new(
@@ -373,13 +375,16 @@ impl Engines {
                 // Faults were logged when the moves came.
                 engine.advance(moves);
             }
-            let names = (engine.searcher.name(), engine.position.kind());
+            let reason = engine.searcher.why_tree();
+            let names = (engine.searcher.name(), engine.position.kind(), reason);
             (engine, names)
         });
         match made {
-            Ok((engine, (name, kind))) => {
-                self.record
-                    .note(&format!("plays with the {name} on the {kind} machine"));
+            Ok((engine, (name, kind, reason))) => {
+                let reason = reason.map_or(String::new(), |reason| format!("; {reason}"));
+                self.record.note(&format!(
+                    "plays with the {name} on the {kind} machine{reason}"
+                ));
                 self.current = Some((rank, engine));
                 self.is_new = true;
             }

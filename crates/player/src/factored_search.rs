@@ -20,9 +20,9 @@ use std::time::Duration;
 
 use self::lookahead::{Lookahead, MoveOutcome, our_goal};
 use self::part_search::{MoveValues, PartSearch};
-use super::searcher::Searcher;
+use super::match_searcher::MatchSearcher;
 use super::studies::{MatchConfig, StudyOf};
-use super::tree_search::{MAX_SAMPLED_MOVES, TreeSearch, root_moves, stage_times};
+use super::whole_search::{MAX_SAMPLED_MOVES, WholeSearch, root_moves, stage_times};
 use panza_game::BuiltGame;
 use panza_gdl::{Id, MoveId, RoleId};
 use panza_machine::{GamePart, Machine};
@@ -47,7 +47,7 @@ pub(super) struct FactoredSearch {
     /// The part in which a single player moved last.
     last: Option<usize>,
     /// The search of the whole game, where all parts are over.
-    whole: Option<Box<TreeSearch>>,
+    whole: Option<Box<WholeSearch>>,
 }
 
 impl FactoredSearch {
@@ -99,7 +99,7 @@ impl FactoredSearch {
         let are_over = self.parts.iter().all(|part| part.is_over);
         if are_over && self.whole.is_none() && !self.lookahead.is_terminal(&self.state) {
             let search =
-                TreeSearch::new(&self.machine, self.role, &self.state, self.config.clone());
+                WholeSearch::new(&self.machine, self.role, &self.state, self.config.clone());
             self.whole = Some(Box::new(search));
         }
     }
@@ -208,7 +208,7 @@ fn projected(part: &GamePart, state: &[u64]) -> Vec<u64> {
     projected
 }
 
-impl Searcher for FactoredSearch {
+impl MatchSearcher for FactoredSearch {
     fn name(&self) -> &'static str {
         "search by parts"
     }
@@ -330,10 +330,12 @@ impl Searcher for FactoredSearch {
             sample.nodes += u64::from(statistics.nodes);
             let used = f64::from(statistics.nodes) / f64::from(statistics.node_limit.max(1));
             sample.pool_used = sample.pool_used.max(used);
-            sample.times = sample.times.plus(&stage_times(&part.search));
+            sample.times = sample
+                .times
+                .plus(&stage_times(&part.search.times(), &statistics));
             let root = part.search.root();
             let info = part.part.machine.info();
-            sample.root_moves.extend(root_moves(info, &root));
+            sample.root_moves.extend(root_moves(info, &root.moves));
         }
         sample
             .root_moves

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::searcher::Searcher;
+use super::match_searcher::MatchSearcher;
 use panza_gdl::{Id, MoveId, RoleId};
 use panza_machine::{Machine, PlayoutEnd, Reasoner};
 use panza_search::MoveStats;
@@ -114,7 +114,7 @@ impl FlatSearch {
     }
 }
 
-impl Searcher for FlatSearch {
+impl MatchSearcher for FlatSearch {
     fn name(&self) -> &'static str {
         "flat search"
     }

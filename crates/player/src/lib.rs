@@ -54,11 +54,10 @@ mod role;
 mod record;
 
 mod studies;
-mod searcher;
-mod tree_search;
+mod match_searcher;
+mod whole_search;
 mod factored_search;
 mod flat_search;
-mod alpha_beta_search;
 mod chance_player;
 mod plan_search;
 mod reduced_search;
@@ -93,18 +92,18 @@ pub use companion::Companion;
 pub use companions::{Companions, SharedGame, SharedRoot};
 pub use engines::{preferred_search, studied_search};
 pub use handle::{Player, PlayerWork};
+pub use match_searcher::{MatchSearcher, PlanStatus};
 pub use match_thread::Thoughts;
 pub use panza_game::{BuildKind, GameBuilders};
 pub use position::Position;
 pub use record::Record;
 pub use review::{MatchFile, Review, ReviewSettings, StoredMatch};
 pub use role::OurRole;
-pub use searcher::{PlanStatus, Searcher};
 pub use sent_moves::SentMoves;
 pub use shared_target::{SearchedState, SharedTarget};
 pub use start_rules::StartRules;
 pub use studies::{MatchConfig, Studies, StudyOf};
-pub use tree_search::{search_config, whole_search};
+pub use whole_search::{search_config, whole_search};
 
 /// The answer to INFO.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

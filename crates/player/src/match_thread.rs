@@ -22,14 +22,14 @@ use super::builds::Builds;
 use super::companions::Companions;
 use super::engines::Engines;
 use super::link::{Advice, Link, Order, WorkerLink};
+use super::match_searcher::PlanStatus;
 use super::match_setup::{MatchSetup, StartMatch};
 use super::plan_memory::PlanMemory;
 use super::sampling::Sampling;
-use super::searcher::PlanStatus;
 use super::sent_moves::SentMoves;
 use super::studies::{Studies, StudyOf};
 use super::tasks::{TaskResult, Tasks};
-use super::tree_search::search_config;
+use super::whole_search::search_config;
 use panza_game::{BuildKind, BuiltGame, GameBuilders};
 use panza_gdl::MoveId;
 use panza_memory::{MatchMemory, MemoryService, RememberedMatch};
@@ -204,7 +204,8 @@ impl MatchThread {
         let settings = &setup.settings.search;
         let seed = seed(settings.seed);
         setup.record.note(&format!("seed {seed}"));
-        let search = search_config(settings, seed);
+        let mut search = search_config(settings, seed);
+        search.alpha_beta.training = setup.settings.metagame.learning.into();
         let memory = factory.memory(&setup);
         let companions = factory.companions.clone();
         Self {
@@ -703,12 +704,7 @@ impl MatchThread {
 
     /// Restarts the search with what studies have found.
     fn apply(&mut self, studies: &Studies) {
-        let mut config = studies.apply(&self.search);
-        if !self.setup.settings.metagame.learning
-            && let Some(values) = &mut config.whole.alpha_beta_values
-        {
-            values.training = None;
-        }
+        let config = studies.apply(&self.search);
         let restart = self.engines.is_first() && !self.status.was_proven;
         self.engines.set_config(config, restart);
         self.check_position();

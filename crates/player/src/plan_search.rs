@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use super::searcher::{PlanStatus, Searcher};
+use super::match_searcher::{MatchSearcher, PlanStatus};
 use panza_game::BuiltGame;
 use panza_gdl::{MoveId, RoleId};
 use panza_machine::Machine;
@@ -79,7 +79,7 @@ pub(super) struct PlanSearch {
     machine: Arc<dyn Machine>,
     config: PlannerConfig,
     /// Searches where there is no plan.
-    fallback: Box<dyn Searcher>,
+    fallback: Box<dyn MatchSearcher>,
     /// None until the first search of a position.
     worker: Option<Worker>,
     /// The state of the match, if the planner has not begun there.
@@ -108,7 +108,7 @@ impl PlanSearch {
         game: &BuiltGame,
         state: &[u64],
         config: &SearchConfig,
-        fallback: impl FnOnce(&SearchConfig) -> Box<dyn Searcher>,
+        fallback: impl FnOnce(&SearchConfig) -> Box<dyn MatchSearcher>,
     ) -> Option<Self> {
         let planner_config = PlannerConfig {
             threads: config.rollout_threads.max(1),
@@ -301,7 +301,7 @@ impl Drop for Worker {
     }
 }
 
-impl Searcher for PlanSearch {
+impl MatchSearcher for PlanSearch {
     fn name(&self) -> &'static str {
         "planner"
     }

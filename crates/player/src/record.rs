@@ -9,7 +9,7 @@ use tracing::span::EnteredSpan;
 use tracing::{Level, Span};
 
 use super::StartRequest;
-use super::searcher::PlanStatus;
+use super::match_searcher::PlanStatus;
 use panza_analysis::board::Layout;
 use panza_config::Settings;
 use panza_game::BuildKind;

@@ -9,13 +9,13 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use super::searcher::{PlanStatus, Searcher};
+use super::match_searcher::{MatchSearcher, PlanStatus};
 use super::studies::StudyOf;
 use panza_game::ReducedGame;
 use panza_gdl::{MoveId, RoleId};
 use panza_machine::{Machine, Reasoner};
 use panza_planner::Plan;
-use panza_search::{MoveStats, RootEstimates};
+use panza_search::{MoveStats, RootEstimates, WhyTree};
 use panza_sync::Instant;
 use panza_telemetry::SearchSample;
 
@@ -27,7 +27,7 @@ pub(super) struct ReducedSearch {
     /// The state of the game.
     state: Vec<u64>,
     reasoner: Box<dyn Reasoner>,
-    inner: Box<dyn Searcher>,
+    inner: Box<dyn MatchSearcher>,
 }
 
 impl ReducedSearch {
@@ -38,7 +38,7 @@ impl ReducedSearch {
         reduced: &Arc<ReducedGame>,
         role: RoleId,
         state: &[u64],
-        inner: Box<dyn Searcher>,
+        inner: Box<dyn MatchSearcher>,
     ) -> Self {
         let mut search = Self {
             machine: Arc::clone(machine),
@@ -70,9 +70,13 @@ impl ReducedSearch {
     }
 }
 
-impl Searcher for ReducedSearch {
+impl MatchSearcher for ReducedSearch {
     fn name(&self) -> &'static str {
         self.inner.name()
+    }
+
+    fn why_tree(&self) -> Option<WhyTree> {
+        self.inner.why_tree()
     }
 
     /// Where a planner searches inside, nothing is studied.

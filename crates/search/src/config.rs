@@ -13,6 +13,8 @@ pub enum StopReason {
     Flag,
     /// The game is over, or our goal is proven together with a move that reaches it.
     Proven,
+    /// Every depth was searched, and nothing is proven.
+    Exhausted,
 }
 
 /// The statistics of the current position.
@@ -86,6 +88,8 @@ pub struct SearchStatistics {
     pub ring_slots: u32,
     /// Rollout threads alive.
     pub rollout_threads: u32,
+    /// Games by which alpha-beta has trained its evaluation since.
+    pub training_games: u64,
 }
 
 /// Time of the stages of an iteration on the writer: sums over the timed ones, in nanoseconds.

@@ -92,7 +92,7 @@ impl Search {
 
     /// Whether the game is over, or our goal is proven together with a move of ours that reaches
     /// it.
-    fn is_proven(&self) -> bool {
+    pub(super) fn is_proven(&self) -> bool {
         let root = self.graph.root;
         let record = &self.graph.nodes[root];
         if record.terminal {

@@ -5,12 +5,14 @@
 //! playouts for many descents at once. Proven bounds are kept apart from mean values.
 //!
 //! Modules, in reading order:
+//! * `searcher`: the trait of both searches, their report, and [`start`]; `why_tree`: why the
+//!   tree plays;
 //! * `parameters`: the settings, each declared once; `config`: limits, reports and counters;
 //!   `report`: the move to play, and statistics; `outlook`: the values of all roles, and the
 //!   principal line;
 //! * `pool`, `slots`, `record`, `graph`, `transpositions`, `edges`, `eviction`: the graph and its
 //!   memory;
-//! * `iteration`: the loop; `path`, `select`, `amaf`, `spread`, `regret_matching`: the descent;
+//! * `tree`: the tree behind the trait; `iteration`: its loop; `path`, `select`, `amaf`, `spread`, `regret_matching`: the descent;
 //!   `chance`: nodes in which the chance role draws; `simultaneous`: those in which several
 //!   choose; `expand`: growth; `backpropagate`, `proof`: the way back; `matrix`: matrix games;
 //! * `alpha_beta`: another search, by depth, for games in turns;
@@ -74,6 +76,7 @@ mod iteration;
 mod joint_family;
 mod matrix;
 mod move_stats;
+mod why_tree;
 mod outlook;
 mod parameters;
 mod path;
@@ -88,12 +91,14 @@ mod regret_matching;
 mod report;
 mod request;
 mod rollout;
+mod searcher;
 mod select;
 mod simultaneous;
 mod slots;
 mod spread;
 mod timing;
 mod transpositions;
+mod tree;
 mod worker;
 
 #[cfg(test)]
@@ -102,7 +107,11 @@ mod tests;
 pub use config::{IterationTimes, RootEstimates, RootReport, SearchStatistics, StopReason};
 pub use move_stats::MoveStats;
 pub use outlook::{Outcome, RoleOutlook};
-pub use parameters::{MINIMAX_SHARE, Method, PARAMETERS, Parameter, SearchConfig, StudyEffect};
+pub use parameters::{
+    AlphaBetaParameters, MINIMAX_SHARE, Method, PARAMETERS, Parameter, SearchConfig, StudyEffect,
+};
+pub use searcher::{Line, LineLimits, SearchReport, Searcher, Started, start};
+pub use why_tree::WhyTree;
 
 use std::collections::VecDeque;
 use std::sync::Arc;

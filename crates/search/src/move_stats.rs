@@ -19,6 +19,9 @@ pub struct MoveStats<M = MoveId> {
     /// Its probability in the mixed strategy where several roles choose at once; they sum to 1.
     #[serde(skip)]
     pub probability: Option<f32>,
+    /// Whether the value is only known not to be greater.
+    #[serde(skip)]
+    pub is_bound: bool,
     /// Whether it is proven that no move is better. Only stated of a move that is to be played.
     #[serde(skip)]
     pub is_proven_best: bool,
@@ -33,6 +36,7 @@ impl<M> MoveStats<M> {
             value: None,
             bounds: (0, 100),
             probability: None,
+            is_bound: false,
             is_proven_best: false,
         }
     }
@@ -45,6 +49,7 @@ impl<M> MoveStats<M> {
             value: self.value,
             bounds: self.bounds,
             probability: self.probability,
+            is_bound: self.is_bound,
             is_proven_best: self.is_proven_best,
         }
     }

@@ -1,24 +1,25 @@
 //! The settings of a search, and the table of those that are numbers.
 //!
 //! Each is declared once, below: documentation, name, type, default, range, and what a study of the
-//! game does with it. The declaration makes a field of [`SearchConfig`] and a row of
-//! [`PARAMETERS`]. The search reads the fields; who knows a parameter by its name (engines of duels
-//! and their help, companions, Python) reads the rows.
+//! game does with it. The declaration makes a field of [`SearchConfig`], or of its part for
+//! alpha-beta, and a row of [`PARAMETERS`]. The searches read the fields; who knows a parameter by
+//! its name (engines of duels and their help, companions, Python) reads the rows.
 
 use std::sync::Arc;
 
-use super::alpha_beta::{AlphaBetaValues, Switches};
+use super::alpha_beta::AlphaBetaValues;
+use super::why_tree::WhyTree;
 use panza_analysis::{Placements, ScoreRange};
 use panza_learning::Evaluation;
 
 /// Which of the two searches plays a game.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Method {
-    /// What a study of the game chooses; without one the tree.
+    /// What games of both have shown in a study of the game; without one the tree.
     Auto,
     /// The tree, also called MCTS.
     Tree,
-    /// Alpha-beta, where it applies and a study has trained its values.
+    /// Alpha-beta, where it applies and its values were trained.
     AlphaBeta,
 }
 
@@ -32,6 +33,32 @@ impl Method {
             Self::Auto => "auto",
             Self::Tree => "tree",
             Self::AlphaBeta => "alpha-beta",
+        }
+    }
+
+    /// Whether alpha-beta plays, where it has values: if it was found to be the stronger search, or
+    /// is asked for.
+    pub fn plays_alpha_beta(self, is_stronger: bool) -> bool {
+        match self {
+            Self::Auto => is_stronger,
+            Self::Tree => false,
+            Self::AlphaBeta => true,
+        }
+    }
+
+    /// What its searches count as steps, in the singular.
+    pub fn step(self) -> &'static str {
+        match self {
+            Self::Auto | Self::Tree => "iteration",
+            Self::AlphaBeta => "node",
+        }
+    }
+
+    /// The steps that take about as long as an iteration of the tree.
+    pub fn steps_an_iteration(self) -> u64 {
+        match self {
+            Self::Auto | Self::Tree => 1,
+            Self::AlphaBeta => 5,
         }
     }
 
@@ -126,29 +153,36 @@ macro_rules! search_config {
             $(#[doc = $doc:literal])+
             $name:ident: $type:ty = $default:expr, $least:literal..=$most:literal, $study:ident;
         )+}
+        alpha_beta {$(
+            $(#[doc = $own_doc:literal])+
+            $own:ident: $own_type:ty = $own_default:expr, $own_least:literal..=$own_most:literal;
+        )+}
         others {$($(#[$meta:meta])+ $other:ident: $other_type:ty = $other_default:expr;)+}
     ) => {
         /// The settings of one search.
         #[derive(Clone, Debug)]
         pub struct SearchConfig {
             $($(#[doc = $doc])+ pub $name: $type,)+
+            /// Those of alpha-beta alone.
+            pub alpha_beta: AlphaBetaParameters,
             $($(#[$meta])+ pub $other: $other_type,)+
             /// Seed of all random numbers.
             pub seed: u64,
         }
 
+        /// The settings of alpha-beta alone. 0 switches a part of the search off.
+        #[derive(Clone, Copy, PartialEq, Debug)]
+        pub struct AlphaBetaParameters {
+            $($(#[doc = $own_doc])+ pub $own: $own_type,)+
+        }
+
         /// Every setting of a search that is a number.
-        pub static PARAMETERS: &[Parameter] = &[$(Parameter {
-            name: stringify!($name),
-            doc: concat!($($doc),+),
-            least: $least as f64,
-            most: $most as f64,
-            is_whole: (0.5 as $type) as f64 == 0.0,
-            default: ($default as $type) as f64,
-            study: StudyEffect::$study,
-            get: |config| config.$name as f64,
-            set: |config, value| config.$name = value as $type,
-        }),+];
+        pub static PARAMETERS: &[Parameter] = &[
+            $(search_config!(@row $type, $name, concat!($($doc),+), $least, $most, $default,
+                $study, $name),)+
+            $(search_config!(@row $own_type, $own, concat!($($own_doc),+), $own_least, $own_most,
+                $own_default, None, alpha_beta.$own),)+
+        ];
 
         impl SearchConfig {
             /// A reproducible search on the calling thread, one playout a request, no analysis of
@@ -157,10 +191,30 @@ macro_rules! search_config {
             pub fn deterministic(seed: u64) -> Self {
                 Self {
                     $($name: $default,)+
+                    alpha_beta: AlphaBetaParameters::USUAL,
                     $($other: $other_default,)+
                     seed,
                 }
             }
+        }
+
+        impl AlphaBetaParameters {
+            /// The defaults.
+            pub const USUAL: Self = Self { $($own: $own_default,)+ };
+        }
+    };
+    (@row $type:ty, $name:ident, $doc:expr, $least:literal, $most:literal, $default:expr,
+        $study:ident, $($field:ident).+) => {
+        Parameter {
+            name: stringify!($name),
+            doc: $doc,
+            least: $least as f64,
+            most: $most as f64,
+            is_whole: (0.5 as $type) as f64 == 0.0,
+            default: ($default as $type) as f64,
+            study: StudyEffect::$study,
+            get: |config| config.$($field).+ as f64,
+            set: |config, value| config.$($field).+ = value as $type,
         }
     };
 }
@@ -210,6 +264,42 @@ search_config! {
         /// deterministically.
         rollout_threads: usize = 0, 0..=1024, None;
     }
+    alpha_beta {
+        /// Plies of quiescence search; 0 takes static values at depth 0.
+        quiescence: i32 = 6, 0..=100;
+        /// Late moves are searched to less depth first: a factor on the plies.
+        reductions: f32 = 1.0, 0..=100;
+        /// Late moves of little promise are left out near the leaves: a factor on the moves that
+        /// are not.
+        late_pruning: f32 = 1.0, 0..=100;
+        /// Reverse futility: near the leaves a node is cut where its static score exceeds beta by
+        /// this factor times the usual change of the score by a move, times the depth.
+        reverse_futility: f32 = 1.0, 0..=100;
+        /// Futility: near the leaves a move is left out whose static score is below alpha by this
+        /// factor times the usual change of the score by a move, times the depth.
+        futility: f32 = 2.0, 0..=100;
+        /// Probcut: a node is cut where a shallow search of a promising move exceeds beta by this
+        /// factor times the usual change of the score by a move.
+        probcut: f32 = 2.0, 0..=100;
+        /// Singular extension: the table's move is searched deeper where shallow searches find all
+        /// others worse by this factor times the usual change of the score by a move.
+        singular: f32 = 1.0, 0..=100;
+        /// The weight of what a move earned after the move before it, beside what it earned
+        /// anywhere.
+        continuation: f32 = 1.0, 0..=100;
+        /// Whether a deep node that the table knows no move of is searched a ply less.
+        unknown_move: i32 = 1, 0..=1;
+        /// Plies by which moves are reduced more where the mover's static score has not risen since
+        /// its last turn, and less where a move has a good history.
+        trend: f32 = 1.0, 0..=100;
+        /// Whether entries of a greater depth count for a smaller one, and positions that repeat on
+        /// a path are draws. Without both a search is plain minimax with the same results.
+        sharing: i32 = 1, 0..=1;
+        /// Whether the evaluation is trained further on the time of the opponent.
+        training: i32 = 1, 0..=1;
+        /// Bytes of the table, at most. It takes no more than a quarter of `max_bytes`.
+        table_bytes: usize = 128 << 20, 0..=1_000_000_000_000_000_u64;
+    }
     others {
         /// Whether the writer and the rollout threads are pinned to cores, where there are more
         /// cores than threads.
@@ -220,16 +310,40 @@ search_config! {
         score_ranges: Arc<[ScoreRange]> = Arc::from([]);
         /// The lasting facts that moves make true, for AMAF values. Searches with priors have none.
         placements: Option<Arc<Placements>> = None;
-        /// Which search plays; this one is the tree whatever it says.
-        method: Method = Method::Tree;
-        /// The parts of alpha-beta.
-        switches: Switches = Switches::default();
-        /// The values of alpha-beta, which then plays in place of the tree.
-        alpha_beta_values: Option<AlphaBetaValues> = None;
+        /// Which search plays: see [`start`](super::start).
+        method: Method = Method::Auto;
+        /// The values of alpha-beta, which then plays in place of the tree, or why there are none.
+        alpha_beta_values: Result<AlphaBetaValues, WhyTree> = Err(WhyTree::NotTrained);
     }
 }
 
 impl SearchConfig {
+    /// Whether the search is the tree, in every game.
+    pub fn is_of_tree(&self) -> bool {
+        match self.method {
+            Method::Tree => true,
+            Method::Auto => self.suited() == Method::Tree,
+            Method::AlphaBeta => false,
+        }
+    }
+
+    /// The search that these settings have values for: the tree or alpha-beta.
+    pub fn suited(&self) -> Method {
+        match &self.alpha_beta_values {
+            Ok(_) => Method::AlphaBeta,
+            Err(_) => Method::Tree,
+        }
+    }
+
+    /// The settings with the values of alpha-beta of others, which are of the same machine.
+    #[must_use]
+    pub fn with_values_of(self, learned: &SearchConfig) -> Self {
+        Self {
+            alpha_beta_values: learned.alpha_beta_values.clone(),
+            ..self
+        }
+    }
+
     /// The settings without what is known about states and moves of one machine, for another.
     pub fn for_other_machine(&self) -> Self {
         Self {
@@ -237,7 +351,7 @@ impl SearchConfig {
             evaluation_share: 0.0,
             score_ranges: Arc::from([]),
             placements: None,
-            alpha_beta_values: None,
+            alpha_beta_values: Err(WhyTree::NotTrained),
             ..self.clone()
         }
     }

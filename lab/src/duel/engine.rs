@@ -16,7 +16,7 @@ use panza_gdl::{Id, MoveId, RoleId};
 use panza_machine::Reasoner;
 use panza_metagame::{Study, StudyBudget, WithoutInputs, study};
 use panza_player::{
-    MatchConfig, Searcher, Studies, StudyOf, preferred_search, search_config, studied_search,
+    MatchConfig, MatchSearcher, Studies, StudyOf, preferred_search, search_config, studied_search,
 };
 use panza_search::alpha_beta::Switches;
 use panza_search::{Method, PARAMETERS, Parameter, SearchConfig, StudyEffect};
@@ -60,7 +60,7 @@ struct PlayedGame {
     reasoner: Box<dyn Reasoner>,
     state: Vec<u64>,
     /// The search of each role, if it has one.
-    searches: Vec<Option<Box<dyn Searcher>>>,
+    searches: Vec<Option<Box<dyn MatchSearcher>>>,
     /// Whether a move was made since the game began.
     has_begun: bool,
 }
@@ -393,7 +393,7 @@ impl PlayedGame {
     }
 
     /// The search of a role.
-    fn search_of(&mut self, role: usize) -> anyhow::Result<&mut Box<dyn Searcher>> {
+    fn search_of(&mut self, role: usize) -> anyhow::Result<&mut Box<dyn MatchSearcher>> {
         let search = self.searches.get_mut(role).and_then(Option::as_mut);
         search.with_context(|| format!("role {role} has no search; `new` makes it"))
     }
@@ -403,7 +403,7 @@ impl PlayedGame {
         &mut self,
         role: usize,
         clock: ThinkingClock,
-        run: impl FnOnce(&mut dyn Searcher, ThinkingClock),
+        run: impl FnOnce(&mut dyn MatchSearcher, ThinkingClock),
     ) -> anyhow::Result<Value> {
         if self.reasoner.is_terminal() {
             bail!("the game is over");
@@ -449,7 +449,8 @@ impl Engine for LocalEngine {
             Command::Think { role, milliseconds } => {
                 let budget = Duration::from_secs_f64(milliseconds / 1e3);
                 let clock = self.overrides.clock();
-                let think = |search: &mut dyn Searcher, clock| search_for(search, budget, clock);
+                let think =
+                    |search: &mut dyn MatchSearcher, clock| search_for(search, budget, clock);
                 self.game()?.think(*role, clock, think)
             }
             Command::Ponder { role, milliseconds } => {
@@ -462,7 +463,7 @@ impl Engine for LocalEngine {
             }
             Command::Iterate { role, iterations } => {
                 let clock = self.overrides.clock();
-                let iterate = |search: &mut dyn Searcher, _| {
+                let iterate = |search: &mut dyn MatchSearcher, _| {
                     search.search_iterations(*iterations, &Arc::default())
                 };
                 self.game()?.think(*role, clock, iterate)
@@ -504,7 +505,7 @@ impl ThinkingClock {
     }
 
     /// The time that a search has spent, with its own threads.
-    fn spent(self, search: &dyn Searcher) -> Duration {
+    fn spent(self, search: &dyn MatchSearcher) -> Duration {
         match self.cpu {
             Some(_) => self.elapsed() + search.processor_time().saturating_sub(self.own),
             None => self.elapsed(),
@@ -520,7 +521,7 @@ impl ThinkingClock {
 }
 
 /// Searches until the budget is spent by the clock, or nothing is left to search.
-fn search_for(search: &mut dyn Searcher, budget: Duration, clock: ThinkingClock) {
+fn search_for(search: &mut dyn MatchSearcher, budget: Duration, clock: ThinkingClock) {
     let never = Arc::new(AtomicBool::new(false));
     while let left = budget.saturating_sub(clock.spent(search))
         && !left.is_zero()

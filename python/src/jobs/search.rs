@@ -5,10 +5,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use panza_game::BuiltGame;
-use panza_gdl::{Id, MoveId, RoleId};
+use panza_gdl::{Id, RoleId};
 use panza_learning::Evaluation;
 use panza_planner::{Findings, Planner, PlannerConfig, PlanningGame};
-use panza_search::{MINIMAX_SHARE, RootReport, Search, SearchConfig};
+use panza_search::{
+    LineLimits, MINIMAX_SHARE, Method, Search, SearchConfig, SearchReport, WhyTree, start,
+};
 use panza_sync::Budget;
 
 /// How a position is searched.
@@ -32,27 +34,21 @@ pub struct SearchOptions {
     pub memory: usize,
     /// A learned evaluation, and its weight against playouts.
     pub evaluation: Option<(Arc<Evaluation>, f32)>,
+    /// Which search it is.
+    pub method: Method,
+    /// The settings of searches that a study of both has found.
+    pub learned: Option<Box<SearchConfig>>,
 }
 
-/// What a search found.
-#[derive(Clone, Debug)]
-pub struct Found {
-    /// The role.
-    pub role: usize,
-    /// The statistics of the position.
-    pub root: RootReport,
-    /// The move to play.
-    pub best: Option<MoveId>,
-    /// The most visited line.
-    pub line: Vec<Vec<MoveId>>,
-}
-
-/// The most joint moves of a line that is told.
-pub(super) const MAX_LINE: usize = 64;
+/// The lines that are told, at most.
+const LINES: LineLimits = LineLimits {
+    lines: 3,
+    moves: 64,
+};
 
 impl SearchOptions {
-    /// A search at the initial state.
-    pub fn start(&self, game: &BuiltGame) -> Search {
+    /// A tree at the initial state.
+    pub fn start_tree(&self, game: &BuiltGame) -> Search {
         let role = RoleId::from_index(self.role);
         Search::new(Arc::clone(&game.machine), role, self.config())
     }
@@ -62,7 +58,8 @@ impl SearchOptions {
             Some((evaluation, share)) => (Some(Arc::clone(evaluation)), *share),
             None => (None, 0.0),
         };
-        SearchConfig {
+        let config = SearchConfig {
+            method: self.method,
             exploration: self.exploration,
             rollout_threads: self.threads - 1,
             samples_per_request: u32::from(self.threads == 1),
@@ -73,19 +70,27 @@ impl SearchOptions {
             evaluation,
             evaluation_share: share,
             ..SearchConfig::deterministic(self.seed)
+        };
+        match &self.learned {
+            Some(learned) => config.with_values_of(learned),
+            None => config,
         }
     }
 }
 
 /// Searches a position.
+///
+/// # Errors
+/// Alpha-beta was asked for and does not play the game.
 pub fn search(
     game: &BuiltGame,
     state: &[u64],
     options: &SearchOptions,
     stop: &Arc<AtomicBool>,
-) -> Found {
-    let mut search = options.start(game);
-    search.set_state(state);
+) -> Result<SearchReport, WhyTree> {
+    let role = RoleId::from_index(options.role);
+    let started = start(&game.machine, role, state, &options.config());
+    let mut search = started.as_asked(options.method)?;
     search.run(Budget {
         until: options.time.map(|time| Instant::now() + time),
         max_steps: options.iterations.unwrap_or(u64::MAX),
@@ -93,12 +98,7 @@ pub fn search(
         ..Budget::generous()
     });
     search.settle();
-    Found {
-        role: options.role,
-        root: search.root(),
-        best: search.best_move(),
-        line: search.principal_line(MAX_LINE),
-    }
+    Ok(search.report(LINES))
 }
 
 /// Looks for the best plan of a game of one role. `None` where several roles play.

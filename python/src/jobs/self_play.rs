@@ -117,7 +117,7 @@ fn play(
                             seed: random.bits(),
                             ..options.search.clone()
                         };
-                        let mut search = config.start(game);
+                        let mut search = config.start_tree(game);
                         search.set_state(&state);
                         search
                     });

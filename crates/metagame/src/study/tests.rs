@@ -153,6 +153,6 @@ fn where_alpha_beta_plays_its_training_goes_on() {
         ..budget(Some(begin + time))
     };
     let study = study(&game, None, &config, &budget);
-    assert!(study.depth.is_some_and(|depth| depth.games > 0));
+    assert!(study.alpha_beta.is_some_and(|it| it.games > 0));
     assert!(begin.elapsed() >= time + more - Duration::from_millis(300));
 }

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use super::super::search_config;
-use super::{FactoredSearch, Searcher};
+use super::{FactoredSearch, MatchSearcher};
 use panza_config::Settings;
 use panza_game::BuiltGame;
 use panza_gdl::RoleId;

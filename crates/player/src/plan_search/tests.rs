@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::super::search_config;
-use super::super::tree_search::TreeSearch;
+use super::super::whole_search::WholeSearch;
 use super::*;
 use panza_config::Settings;
 use panza_machine::{GameInfo, Reasoner};
@@ -36,7 +36,7 @@ fn search(game: &BuiltGame) -> PlanSearch {
     let state = game.machine.initial_state();
     PlanSearch::new(game, &state, &config, |config| {
         let machine = &game.machine;
-        Box::new(TreeSearch::new(machine, RoleId(0), &state, config.clone()))
+        Box::new(WholeSearch::new(machine, RoleId(0), &state, config.clone()))
     })
     .unwrap()
 }

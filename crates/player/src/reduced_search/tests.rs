@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use super::super::{preferred_search, search_config, whole_search};
-use super::Searcher;
+use super::MatchSearcher;
 use panza_config::Settings;
 use panza_game::BuiltGame;
 use panza_gdl::{Id, MoveId, RoleId};
 use panza_machine::Machine;
 use panza_planner::{Findings, Planner, PlannerConfig, PlanningGame};
-use panza_search::SearchConfig;
+use panza_search::{LineLimits, SearchConfig};
 use panza_sync::{Budget, after};
 use panza_testing::dead_boards::{buttons, rows, tic_tac_toe, zugzwang};
 use panza_testing::game_of;
@@ -26,9 +26,10 @@ fn config() -> SearchConfig {
 
 /// The value that a search proves in so many iterations.
 fn proven(machine: &Arc<dyn Machine>, iterations: u64) -> Option<u8> {
-    let mut search = whole_search(machine, RoleId(0), &machine.initial_state(), config());
+    let state = machine.initial_state();
+    let mut search = whole_search(machine, RoleId(0), &state, config()).search;
     search.run(Budget::of_steps(iterations));
-    search.root().proven
+    search.report(LineLimits::NONE).proven
 }
 
 fn reduced_machine(game: &BuiltGame) -> Arc<dyn Machine> {
@@ -71,7 +72,7 @@ fn play(game: &BuiltGame, iterations: u64) -> Vec<u8> {
     let n_roles = game.info().n_roles();
     let mut state = machine.initial_state();
     let roles = (0..n_roles).map(RoleId::from_index);
-    let mut searches: Vec<Box<dyn Searcher>> = roles
+    let mut searches: Vec<Box<dyn MatchSearcher>> = roles
         .map(|role| preferred_search(game, role, &state, &config(), true))
         .collect();
     let mut reasoner = Arc::clone(machine).reasoner();
@@ -89,7 +90,7 @@ fn play(game: &BuiltGame, iterations: u64) -> Vec<u8> {
         }
         let mut next = Vec::new();
         reasoner.next_state(&joint_move, &mut next);
-        let advance = |search: &mut Box<dyn Searcher>| search.advance(&joint_move, &next);
+        let advance = |search: &mut Box<dyn MatchSearcher>| search.advance(&joint_move, &next);
         searches.iter_mut().for_each(advance);
         state = next;
     }

@@ -17,7 +17,7 @@ use super::position::{Found, Position, ReviewSettings, Worth, loss_of};
 use crate::whole_search;
 use panza_gdl::{Id, RoleId};
 use panza_machine::Machine;
-use panza_search::{MoveStats, Search, SearchConfig, StopReason};
+use panza_search::{LineLimits, MoveStats, SearchConfig, Searcher, StopReason};
 use panza_sync::{Budget, Instant};
 
 /// Iterations between two looks at the clock. The slowest games make a few hundred a second.
@@ -63,7 +63,7 @@ pub(super) enum Work {
 /// A search that is under way.
 pub(super) struct Running {
     pub work: Work,
-    search: Option<Search>,
+    search: Option<Box<dyn Searcher>>,
     /// Whether the search is at the position of the round.
     is_there: bool,
     /// Iterations of the round, or of the position of a block, and the joint moves of random games
@@ -135,7 +135,7 @@ impl Running {
         let all = on.settings.iterations;
         let is_over = self.slice(on, at, role, None, all, stop)?;
         if is_over && let Some(search) = &mut self.search {
-            let found = read(search, &on.positions[at]);
+            let found = read(&mut **search, &on.positions[at]);
             self.found.push((at, found));
             self.is_there = false;
             self.n_done += 1;
@@ -188,7 +188,7 @@ impl Running {
         let all = on.settings.iterations.div_ceil(ROUND_SHARE);
         let is_over = self.slice(on, at, role, goal, all, stop)?;
         if is_over && let Some(search) = &mut self.search {
-            let found = read(search, &on.positions[at]);
+            let found = read(&mut **search, &on.positions[at]);
             self.found[side].1.renew(found);
             self.is_there = false;
             self.n_done += 1;
@@ -211,7 +211,7 @@ impl Running {
         let role = RoleId::from_index(role);
         let search = self.search.get_or_insert_with(|| {
             let config = config(on, &self.work);
-            whole_search(&on.machine, role, state, config)
+            whole_search(&on.machine, role, state, config).search
         });
         if !self.is_there {
             search.set_state(state);
@@ -226,13 +226,13 @@ impl Running {
         let now = SLICE_ITERATIONS.min(all - self.iterations);
         self.iterations += now;
         let budget = Budget {
-            max_steps: now,
+            max_steps: now * search.method().steps_an_iteration(),
             stop: Some(stop),
             ..Budget::generous()
         };
         match search.run(budget) {
             StopReason::Flag => None,
-            StopReason::Proven => Some(true),
+            StopReason::Proven | StopReason::Exhausted => Some(true),
             StopReason::Deadline | StopReason::Iterations => {
                 let is_answered = goal.is_some_and(|goal| search.knows(role, goal));
                 let steps = search.statistics().playout_steps - self.steps_before;
@@ -291,24 +291,28 @@ fn goal_before(before: &Worth, after: &Worth, role: usize, threshold: f64) -> Op
 }
 
 /// What a search has found in its position.
-fn read(search: &mut Search, position: &Position) -> Found {
+fn read(search: &mut dyn Searcher, position: &Position) -> Found {
     search.settle();
-    let outlook = search.outlook();
+    let report = search.report(LineLimits {
+        lines: 1,
+        moves: LINE,
+    });
+    let roles = report.roles.iter();
     let mut found = Found {
         worth: Worth {
-            values: outlook.iter().map(|it| it.value.map(f64::from)).collect(),
-            bounds: outlook.iter().map(|it| it.bounds).collect(),
+            values: roles.clone().map(|it| it.value.map(f64::from)).collect(),
+            bounds: roles.map(|it| it.bounds).collect(),
         },
-        line: search.principal_line(LINE),
+        line: (report.lines.into_iter().next()).map_or(Vec::new(), |line| line.joint_moves),
         choices: Vec::new(),
-        sum: search.sure_sum(),
+        sum: report.sum,
     };
     let Some(made) = (position.made.as_ref()).filter(|_| position.choosers.len() > 1) else {
         return found;
     };
     for &role in &position.choosers {
         search.set_role(RoleId::from_index(role));
-        let moves = search.root().moves;
+        let moves = search.report(LineLimits::NONE).moves;
         let value = |report: &MoveStats| match report.proven() {
             Some(goal) => Some(f64::from(goal)),
             None if report.visits >= MIN_VISITS => report.value.map(f64::from),

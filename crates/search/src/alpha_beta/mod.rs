@@ -9,10 +9,11 @@
 //! Modules, in reading order:
 //! * `score`: what positions are worth; `entry`: what the table knows of them;
 //! * `turns`: whose turn it is; `frame`: a node on the path, and the order of its moves;
-//! * `switches`: what can be switched off; `root`: the moves of the root;
+//! * `root`: the moves of the root;
 //! * `searcher`: the nodes, on one thread, and in `selective` what it searches less or more;
 //!   `threads` and `rest`: how threads work in runs and rest between them;
-//! * `training`: TD-leaf, which trains an evaluation by games of this search.
+//! * `training`: TD-leaf, which trains an evaluation by games of this search;
+//! * `search`: it as one of the searches of this crate.
 //!
 //! It applies to games in which two roles take turns ([`Turns`]) and the sum of goals is fixed, as
 //! an evaluation of a single output says.
@@ -28,8 +29,8 @@ mod frame;
 mod rest;
 mod root;
 mod score;
+mod search;
 mod searcher;
-mod switches;
 mod threads;
 mod training;
 mod turns;
@@ -43,20 +44,24 @@ use std::time::Duration;
 use self::rest::Found;
 use self::root::RootMove;
 use self::score::PROVEN;
-use self::searcher::Searcher;
+use self::searcher::NodeSearch;
 use self::threads::Threads;
+use crate::parameters::AlphaBetaParameters;
+use crate::why_tree::WhyTree;
 use panza_gdl::MoveId;
 use panza_learning::evaluation::{Row, Weights};
 use panza_learning::{Evaluation, Images, Known, fixed_sum};
 use panza_machine::Machine;
 use panza_sync::{Budget, Claims, HAS_THREADS, Random, Table};
 
-pub use self::switches::Switches;
-pub use self::training::{LeafTraining, MatchTraining, train_leaves};
+pub(super) use self::search::AlphaBetaSearch;
+pub use self::training::{LeafTraining, train_leaves};
 pub use self::turns::Turns;
 
 /// Depths of a search, at most.
 const MAX_DEPTH: i32 = 100;
+/// The part of the memory of a search that the table may take.
+const TABLE_PART: usize = 4;
 
 /// What static scores are counted in.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -78,31 +83,31 @@ impl Default for Units {
 
 /// Counters since a search was made.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct Counts {
+struct Counts {
     /// Positions entered, those in quiescence search included.
-    pub nodes: u64,
+    nodes: u64,
     /// Positions entered in quiescence search.
-    pub quiet_nodes: u64,
+    quiet_nodes: u64,
     /// Nodes left by an entry of the table, and by their static score.
-    pub table_cuts: u64,
+    table_cuts: u64,
     /// See `table_cuts`.
-    pub static_cuts: u64,
+    static_cuts: u64,
     /// Nodes that a move refuted, and those that the first move did.
-    pub cuts: u64,
+    cuts: u64,
     /// See `cuts`.
-    pub first_cuts: u64,
+    first_cuts: u64,
     /// Moves searched to less depth first, and those of them that were searched again.
-    pub reduced: u64,
+    reduced: u64,
     /// See `reduced`.
-    pub searched_again: u64,
+    searched_again: u64,
     /// Nodes cut by probcut.
-    pub probable_cuts: u64,
+    probable_cuts: u64,
     /// Singular moves, which were searched deeper.
-    pub singular: u64,
+    singular: u64,
     /// Nodes in which both roles choose, where the search has no meaning.
-    pub simultaneous: u64,
+    simultaneous: u64,
     /// The longest path from the present state, in joint moves without forced ones.
-    pub deepest: u32,
+    deepest: u32,
 }
 
 impl Counts {
@@ -145,21 +150,30 @@ pub struct TrainingBase {
 }
 
 impl AlphaBetaValues {
-    /// Values that know nothing, with which only ends and proofs count. `None` where two roles do
-    /// not take turns in the game, or the sum of their goals differs between random games.
-    pub fn unknown(machine: &Arc<dyn Machine>) -> Option<Self> {
-        let n_facts = machine.info().facts()?.len();
+    /// Values that know nothing, with which only ends and proofs count.
+    ///
+    /// # Errors
+    /// Two roles do not take turns in the game, the sum of their goals differs between random games,
+    /// or its states have no facts.
+    pub fn unknown(machine: &Arc<dyn Machine>) -> Result<Self, WhyTree> {
+        let facts = machine.info().facts();
+        let n_facts = facts.ok_or(WhyTree::NoNetwork)?.len();
         let mut random = Random::new(1);
-        let turns = Turns::find(machine, &mut random, || false)?;
-        let sum = fixed_sum(machine, &mut random, || false)?;
-        let evaluation = Evaluation::new(2, n_facts, Some(sum), None, &mut random)?;
-        let outputs = evaluation.weights().outputs.iter();
-        let weights = Weights {
-            outputs: outputs.map(|_| Row::ZERO).collect(),
-            ..evaluation.weights().clone()
+        let turns = Turns::find(machine, &mut random, || false);
+        let turns = turns.ok_or(WhyTree::NotInTurns)?;
+        let sum = fixed_sum(machine, &mut random, || false);
+        let sum = sum.ok_or(WhyTree::SumNotFixed)?;
+        let mut without_weights = || {
+            let evaluation = Evaluation::new(2, n_facts, Some(sum), None, &mut random)?;
+            let outputs = evaluation.weights().outputs.iter();
+            let weights = Weights {
+                outputs: outputs.map(|_| Row::ZERO).collect(),
+                ..evaluation.weights().clone()
+            };
+            Evaluation::from_weights(2, None, None, weights)
         };
-        let evaluation = Evaluation::from_weights(2, None, None, weights)?;
-        Some(Self {
+        let evaluation = without_weights().ok_or(WhyTree::NoFacts)?;
+        Ok(Self {
             evaluation: Arc::new(evaluation),
             units: Units::default(),
             turns,
@@ -168,59 +182,81 @@ impl AlphaBetaValues {
     }
 }
 
+impl AlphaBetaParameters {
+    /// Nothing that changes the result of a minimax search to the same depth.
+    const PLAIN: Self = Self {
+        quiescence: 0,
+        reductions: 0.0,
+        late_pruning: 0.0,
+        reverse_futility: 0.0,
+        futility: 0.0,
+        probcut: 0.0,
+        singular: 0.0,
+        continuation: 0.0,
+        unknown_move: 0,
+        trend: 0.0,
+        sharing: 0,
+        ..Self::USUAL
+    };
+
+    /// As training searches: nothing is left out.
+    const TRAINING: Self = Self {
+        quiescence: 4,
+        sharing: 1,
+        ..Self::PLAIN
+    };
+}
+
 /// What the search runs with.
 #[derive(Clone, Debug)]
-pub struct AlphaBetaConfig {
+struct AlphaBetaConfig {
     /// Static values.
-    pub values: AlphaBetaValues,
+    values: AlphaBetaValues,
     /// Bytes of the table, at most.
-    pub table_bytes: usize,
+    table_bytes: usize,
     /// Threads that search. With 0, and where there are no threads, the calling thread searches; a
     /// depth that it does not finish in a run is begun again in the next one.
-    pub threads: usize,
-    /// Parts of the search.
-    pub switches: Switches,
+    threads: usize,
+    parameters: AlphaBetaParameters,
 }
 
 /// A move of the root in a report.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct RankedMove {
-    /// The move.
-    pub mv: MoveId,
+struct RankedMove {
+    mv: MoveId,
     /// The mover's share of the goals after it, 0 to 1; an upper bound unless `is_exact`.
-    pub share: f32,
-    /// Whether `share` is no bound.
-    pub is_exact: bool,
+    share: f32,
+    is_exact: bool,
     /// Nodes searched below it.
-    pub nodes: u64,
+    nodes: u64,
 }
 
 /// What a search has found about its root.
 #[derive(Clone, PartialEq, Debug, Default)]
-pub struct AlphaBetaReport {
+struct AlphaBetaReport {
     /// The best move of the role that chooses.
-    pub best: Option<MoveId>,
+    best: Option<MoveId>,
     /// The role that chooses, 0 or 1; `None` before a search and where none does.
-    pub mover: Option<usize>,
+    mover: Option<usize>,
     /// The mover's share of the goals, 0 to 1; that of the first role where no role chooses.
-    pub share: f32,
+    share: f32,
     /// Whether `share` is the result of best play: a win or a loss.
-    pub is_proven: bool,
+    is_proven: bool,
     /// The last depth that was searched in full.
-    pub depth: u32,
+    depth: u32,
     /// The longest line that was searched, in joint moves.
-    pub selective_depth: u32,
+    selective_depth: u32,
     /// The mover's moves, the best first and the others by their nodes.
-    pub moves: Vec<RankedMove>,
+    moves: Vec<RankedMove>,
 }
 
 /// The search of a game by depth.
-pub struct AlphaBeta {
+struct AlphaBeta {
     machine: Arc<dyn Machine>,
     config: AlphaBetaConfig,
     threads: Threads,
     /// Follows lines.
-    reader: Searcher,
+    reader: NodeSearch,
     table: Arc<Table>,
     state: Vec<u64>,
     /// What the first of the threads that have got deepest has found.
@@ -234,7 +270,7 @@ pub struct AlphaBeta {
 impl AlphaBeta {
     /// A search of the initial state. `None` where the evaluation has no fixed sum of goals, so
     /// that one role's gain may not be the other's loss, and where the system gives no thread.
-    pub fn new(machine: &Arc<dyn Machine>, config: &AlphaBetaConfig) -> Option<Self> {
+    fn new(machine: &Arc<dyn Machine>, config: &AlphaBetaConfig) -> Option<Self> {
         let evaluation = &config.values.evaluation;
         if evaluation.n_outputs() != 1 || evaluation.n_roles() != 2 {
             return None;
@@ -259,7 +295,7 @@ impl AlphaBeta {
 
     /// Goes to a state of the game, with other weights of the evaluation. The table is kept: what
     /// it knows of the earlier weights is near to what these would give.
-    pub fn set_state_and_evaluation(&mut self, state: &[u64], evaluation: &Evaluation) {
+    fn set_state_and_evaluation(&mut self, state: &[u64], evaluation: &Evaluation) {
         self.config.values.evaluation = Arc::new(evaluation.clone());
         if let Some(found) = start(&self.machine, &self.config, &self.table) {
             (self.threads, self.reader) = found;
@@ -273,7 +309,7 @@ impl AlphaBeta {
     }
 
     /// Goes to a state of the game. The table is kept.
-    pub fn set_state(&mut self, state: &[u64]) {
+    fn set_state(&mut self, state: &[u64]) {
         self.state.clear();
         self.state.extend_from_slice(state);
         self.threads.set_state(state);
@@ -284,7 +320,7 @@ impl AlphaBeta {
     /// Searches deeper and deeper within a budget, whose steps are nodes of each thread, up to
     /// `max_depth`. A later call goes on where this one ended. Returns whether there is nothing
     /// left to search.
-    pub fn run(&mut self, budget: Budget<'_>, max_depth: u32) -> bool {
+    fn run(&mut self, budget: Budget<'_>, max_depth: u32) -> bool {
         let max_depth = i32::try_from(max_depth).unwrap_or(i32::MAX).min(MAX_DEPTH);
         let Self {
             found,
@@ -309,27 +345,27 @@ impl AlphaBeta {
     }
 
     /// The processor time of all threads since the search was made, where the system reports it.
-    pub fn processor_time(&self) -> Duration {
+    fn processor_time(&self) -> Duration {
         self.processor_time
     }
 
     /// Whether the result is proven and cannot be had sooner.
-    pub fn is_settled(&self) -> bool {
-        Searcher::is_settled(self.found.score, self.found.depth)
+    fn is_settled(&self) -> bool {
+        NodeSearch::is_settled(self.found.score, self.found.depth)
     }
 
     /// Counters since the search was made, of all threads.
-    pub fn counts(&self) -> Counts {
+    fn counts(&self) -> Counts {
         self.counts
     }
 
     /// Bytes of the table.
-    pub fn n_bytes(&self) -> usize {
+    fn n_bytes(&self) -> usize {
         self.table.n_bytes()
     }
 
     /// What is known of the state.
-    pub fn report(&self) -> AlphaBetaReport {
+    fn report(&self) -> AlphaBetaReport {
         let found = &self.found;
         let Some(best) = found.root.best else {
             return AlphaBetaReport {
@@ -361,7 +397,7 @@ impl AlphaBeta {
 
     /// A move of the root and the moves with which both roles go on, as far as the table knows
     /// them. Empty where the move is not legal.
-    pub fn line(&mut self, mv: MoveId) -> Vec<MoveId> {
+    fn line(&mut self, mv: MoveId) -> Vec<MoveId> {
         let most = self.found.depth.max(1) as usize;
         self.reader.line(&self.state, mv, most)
     }
@@ -372,12 +408,12 @@ fn start(
     machine: &Arc<dyn Machine>,
     config: &AlphaBetaConfig,
     table: &Arc<Table>,
-) -> Option<(Threads, Searcher)> {
+) -> Option<(Threads, NodeSearch)> {
     let values = &config.values;
     let claims = (config.threads > 1).then(|| Arc::new(Claims::new()));
     let searcher = || {
         let (evaluation, turns) = (&values.evaluation, values.turns);
-        let mut searcher = Searcher::new(machine, evaluation, table, turns, config.switches);
+        let mut searcher = NodeSearch::new(machine, evaluation, table, turns, config.parameters);
         searcher.units = values.units;
         searcher.claims.clone_from(&claims);
         searcher

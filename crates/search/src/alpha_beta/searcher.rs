@@ -21,9 +21,9 @@ use super::frame::{Frame, History, MAX_HISTORY};
 use super::rest::{Found, Limits, Rest};
 use super::root::RootMoves;
 use super::score::{INFINITE, PROVEN, Score, WIN, Window, from_here, from_root, of_goal, of_logit};
-use super::switches::Switches;
 use super::turns::Turns;
 use super::{Counts, MAX_DEPTH, Units};
+use crate::parameters::AlphaBetaParameters;
 use panza_gdl::{Id, MoveId, RoleId};
 use panza_learning::{Evaluation, ValueReader};
 use panza_machine::{Expander, ExpansionStep, Machine, Reasoner, with_wide_vectors};
@@ -81,7 +81,7 @@ enum Entered {
 }
 
 /// One thread of the search.
-pub(super) struct Searcher {
+pub(super) struct NodeSearch {
     sum: f32,
     reasoner: Box<dyn Reasoner>,
     expander: Box<dyn Expander>,
@@ -97,7 +97,7 @@ pub(super) struct Searcher {
     next: Vec<u64>,
     /// Empty; kept for its memory.
     steps: Vec<ExpansionStep<'static>>,
-    pub switches: Switches,
+    pub parameters: AlphaBetaParameters,
     pub units: Units,
     pub age: u8,
     pub limits: Limits,
@@ -144,13 +144,13 @@ fn key_of(state: &[u64]) -> u64 {
     key.wrapping_mul(0xBF58_476D_1CE4_E5B9) ^ key >> 31
 }
 
-impl Searcher {
+impl NodeSearch {
     pub fn new(
         machine: &Arc<dyn Machine>,
         evaluation: &Arc<Evaluation>,
         table: &Arc<Table>,
         turns: Turns,
-        switches: Switches,
+        parameters: AlphaBetaParameters,
     ) -> Self {
         let n_words = machine.initial_state().len();
         Self {
@@ -167,7 +167,7 @@ impl Searcher {
             turns,
             next: Vec::with_capacity(n_words),
             steps: Vec::new(),
-            switches,
+            parameters,
             units: Units::default(),
             age: 0,
             limits: Limits {
@@ -335,7 +335,7 @@ impl Searcher {
         self.counts.deepest = self.counts.deepest.max(ply as u32);
         let key = key_of(&self.frames[ply].state);
         self.keys[ply] = key;
-        if self.switches.sharing && self.keys[..ply].contains(&key) {
+        if self.parameters.sharing > 0 && self.keys[..ply].contains(&key) {
             return 0;
         }
         let known = self.table.get(key).map(Entry::unpack);
@@ -383,7 +383,7 @@ impl Searcher {
     ) -> Option<Score> {
         let score = from_root(entry.score, ply);
         let depth = depth.max(0);
-        let is_deep = match self.switches.sharing {
+        let is_deep = match self.parameters.sharing > 0 {
             true => entry.depth >= depth || score.abs() > PROVEN,
             false => entry.depth == depth || entry.depth == ANY_DEPTH,
         };
@@ -519,7 +519,7 @@ impl Searcher {
             best: -INFINITE,
             best_move: None,
         };
-        if self.switches.unknown_move
+        if self.parameters.unknown_move > 0
             && node.known_move.is_none()
             && ply > 0
             && node.depth >= MIN_UNKNOWN_DEPTH
@@ -645,9 +645,9 @@ impl Searcher {
                 let killer = killers.filter(|(killer, _)| **killer == Some(mv));
                 ordering += killer.map(|(_, units)| units * unit).sum::<Score>();
                 let mut earned = self.history.of(frame.mover, mv);
-                if self.switches.continuation > 0.0 {
+                if self.parameters.continuation > 0.0 {
                     let after = self.history.after(before, mv) as f32;
-                    earned += (after * self.switches.continuation) as Score;
+                    earned += (after * self.parameters.continuation) as Score;
                 }
                 ordering += earned * unit / MAX_HISTORY;
             }
@@ -687,7 +687,7 @@ impl Searcher {
             let is_end = frame.is_end(index);
             // The other role would stay with the static score.
             let stays =
-                node.depth == 1 && (self.switches.quiescence == 0 || after <= node.window.alpha);
+                node.depth == 1 && (self.parameters.quiescence == 0 || after <= node.window.alpha);
             let score = if is_end || stays {
                 after
             } else if self.is_late(node, n_tried, after) || self.is_futile(node, after) {
@@ -791,7 +791,7 @@ impl Searcher {
         self.counts.first_cuts += u64::from(n_tried == 0);
         let bonus = (node.depth * node.depth).min(64);
         let before = self.move_before(node.ply);
-        let before = before.filter(|_| self.switches.continuation > 0.0);
+        let before = before.filter(|_| self.parameters.continuation > 0.0);
         let frame = &mut self.frames[node.ply];
         frame.add_killer(mv);
         self.history.add(frame.mover, mv, bonus);

@@ -59,7 +59,11 @@ fn turns_of(game: &BuiltGame) -> Option<Turns> {
     Turns::find(&game.machine, &mut Random::new(1), || false)
 }
 
-fn config(game: &BuiltGame, evaluation: &Arc<Evaluation>, switches: Switches) -> AlphaBetaConfig {
+fn config(
+    game: &BuiltGame,
+    evaluation: &Arc<Evaluation>,
+    parameters: AlphaBetaParameters,
+) -> AlphaBetaConfig {
     AlphaBetaConfig {
         values: AlphaBetaValues {
             evaluation: Arc::clone(evaluation),
@@ -69,7 +73,7 @@ fn config(game: &BuiltGame, evaluation: &Arc<Evaluation>, switches: Switches) ->
         },
         table_bytes: 1 << 20,
         threads: 1,
-        switches,
+        parameters,
     }
 }
 
@@ -172,7 +176,7 @@ fn compare_with_minimax(
 ) {
     let random = &mut Random::new(7);
     let mut reasoner = Arc::clone(&game.machine).reasoner();
-    let plain = config(game, evaluation, Switches::PLAIN);
+    let plain = config(game, evaluation, AlphaBetaParameters::PLAIN);
     for (threads, table_bytes) in [(1, plain.table_bytes), (1, 0), (2, plain.table_bytes)] {
         let config = AlphaBetaConfig {
             threads,
@@ -207,7 +211,7 @@ fn proven_results_are_those_of_best_play() {
     let evaluation = random_evaluation(&game, 5);
     let mut search = AlphaBeta::new(
         &game.machine,
-        &config(&game, &evaluation, Switches::default()),
+        &config(&game, &evaluation, AlphaBetaParameters::USUAL),
     );
     let search = search.as_mut().unwrap();
     let mut reasoner = Arc::clone(&game.machine).reasoner();
@@ -237,7 +241,7 @@ fn a_search_repeats_exactly_and_goes_on_where_it_rested() {
     let game = panza_testing::game("breakthrough");
     let evaluation = random_evaluation(&game, 1);
     let search = |parts: &[u64]| {
-        let config = config(&game, &evaluation, Switches::default());
+        let config = config(&game, &evaluation, AlphaBetaParameters::USUAL);
         let mut search = AlphaBeta::new(&game.machine, &config).unwrap();
         for &nodes in parts {
             search.run(Budget::of_steps(nodes), u32::MAX);
@@ -261,7 +265,7 @@ fn a_search_goes_on_with_other_weights() {
     for threads in [0, 2] {
         let config = AlphaBetaConfig {
             threads,
-            ..config(&game, &first, Switches::PLAIN)
+            ..config(&game, &first, AlphaBetaParameters::PLAIN)
         };
         let mut search = AlphaBeta::new(&game.machine, &config).unwrap();
         search.run(Budget::generous(), 3);
@@ -288,7 +292,7 @@ fn the_calling_thread_searches_in_runs_as_a_thread_does() {
     let search = |threads: usize| {
         let config = AlphaBetaConfig {
             threads,
-            ..config(&game, &evaluation, Switches::default())
+            ..config(&game, &evaluation, AlphaBetaParameters::USUAL)
         };
         AlphaBeta::new(&game.machine, &config).unwrap()
     };
@@ -322,7 +326,7 @@ fn threads_leave_a_position_in_the_middle() {
     let evaluation = random_evaluation(&game, 1);
     let config = AlphaBetaConfig {
         threads: 2,
-        ..config(&game, &evaluation, Switches::default())
+        ..config(&game, &evaluation, AlphaBetaParameters::USUAL)
     };
     let mut search = AlphaBeta::new(&game.machine, &config).unwrap();
     let random = &mut Random::new(3);
@@ -348,13 +352,13 @@ fn games_of_other_kinds_are_refused() {
     for name in ["connectFourSimultaneous", "diceRace", "hanoi"] {
         let game = panza_testing::game(name);
         assert!(turns_of(&game).is_none(), "{name}");
-        assert!(AlphaBetaValues::unknown(&game.machine).is_none(), "{name}");
+        assert!(AlphaBetaValues::unknown(&game.machine).is_err(), "{name}");
     }
     // Without a fixed sum of goals.
     let game = panza_testing::game("ticTacToe");
     let n_facts = game.info().facts().unwrap().len();
     let evaluation = Evaluation::new(2, n_facts, None, None, &mut Random::new(1)).unwrap();
-    let config = config(&game, &Arc::new(evaluation), Switches::default());
+    let config = config(&game, &Arc::new(evaluation), AlphaBetaParameters::USUAL);
     assert!(AlphaBeta::new(&game.machine, &config).is_none());
 }
 
@@ -389,7 +393,7 @@ fn training_learns_who_wins() {
     assert_eq!(trained.evaluation, train().evaluation);
     // It beats the evaluation that it began with, from both sides of some openings.
     let searches = [&Arc::new(trained.evaluation), &evaluation].map(|evaluation| {
-        let config = config(&game, evaluation, Switches::default());
+        let config = config(&game, evaluation, AlphaBetaParameters::USUAL);
         AlphaBeta::new(&game.machine, &config).unwrap()
     });
     let points = play_pairs(&game, searches, 6);

@@ -18,7 +18,7 @@ use std::thread::JoinHandle;
 
 use super::Counts;
 use super::rest::{Control, Found, Limits, Rest, Run, Shared};
-use super::searcher::Searcher;
+use super::searcher::NodeSearch;
 use panza_sync::{Budget, Stopwatch, lock, spawn, unpoisoned};
 
 /// The threads of a search.
@@ -26,12 +26,12 @@ pub(super) struct Threads {
     shared: Arc<Shared>,
     threads: Vec<JoinHandle<()>>,
     /// The searcher of the calling thread, and the number of the position that it is in.
-    own: Option<(Box<Searcher>, u64)>,
+    own: Option<(Box<NodeSearch>, u64)>,
 }
 
 impl Threads {
     /// Starts a thread for each searcher, as far as the system gives any.
-    pub fn start(searchers: impl IntoIterator<Item = Searcher>) -> Self {
+    pub fn start(searchers: impl IntoIterator<Item = NodeSearch>) -> Self {
         let shared = Arc::<Shared>::default();
         let mut threads = Vec::new();
         for searcher in searchers {
@@ -53,7 +53,7 @@ impl Threads {
     }
 
     /// The calling thread alone.
-    pub fn of_caller(searcher: Searcher) -> Self {
+    pub fn of_caller(searcher: NodeSearch) -> Self {
         let mut threads = Self::start([]);
         lock(&threads.shared.control).found = vec![Found::default()];
         threads.own = Some((Box::new(searcher), 0));
@@ -158,7 +158,7 @@ impl Drop for Threads {
 }
 
 /// The work of a thread.
-fn work(mut searcher: Searcher, mut rest: Rest) {
+fn work(mut searcher: NodeSearch, mut rest: Rest) {
     while let Some((state, limits)) = rest.until_next_position(searcher.counts.nodes) {
         searcher.limits = limits;
         searcher.rest = Some(rest);

@@ -31,15 +31,15 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 
 use super::score::{Score, Window, share};
-use super::searcher::{MAX_PLY, Searcher};
-use super::switches::Switches;
+use super::searcher::{MAX_PLY, NodeSearch};
 use super::turns::Turns;
 use super::{AlphaBetaValues, TrainingBase, Units};
+use crate::parameters::AlphaBetaParameters;
 use panza_gdl::{MoveId, RoleId};
 use panza_learning::evaluation::Inputs;
 use panza_learning::{Deadline, Evaluation, GradientSums, Images, Known, LearningBudget, Trainer};
 use panza_machine::{Machine, Reasoner, with_wide_vectors};
-use panza_sync::{Instant, Random, Table, catch_panic, lock, spawn_scoped};
+use panza_sync::{Budget, Random, Table, catch_panic, lock, spawn_scoped};
 
 /// Weight of later values in targets.
 const LAMBDA: f32 = 0.8;
@@ -132,7 +132,7 @@ pub fn train_leaves(
 }
 
 /// Training that goes on in a match, by games from its positions.
-pub struct MatchTraining(Team);
+pub(super) struct MatchTraining(Team);
 
 impl MatchTraining {
     /// Goes on with what these values come from, on this number of threads. `None` where that is
@@ -154,12 +154,12 @@ impl MatchTraining {
     }
 
     /// Plays games from a state and trains on them. A game that has begun goes on after the end of
-    /// the time, and ends when training is cancelled.
-    pub fn run(&mut self, state: &[u64], until: Instant, cancelled: &AtomicBool) {
+    /// the time, and ends when the budget is stopped.
+    pub fn run(&mut self, state: &[u64], budget: Budget<'_>) {
         let budget = LearningBudget {
             games: usize::MAX,
-            until: Some(Deadline::wall(until)),
-            cancelled: Some(cancelled),
+            until: budget.until.map(Deadline::wall),
+            cancelled: budget.stop.map(|stop| &**stop),
             threads: self.0.players.len(),
             seed: 0,
             families: 1,
@@ -246,7 +246,7 @@ impl GameSetup<'_> {
 
 /// Plays the games of a thread.
 struct Player {
-    searcher: Searcher,
+    searcher: NodeSearch,
     table: Arc<Table>,
     reasoner: Box<dyn Reasoner>,
     random: Random,
@@ -257,7 +257,13 @@ impl Player {
         let table = Arc::new(Table::new(TABLE_BYTES));
         let evaluation = &Arc::new(evaluation.clone());
         Self {
-            searcher: Searcher::new(machine, evaluation, &table, turns, Switches::TRAINING),
+            searcher: NodeSearch::new(
+                machine,
+                evaluation,
+                &table,
+                turns,
+                AlphaBetaParameters::TRAINING,
+            ),
             table,
             reasoner: Arc::clone(machine).reasoner(),
             random: Random::new(seed),
@@ -509,10 +515,10 @@ impl Training {
     }
 
     /// The changes of static scores by moves in positions of the last games.
-    fn units(&self, searcher: &mut Searcher) -> Units {
+    fn units(&self, searcher: &mut NodeSearch) -> Units {
         searcher.changes = Some(Vec::new());
         // Changes are those of the moves at the root.
-        searcher.switches = Switches::PLAIN;
+        searcher.parameters = AlphaBetaParameters::PLAIN;
         let step = (self.replay.len() / MEASURED).max(1);
         for (state, _) in self.replay.iter().rev().step_by(step).take(MEASURED) {
             searcher.begin();
@@ -523,7 +529,7 @@ impl Training {
 }
 
 /// Searches a state. Returns the leaf, the share of the first role, and the best move.
-fn search(searcher: &mut Searcher, state: &[u64]) -> (Vec<u64>, f32, Option<MoveId>) {
+fn search(searcher: &mut NodeSearch, state: &[u64]) -> (Vec<u64>, f32, Option<MoveId>) {
     searcher.begin();
     searcher.root.clear();
     let score = searcher.score(state, DEPTH, Window::FULL);
@@ -664,12 +670,19 @@ mod tests {
         let mut training = MatchTraining::new(&game.machine, &values, 2).unwrap();
         let state = game.machine.initial_state();
         // A game in progress ends where training is cancelled.
-        training.run(&state, Instant::now(), &AtomicBool::new(true));
+        let cancelled = Arc::new(AtomicBool::new(true));
+        let budget = Budget::lasting(std::time::Duration::ZERO);
+        training.run(
+            &state,
+            Budget {
+                stop: Some(&cancelled),
+                ..budget
+            },
+        );
         assert_eq!(training.n_games(), 0);
         assert_eq!(*training.evaluation(), known.evaluation);
         while training.n_games() < 50 {
-            let until = Instant::now() + std::time::Duration::from_millis(1);
-            training.run(&state, until, &AtomicBool::new(false));
+            training.run(&state, Budget::lasting(std::time::Duration::from_millis(1)));
         }
         assert_ne!(*training.evaluation(), known.evaluation);
 

@@ -21,7 +21,7 @@ use super::{Command, Effort};
 use panza_game::BuiltGame;
 use panza_gdl::{CHANCE_ROLE, Id, MoveId, RoleId};
 use panza_metagame::{StudyBudget, study};
-use panza_player::{Manager, PlanStatus, Record, Searcher, StartRequest, preferred_search};
+use panza_player::{Manager, MatchSearcher, PlanStatus, Record, StartRequest, preferred_search};
 use panza_search::{MoveStats, SearchConfig};
 use panza_sync::{Instant, Random, catch_panic};
 use panza_telemetry::SearchSample;
@@ -50,7 +50,7 @@ pub(super) struct Game {
     history: GameHistory,
     config: SearchConfig,
     /// For each role its search.
-    searches: Vec<Option<Box<dyn Searcher>>>,
+    searches: Vec<Option<Box<dyn MatchSearcher>>>,
     /// Draws the moves of the chance role, and Panza's where it plays at random.
     random: Random,
     /// For each role its choice of this turn.

@@ -15,7 +15,7 @@
 //! and after it was closed.
 //!
 //! Modules: `steps` is the work of a table; `host` builds the game and publishes; `game` plays it,
-//! `study` studies it with `plans` and `by_depth`;
+//! `study` studies it with `plans`;
 //! `history` has the states of all turns, `effects` and `decision` what is shown of a state, and
 //! `store` what is kept of tables, in a `storage`.
 //!
@@ -38,7 +38,6 @@ mod host;
 mod level;
 mod game;
 mod plans;
-mod by_depth;
 mod study;
 mod steps;
 

@@ -15,7 +15,7 @@ use super::report::PlanView;
 use panza_game::BuiltGame;
 use panza_gdl::{MoveId, RoleId};
 use panza_machine::{GameInfo, Machine};
-use panza_player::{PlanStatus, Position, Searcher, preferred_search};
+use panza_player::{MatchSearcher, PlanStatus, Position, preferred_search};
 use panza_search::SearchConfig;
 use panza_sync::{HAS_THREADS, Instant, after};
 
@@ -31,7 +31,7 @@ const SETTLED: Duration = Duration::from_secs(3);
 
 /// The plans from a position.
 pub(super) struct Plans {
-    planner: Box<dyn Searcher>,
+    planner: Box<dyn MatchSearcher>,
     state: Vec<u64>,
     /// The positions along plans that were found, with the plan and the moves of it before them.
     known: HashMap<Vec<u64>, (Arc<PlanStatus>, usize)>,
@@ -40,7 +40,7 @@ pub(super) struct Plans {
     /// The moves whose plans are still to be looked for; none before the best plan is known.
     left: Option<Vec<MoveId>>,
     /// The planner for them.
-    other: Option<Box<dyn Searcher>>,
+    other: Option<Box<dyn MatchSearcher>>,
     /// The move that it is at, and since when.
     at: Option<(MoveId, Instant)>,
     alternatives: Vec<PlanView>,
@@ -208,7 +208,7 @@ fn goal_at_end(history: &mut GameHistory, state: &[u64]) -> Option<u8> {
 }
 
 /// Takes what a planner has found; it searches on its own thread, or now where there is none.
-fn poll(planner: &mut dyn Searcher) {
+fn poll(planner: &mut dyn MatchSearcher) {
     let time = if HAS_THREADS { Duration::ZERO } else { SLICE };
     planner.search(after(time), &Arc::default());
 }

@@ -19,16 +19,20 @@ pub struct Report {
     pub state: Thinking,
     /// The seconds that the position was searched for.
     pub seconds: f64,
-    /// Iterations of the search there.
+    /// Steps of the search there.
     pub iterations: u64,
-    /// Nodes in its graph. For alpha-beta, nodes that were searched.
+    /// Nodes of the search there.
     pub nodes: u32,
-    /// The search: `tree` or `alpha-beta`.
+    /// The name of the search.
     pub method: &'static str,
-    /// For alpha-beta, the last depth that was searched in full.
-    pub depth: Option<u32>,
-    /// For alpha-beta, the longest line that was searched, in joint moves.
-    pub selective_depth: Option<u32>,
+    /// What its steps are, in the singular.
+    pub step: &'static str,
+    /// Why it is the tree, where another search is allowed.
+    pub why_tree: Option<&'static str>,
+    /// The depth that was searched, in moves of those who choose.
+    pub depth: u32,
+    /// The longest line that was searched, in joint moves.
+    pub selective_depth: u32,
     /// The role whose moves are listed; none where nobody with an aim has a choice.
     pub role: Option<String>,
     /// What the position is worth to each role.
@@ -39,7 +43,7 @@ pub struct Report {
     pub outcomes: Vec<OutcomeView>,
     /// The joint moves that are expected from here on.
     pub line: Vec<Vec<String>>,
-    /// For alpha-beta, the lines that begin with the best moves.
+    /// The lines that begin with the best moves.
     pub lines: Vec<LineView>,
     /// In games of one role, what the planner has found.
     pub plan: Option<PlanView>,
@@ -218,7 +222,7 @@ pub struct OutcomeView {
     pub worth: WorthView,
 }
 
-/// A line of alpha-beta.
+/// A line of the search.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct LineView {
     /// Its first move.

@@ -10,13 +10,12 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use super::by_depth::{DepthSearch, SLICE_NODES, remembered};
 use super::history::GameHistory;
 use super::host::{Host, PAUSE, Rest, SLICE, Spent};
 use super::plans::Plans;
 use super::report::{
-    Candidate, GradedView, MAX_CANDIDATES, MAX_LINE_SHOWN, OutcomeView, Report, ReviewView,
-    SummaryView, Thinking, WorthView, round,
+    Candidate, GradedView, LineView, MAX_CANDIDATES, MAX_LINE_SHOWN, OutcomeView, Report,
+    ReviewView, SummaryView, Thinking, WorthView, round,
 };
 use super::store::State;
 use super::view::{Checked, Phase, Start};
@@ -24,10 +23,13 @@ use super::{Command, Effort, LineTree, MAX_LINE};
 use panza_game::BuiltGame;
 use panza_gdl::{Id, MoveId, RoleId, Sexpr, sexpr};
 use panza_machine::GameInfo;
+use panza_metagame::{history, remembered};
 use panza_player::review::Worth;
 use panza_player::{Review, ReviewSettings, search_config, whole_search};
-use panza_search::alpha_beta::AlphaBetaValues;
-use panza_search::{Method, MoveStats, Outcome, Search, SearchConfig, StopReason};
+use panza_search::{
+    Line, LineLimits, Method, MoveStats, Outcome, SearchConfig, SearchReport, Searcher, Started,
+    StopReason, WhyTree,
+};
 use panza_sync::{Budget, HAS_THREADS, Instant, lock};
 use serde_json::Value;
 
@@ -42,6 +44,8 @@ const LATER_REPORTS: Duration = Duration::from_millis(600);
 const GLANCE: Duration = Duration::from_millis(200);
 /// The greatest effort for a position in a look for blunders.
 const MAX_REVIEW_MS: u32 = 10_000;
+/// Lines that are reported.
+const MAX_LINES: usize = 3;
 /// Facts of a position that is pasted, at most.
 const MAX_FACTS: usize = 50_000;
 /// Nodes of all lines that are looked at at once, at most, and the time for that. What is left is
@@ -54,10 +58,9 @@ pub(super) struct StudySession {
     built: BuiltGame,
     history: GameHistory,
     config: SearchConfig,
-    search: Option<Search>,
-    /// What alpha-beta searches with, where it takes the place of the tree, and its search.
-    values: Option<AlphaBetaValues>,
-    by_depth: Option<DepthSearch>,
+    search: Option<Box<dyn Searcher>>,
+    /// Why it is the tree, where alpha-beta is allowed.
+    why_tree: Option<WhyTree>,
     plans: Option<Plans>,
     /// Whether there is nothing more to plan.
     is_planned: bool,
@@ -151,15 +154,13 @@ impl Host {
         let history = begin(&built, study.facts.as_deref())?;
         let kept = self.kept_state();
         let lost = self.view.problem.take();
-        let config = self.search_config(N_SEARCHES);
-        let rules = &self.opened.rules.rules;
+        let config = self.remembered(&built, self.search_config(N_SEARCHES));
         let mut session = StudySession {
             history,
-            values: remembered(&self.settings.memory, rules, &built, config.method),
-            by_depth: None,
             config,
             built,
             search: None,
+            why_tree: None,
             plans: None,
             is_planned: false,
             review: None,
@@ -197,6 +198,13 @@ impl Host {
         self.publish();
         session.is_late = self.keep_study(&session, true);
         Ok(session)
+    }
+
+    /// The settings with what the memory has of the game.
+    fn remembered(&self, built: &BuiltGame, config: SearchConfig) -> SearchConfig {
+        let history = history(&self.settings.memory, &self.opened.rules.rules);
+        let prior = history.and_then(|history| remembered(built, &history));
+        prior.map_or(config.clone(), |prior| prior.apply(&config))
     }
 
     /// The tree of lines is another one.
@@ -270,15 +278,12 @@ impl Host {
     fn search(&self, session: &mut StudySession, stop: &Arc<AtomicBool>) {
         let role = RoleId::from_index(session.role().unwrap_or(0));
         let state = session.history.position.state();
-        let (machine, config) = (&session.built.machine, &session.config);
-        if let Some(values) = &session.values
-            && session.by_depth.is_none()
-        {
-            session.by_depth = DepthSearch::new(machine, values.clone(), state, config);
-            if session.by_depth.is_none() {
-                session.values = None;
-            }
-        }
+        let search = session.search.get_or_insert_with(|| {
+            let (machine, config) = (&session.built.machine, session.config.clone());
+            let Started { search, why_tree } = whole_search(machine, role, state, config);
+            session.why_tree = why_tree;
+            search
+        });
         let mut limit = Budget {
             stop: Some(stop),
             ..Budget::generous()
@@ -291,23 +296,18 @@ impl Host {
             }
             Effort::Iterations(count) => {
                 let left = count.saturating_sub(session.spent.iterations);
-                let now = match &session.by_depth {
-                    Some(_) => left.min(SLICE_NODES),
-                    None => session.spent.next_iterations(left),
-                };
+                let now = session.spent.next_iterations(left);
                 limit.max_steps = now;
                 session.spent.iterations += now;
             }
         }
-        if let Some(search) = &mut session.by_depth {
-            session.is_proven = search.run(limit);
-            return;
-        }
-        let search = session
-            .search
-            .get_or_insert_with(|| whole_search(machine, role, state, config.clone()));
         search.set_role(role);
-        session.is_proven = search.run(limit) == StopReason::Proven;
+        let reason = search.run(limit);
+        session.is_proven = reason == StopReason::Proven;
+        if reason == StopReason::Exhausted && HAS_THREADS {
+            // The time for the position is not over.
+            std::thread::sleep(SLICE);
+        }
     }
 
     /// Publishes what Panza thinks about the position.
@@ -337,8 +337,10 @@ impl Host {
             iterations: 0,
             nodes: 0,
             method: Method::Tree.name(),
-            depth: None,
-            selective_depth: None,
+            step: Method::Tree.step(),
+            why_tree: session.why_tree.map(WhyTree::text),
+            depth: 0,
+            selective_depth: 0,
             role: role.map(name),
             worth: WorthView::default(),
             moves: Vec::new(),
@@ -355,26 +357,13 @@ impl Host {
         if let Some(goals) = &self.view.goals {
             report.worth.values = goals.iter().map(|goal| goal.map(f64::from)).collect();
             report.worth.proven.clone_from(goals);
-        } else if let Some(search) = &mut session.by_depth {
-            search.write(&mut report, role, &*session.built.machine);
         } else if let Some(search) = &mut session.search {
             search.set_role(RoleId::from_index(role.unwrap_or(0)));
-            let root = search.root();
-            let outlook = search.outlook();
-            report.iterations = root.iterations;
-            report.nodes = root.nodes;
-            report.worth.values = outlook.iter().map(|it| it.value.map(round)).collect();
-            report.worth.proven = outlook.iter().map(|it| it.proven).collect();
-            let line = search.principal_line(MAX_LINE_SHOWN);
-            let mut outcomes = search.outcomes();
-            outcomes.sort_by_key(|it| it.mv.0);
-            let outcomes = outcomes.into_iter();
-            report.outcomes = outcomes.map(|it| outcome_view(it, info)).collect();
-            if let Some(role) = role {
-                let first = line.first().map(|joint_move| joint_move[role]);
-                report.moves = candidates(search, root.moves, first, info);
-            }
-            report.line = texts(line);
+            let found = search.report(LineLimits {
+                lines: MAX_LINES,
+                moves: MAX_LINE_SHOWN,
+            });
+            report.take(&found, role, info);
         }
         report.agree(role);
         if let Some(plans) = &session.plans {
@@ -523,9 +512,6 @@ impl Host {
         if let Some(search) = &mut session.search {
             search.set_state(state);
         }
-        if let Some(search) = &mut session.by_depth {
-            search.go_to(state);
-        }
         if let Some(plans) = &mut session.plans {
             plans.go_to(&session.built.machine, state);
         }
@@ -560,8 +546,9 @@ impl Host {
         if moves.is_empty() {
             return Err("there are no moves to look at".to_string());
         }
-        // As the command does it: the memory of this table makes no difference.
+        // As the command does it.
         let config = search_config(&self.settings.search, self.settings.search.seed);
+        let config = self.remembered(&session.built, config);
         let machine = &session.built.machine;
         session.review = Some(Review::new(machine, &start, &moves, config, settings));
         session.is_reviewed = false;
@@ -581,13 +568,12 @@ impl StudySession {
     }
 
     fn has_search(&self) -> bool {
-        self.search.is_some() || self.by_depth.is_some()
+        self.search.is_some()
     }
 
     /// Frees the memory for a match that begins. The position is searched anew after it.
     fn release_searches(&mut self) {
         self.search = None;
-        self.by_depth = None;
         self.plans = None;
         self.spent = Spent::default();
         (self.is_planned, self.is_proven) = (false, false);
@@ -597,16 +583,33 @@ impl StudySession {
     }
 }
 
+impl Report {
+    /// Takes what a search has found, with the moves of a role if it chooses.
+    fn take(&mut self, found: &SearchReport, role: Option<usize>, info: &dyn GameInfo) {
+        self.iterations = found.steps;
+        self.nodes = u32::try_from(found.nodes).unwrap_or(u32::MAX);
+        self.method = found.method.name();
+        self.step = found.method.step();
+        (self.depth, self.selective_depth) = (found.depth, found.selective_depth);
+        self.worth.values = found.roles.iter().map(|it| it.value.map(round)).collect();
+        self.worth.proven = found.roles.iter().map(|it| it.proven).collect();
+        let outcomes = found.outcomes.iter();
+        self.outcomes = outcomes.map(|it| outcome_view(it, info)).collect();
+        self.moves = role.map_or(Vec::new(), |_| candidates(found, info));
+        let lines = found.lines.iter().filter_map(|line| line_view(line, info));
+        self.lines = lines.collect();
+        let best = self.lines.first();
+        self.line = best.map_or(Vec::new(), |best| best.line.clone());
+    }
+}
+
 /// The moves of the role that a search is about, the best first. That is the one with which the
 /// line begins that is expected, unless several roles choose at once.
-fn candidates(
-    search: &mut Search,
-    mut moves: Vec<MoveStats>,
-    first: Option<MoveId>,
-    info: &dyn GameInfo,
-) -> Vec<Candidate> {
-    let is_alone = moves.iter().all(|it| it.probability.is_none());
-    let best = first.filter(|_| is_alone).or_else(|| search.best_move());
+fn candidates(found: &SearchReport, info: &dyn GameInfo) -> Vec<Candidate> {
+    let is_alone = found.moves.iter().all(|it| it.probability.is_none());
+    let first = found.lines.first().map(|line| line.mv);
+    let best = first.filter(|_| is_alone).or(found.best);
+    let mut moves: Vec<&MoveStats> = found.moves.iter().collect();
     moves.sort_by_key(|it| Some(it.mv) != best);
     let moves = moves.into_iter().take(MAX_CANDIDATES);
     let shown = moves.map(|found| Candidate {
@@ -615,13 +618,23 @@ fn candidates(
         value: found.value.map(round),
         proven: found.proven(),
         share: found.probability.map(f64::from),
-        is_bound: false,
+        is_bound: found.is_bound,
     });
     shown.collect()
 }
 
-fn outcome_view(outcome: Outcome, info: &dyn GameInfo) -> OutcomeView {
-    let outlook = outcome.outlook;
+fn line_view(line: &Line, info: &dyn GameInfo) -> Option<LineView> {
+    let texts = |joint: &Vec<MoveId>| joint.iter().map(|&mv| info.move_text(mv)).collect();
+    Some(LineView {
+        text: info.move_text(line.mv),
+        value: line.value.map(round)?,
+        is_bound: line.is_bound,
+        line: line.joint_moves.iter().map(texts).collect(),
+    })
+}
+
+fn outcome_view(outcome: &Outcome, info: &dyn GameInfo) -> OutcomeView {
+    let outlook = &outcome.outlook;
     OutcomeView {
         text: info.move_text(outcome.mv),
         probability: outcome.probability,

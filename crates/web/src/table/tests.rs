@@ -864,7 +864,7 @@ fn studied_for_alpha_beta() -> (Rules, BuiltGame, metagame::Study) {
     let time = Duration::from_secs(3);
     let budget = metagame::StudyBudget::from_now(&settings.metagame, time, &Arc::default());
     let study = metagame::study(&game, None, &config, &budget);
-    assert!(study.depth.is_some(), "{study:?}");
+    assert!(study.alpha_beta.is_some(), "{study:?}");
     (rules, game, study)
 }
 
@@ -901,20 +901,21 @@ fn alpha_beta_thinks_at_a_study_table_where_it_is_the_stronger_search() {
         });
         assert_eq!(report.method, expected, "{alpha_beta} {method}");
         assert_eq!(report.role.as_deref(), Some("oplayer"));
-        assert_eq!(report.depth.is_some(), expected == "alpha-beta");
+        let reason = (expected == "tree" && method == "auto").then_some(());
+        assert_eq!(report.why_tree.map(|_| ()), reason);
         if expected == "tree" {
-            assert!(report.lines.is_empty() && report.selective_depth.is_none());
+            assert!(report.depth > 0 && report.lines.len() == 1, "{report:?}");
             continue;
         }
         // The move that does not lose, with its line and others.
-        let deep = wait_report(&tables, &table, |report| report.depth >= Some(6));
+        let deep = wait_report(&tables, &table, |report| report.depth >= 6);
         assert_eq!(deep.moves[0].text, "(mark 1 3)");
         assert_eq!(deep.lines.len(), 3);
         assert_eq!(
             (&deep.lines[0].text, &deep.lines[0].line),
             (&deep.moves[0].text, &deep.line)
         );
-        assert!(deep.nodes > 0 && deep.selective_depth > Some(0));
+        assert!(deep.nodes > 0 && deep.selective_depth > 0);
         // The last position is a win that is proven.
         tables.tell(&table, go(line.clone())).unwrap();
         let won = wait_report(&tables, &table, |report| report.state == Thinking::Proven);

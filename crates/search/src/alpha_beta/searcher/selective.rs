@@ -8,7 +8,7 @@
 //!
 //! Never uses: the machine but by nodes.
 
-use super::{Node, Searcher};
+use super::{Node, NodeSearch};
 use crate::alpha_beta::entry::Bound;
 use crate::alpha_beta::frame::MAX_HISTORY;
 use crate::alpha_beta::score::{PROVEN, Score, Window, from_root};
@@ -28,7 +28,7 @@ const SINGULAR_PLIES: i32 = 3;
 /// Scores beyond this are not searched for by probcut and singular extension.
 const MAX_PROBABLE: Score = 12_000;
 
-impl Searcher {
+impl NodeSearch {
     /// The static score of a frame where it suffices: in quiescence search where it is above the
     /// window, and near the leaves where it is far above.
     pub(super) fn cut_by_static(
@@ -44,10 +44,10 @@ impl Searcher {
         let score = self.frame_score(ply);
         let own = sign * score;
         if depth <= 0 {
-            let is_last = depth <= -self.switches.quiescence;
+            let is_last = depth <= -self.parameters.quiescence;
             return (is_last || own >= beta).then_some(score);
         }
-        let margin = self.switches.reverse_futility * (self.units.change * depth) as f32;
+        let margin = self.parameters.reverse_futility * (self.units.change * depth) as f32;
         let is_futile = margin > 0.0
             && !is_pv
             && depth <= MAX_FUTILE_DEPTH
@@ -71,7 +71,7 @@ impl Searcher {
     /// depth that it stands for.
     pub(super) fn probable_cut(&mut self, node: &Node) -> Option<(Score, i32)> {
         let beta = node.window.beta;
-        let margin = self.switches.probcut * self.units.change as f32;
+        let margin = self.parameters.probcut * self.units.change as f32;
         if margin <= 0.0
             || node.is_pv
             || node.depth < MIN_PROBCUT_DEPTH
@@ -116,7 +116,7 @@ impl Searcher {
     /// By how many plies the table's move is searched deeper: where all others are worse by far in
     /// shallow searches it is singular. A bound that all moves but it exceed is a cut.
     pub(super) fn singular_plies(&mut self, node: &Node) -> Result<i32, Score> {
-        let margin = self.switches.singular * (self.units.change * node.depth) as f32 / 8.0;
+        let margin = self.parameters.singular * (self.units.change * node.depth) as f32 / 8.0;
         let Some(entry) = node.known.filter(|entry| entry.mv.is_some()) else {
             return Ok(0);
         };
@@ -172,7 +172,7 @@ impl Searcher {
     /// static score below that of the node.
     pub(super) fn is_late(&self, node: &Node, n_tried: usize, after: Score) -> bool {
         let depth = node.depth;
-        let n_kept = self.switches.late_pruning * (2 + depth * depth) as f32;
+        let n_kept = self.parameters.late_pruning * (2 + depth * depth) as f32;
         n_kept > 0.0
             && !node.is_pv
             && depth <= MAX_PRUNED_DEPTH
@@ -183,7 +183,7 @@ impl Searcher {
 
     /// Whether futility leaves a move out: near the leaves, with a static score far below alpha.
     pub(super) fn is_futile(&self, node: &Node, after: Score) -> bool {
-        let margin = self.switches.futility * (self.units.change * node.depth) as f32;
+        let margin = self.parameters.futility * (self.units.change * node.depth) as f32;
         margin > 0.0
             && !node.is_pv
             && node.depth <= MAX_FUTILE_DEPTH
@@ -195,7 +195,7 @@ impl Searcher {
     /// and worse the move.
     pub(super) fn reduction(&self, node: &Node, n_tried: usize, mv: MoveId, after: Score) -> i32 {
         let frame = &self.frames[node.ply];
-        if self.switches.reductions == 0.0
+        if self.parameters.reductions == 0.0
             || node.depth < 3
             || n_tried < 2
             || frame.killers[0] == Some(mv)
@@ -203,14 +203,14 @@ impl Searcher {
             return 0;
         }
         let mut plies = 0.6 + (node.depth as f32).ln() * (n_tried as f32).ln() / 2.2;
-        plies *= self.switches.reductions;
+        plies *= self.parameters.reductions;
         plies -= f32::from(u8::from(node.is_pv));
         let margin = self.units.change + self.units.turn;
         plies -= f32::from(u8::from(after > node.score + margin));
-        if self.switches.trend > 0.0 {
+        if self.parameters.trend > 0.0 {
             let earned = self.history.of(frame.mover, mv) as f32 / MAX_HISTORY as f32;
             let falling = f32::from(u8::from(!node.is_rising));
-            plies += self.switches.trend * (falling * 0.7 - earned);
+            plies += self.parameters.trend * (falling * 0.7 - earned);
         }
         (plies as i32).clamp(0, node.depth - 2)
     }

@@ -1,19 +1,22 @@
-//! The tree search of a match, and its settings.
+//! The search of the whole game in a match, by the tree or by alpha-beta, and its settings.
+//!
+//! Never uses: the graph or the table, so that another search needs no change here.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::available_parallelism;
+use std::thread::{self, available_parallelism};
 use std::time::Duration;
 
-use super::searcher::Searcher;
+use super::match_searcher::MatchSearcher;
 use super::studies::StudyOf;
 use panza_config::{SearchMethod, SearchSettings};
 use panza_gdl::{MoveId, RoleId};
 use panza_machine::{GameInfo, Machine, PlayoutTotals};
 use panza_search::{
-    Method, MoveStats, RootEstimates, RootReport, Search, SearchConfig, StopReason,
+    IterationTimes, LineLimits, Method, MoveStats, RootEstimates, SearchConfig, SearchStatistics,
+    Searcher, Started, StopReason, WhyTree, start,
 };
-use panza_sync::{Budget, Instant, Random, Stopwatch};
+use panza_sync::{Budget, HAS_THREADS, Instant, Random, Stopwatch};
 use panza_telemetry::{SearchSample, StageTimes};
 
 /// Bytes of the game graph for each node that it may hold; a node with its moves and state takes
@@ -28,6 +31,8 @@ const MAX_OWN_SAMPLES: u32 = 16;
 /// Expansions of the proof-number search for each iteration. With 0.25 the tree loses as much as
 /// proofs gain.
 const PROOF_EFFORT: f32 = 0.1;
+/// How long a search that has nothing left to do waits at a time.
+const REST: Duration = Duration::from_millis(10);
 /// Root moves in a sample.
 pub(super) const MAX_SAMPLED_MOVES: usize = 32;
 
@@ -85,9 +90,7 @@ fn own_samples(machine: &Arc<dyn Machine>, state: &[u64], max_playout_steps: u32
 }
 
 /// The times of the writer's stages so far, in seconds, estimated from the timed iterations.
-pub(super) fn stage_times(search: &Search) -> StageTimes {
-    let statistics = search.statistics();
-    let times = search.times();
+pub(super) fn stage_times(times: &IterationTimes, statistics: &SearchStatistics) -> StageTimes {
     let seconds = |sum: u64, timed: u64, all: u64| {
         let mean = sum as f64 / timed.max(1) as f64;
         mean * all as f64 * 1e-9
@@ -101,13 +104,13 @@ pub(super) fn stage_times(search: &Search) -> StageTimes {
     }
 }
 
-/// The search of the whole game in a state, with settings that fit the machine.
+/// Starts the search of the whole game in a state, with settings that fit the machine.
 pub fn whole_search(
     machine: &Arc<dyn Machine>,
     role: RoleId,
     state: &[u64],
     mut config: SearchConfig,
-) -> Search {
+) -> Started {
     if config.rollout_threads == 0 && config.samples_per_request == 0 {
         config.samples_per_request =
             own_samples(machine, state, config.max_playout_steps).unwrap_or(1);
@@ -116,28 +119,24 @@ pub fn whole_search(
         // It generates one child at a time, which may take longer than a clock allows.
         config.proof_effort = 0.0;
     }
-    let mut search = Search::new(Arc::clone(machine), role, config);
-    if state != machine.initial_state() {
-        search.set_state(state);
-    }
-    search
+    start(machine, role, state, &config)
 }
 
 /// The root moves for a sample, in the order of the report.
-pub(super) fn root_moves(info: &dyn GameInfo, root: &RootReport) -> Vec<MoveStats<String>> {
-    let moves = root.moves.iter().take(MAX_SAMPLED_MOVES);
+pub(super) fn root_moves(info: &dyn GameInfo, moves: &[MoveStats]) -> Vec<MoveStats<String>> {
+    let moves = moves.iter().take(MAX_SAMPLED_MOVES);
     let named = moves.map(|stats| stats.named(info.move_text(stats.mv)));
     named.collect()
 }
 
-/// The tree search of a match.
-pub(super) struct TreeSearch {
+/// The search of the whole game in a match, by the tree or by alpha-beta.
+pub(super) struct WholeSearch {
     machine: Arc<dyn Machine>,
-    search: Search,
-    is_proven: bool,
+    search: Box<dyn Searcher>,
+    why_tree: Option<WhyTree>,
 }
 
-impl TreeSearch {
+impl WholeSearch {
     /// A search of `state`.
     pub fn new(
         machine: &Arc<dyn Machine>,
@@ -145,68 +144,95 @@ impl TreeSearch {
         state: &[u64],
         config: SearchConfig,
     ) -> Self {
-        let search = whole_search(machine, role, state, config);
+        let Started {
+            mut search,
+            why_tree,
+        } = whole_search(machine, role, state, config);
+        search.glance();
         Self {
             machine: Arc::clone(machine),
             search,
-            is_proven: false,
+            why_tree,
         }
     }
 }
 
-impl Searcher for TreeSearch {
+impl MatchSearcher for WholeSearch {
     fn name(&self) -> &'static str {
-        "search"
+        match self.search.method() {
+            Method::AlphaBeta => "alpha-beta search",
+            Method::Auto | Method::Tree => "search",
+        }
+    }
+
+    fn why_tree(&self) -> Option<WhyTree> {
+        self.why_tree
     }
 
     fn study_of(&self) -> StudyOf {
         StudyOf::Game
     }
 
+    fn processor_time(&self) -> Duration {
+        self.search.processor_time()
+    }
+
     fn search(&mut self, until: Instant, interrupt: &Arc<AtomicBool>) {
-        if interrupt.load(Ordering::Acquire) {
-            return;
+        while !interrupt.load(Ordering::Acquire) {
+            let budget = Budget {
+                until: Some(until),
+                stop: Some(interrupt),
+                ..Budget::generous()
+            };
+            let reason = self.search.run(budget);
+            let left = until.saturating_duration_since(Instant::now());
+            if reason != StopReason::Exhausted || left.is_zero() || !HAS_THREADS {
+                return;
+            }
+            thread::sleep(left.min(REST));
         }
-        let limit = Budget {
+    }
+
+    fn ponder(&mut self, until: Instant, interrupt: &Arc<AtomicBool>) {
+        let budget = Budget {
             until: Some(until),
             stop: Some(interrupt),
             ..Budget::generous()
         };
-        self.is_proven = self.search.run(limit) == StopReason::Proven;
+        if self.search.ponder(budget) == StopReason::Exhausted {
+            self.search(until, interrupt);
+        }
     }
 
     fn search_iterations(&mut self, iterations: u64, interrupt: &Arc<AtomicBool>) {
-        let limit = Budget {
+        self.search.run(Budget {
             stop: Some(interrupt),
             ..Budget::of_steps(iterations)
-        };
-        self.is_proven = self.search.run(limit) == StopReason::Proven;
+        });
     }
 
-    fn advance(&mut self, joint_move: &[MoveId], _: &[u64]) {
-        self.is_proven = false;
-        self.search.advance(joint_move);
+    fn advance(&mut self, joint_move: &[MoveId], state: &[u64]) {
+        self.search.advance(joint_move, state);
+        self.search.glance();
     }
 
     fn set_state(&mut self, state: &[u64]) {
-        self.is_proven = false;
         self.search.set_state(state);
+        self.search.glance();
     }
 
     fn best_move(&mut self) -> Option<MoveStats> {
-        let best = self.search.best_move()?;
-        let root = self.search.root();
-        let stats = root.moves.into_iter().find(|stats| stats.mv == best);
-        let stats = stats.unwrap_or(MoveStats::new(best));
-        Some(MoveStats {
-            value: stats.value.or(root.value),
-            is_proven_best: self.is_proven,
-            ..stats
-        })
+        self.search.choose()
     }
 
     fn line(&mut self, most: usize) -> Vec<Vec<MoveId>> {
-        self.search.principal_line(most)
+        let limits = LineLimits {
+            lines: 1,
+            moves: most,
+        };
+        let lines = self.search.report(limits).lines;
+        let first = lines.into_iter().next();
+        first.map_or(Vec::new(), |line| line.joint_moves)
     }
 
     fn estimates(&mut self) -> Option<RootEstimates> {
@@ -215,31 +241,27 @@ impl Searcher for TreeSearch {
 
     fn sample(&mut self) -> SearchSample {
         let statistics = self.search.statistics();
-        let root = self.search.root();
-        let best = self.search.best_move();
-        let root_moves = root_moves(self.machine.info(), &root);
+        let report = self.search.report(LineLimits::NONE);
+        let info = self.machine.info();
         let ratio = |part: f64, whole: f64| if whole > 0.0 { part / whole } else { 0.0 };
+        let fill = |queued: u32| ratio(queued.into(), statistics.ring_slots.into());
+        let best = self.search.choose();
+        let value = report.value.or(best.and_then(|best| best.value));
         SearchSample {
             iterations: statistics.iterations,
             playouts: statistics.playouts,
-            nodes: u64::from(statistics.nodes),
-            pool_used: ratio(
-                f64::from(statistics.nodes),
-                f64::from(statistics.node_limit),
-            ),
-            request_rings: ratio(
-                f64::from(statistics.queued_requests),
-                f64::from(statistics.ring_slots),
-            ),
-            result_rings: ratio(
-                f64::from(statistics.queued_results),
-                f64::from(statistics.ring_slots),
-            ),
-            times: stage_times(&self.search),
+            nodes: report.nodes,
+            pool_used: ratio(statistics.nodes.into(), statistics.node_limit.into()),
+            request_rings: fill(statistics.queued_requests),
+            result_rings: fill(statistics.queued_results),
+            times: stage_times(&report.times, &statistics),
             samples_per_request: ratio(statistics.playouts as f64, statistics.iterations as f64),
-            best_move: best.map_or(String::new(), |best| self.machine.info().move_text(best)),
-            best_value: root.value.map_or(f64::NAN, f64::from),
-            root_moves,
+            depth: report.depth,
+            selective_depth: report.selective_depth,
+            training_games: statistics.training_games as u32,
+            best_move: best.map_or(String::new(), |best| info.move_text(best.mv)),
+            best_value: value.map_or(f64::NAN, f64::from),
+            root_moves: root_moves(info, &report.moves),
             ..SearchSample::default()
         }
     }

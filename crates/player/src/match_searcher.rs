@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::studies::StudyOf;
 use panza_gdl::MoveId;
 use panza_planner::Plan;
-use panza_search::{MoveStats, RootEstimates};
+use panza_search::{MoveStats, RootEstimates, WhyTree};
 use panza_sync::Instant;
 use panza_telemetry::SearchSample;
 
@@ -37,9 +37,14 @@ impl PlanStatus {
 }
 
 /// Chooses moves for one role, and follows the match.
-pub trait Searcher: Send {
+pub trait MatchSearcher: Send {
     /// What it is, for logs.
     fn name(&self) -> &'static str;
+
+    /// Why it is the tree search, where alpha-beta is allowed.
+    fn why_tree(&self) -> Option<WhyTree> {
+        None
+    }
 
     /// The processor time of threads that search in place of the caller's.
     fn processor_time(&self) -> Duration {
