@@ -52,7 +52,7 @@ enum Command {
             the mixed strategy: the value lost against the best reply.\n\
             --iterations repeat exactly: they use lanes of a fixed width, whatever is faster here. --ms is processor time, on\n\
             the machine of a match. With --study each game is studied first, and all budgets use the machine of a match.\n\n\
-            Examples:\n  cargo lab oracle score --iterations 1000,10000 --ms 100 --page score.md\n  \
+            Examples:\n  cargo lab oracle score --iterations 1000,10000 --ms 100\n  \
             cargo lab oracle score connectFour hexFive --ms 30,100,300 --study 5\n  \
             cargo lab oracle score reversi --set search.exploration=0.6 --positions 100 --json"
     )]

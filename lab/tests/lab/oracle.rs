@@ -49,9 +49,7 @@ fn oracles_are_verified_and_scored() {
     let checked = objects(&["oracle", "check", shown, "--iterations", "5000"], 0);
     assert!(checked.iter().all(|finding| finding["is_good"] == true));
 
-    let page = folder.path().join("page.md");
-    let arguments = ["oracle", "score", shown, "--iterations", "20,200", "--page"];
-    let reports = objects(&[&arguments[..], &[page.to_str().unwrap()]].concat(), 0);
+    let reports = objects(&["oracle", "score", shown, "--iterations", "20,200"], 0);
     assert_eq!(reports.len(), 2);
     for report in &reports {
         assert_keys(
@@ -60,11 +58,6 @@ fn oracles_are_verified_and_scored() {
         );
         assert_eq!(report["positions"], 12);
     }
-    let page = std::fs::read_to_string(page).unwrap();
-    assert!(
-        page.contains("\n| ticTacToe | 200 iterations | 12 | "),
-        "{page}"
-    );
     let timed = &objects(
         &["oracle", "score", shown, "--ms", "2", "--positions", "3"],
         0,
