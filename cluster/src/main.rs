@@ -18,7 +18,6 @@ mod tournament;
 mod train;
 mod duel;
 mod serve;
-mod probe;
 
 use std::io::{self, Write};
 use std::thread;
@@ -65,8 +64,6 @@ enum Command {
     Duel(DuelArguments),
     /// Run the player server, whose matches all ranks search: `panza serve`.
     Serve(ServeArguments),
-    /// Measure how long messages take between rank 0 and the others.
-    Probe,
 }
 
 /// The exit status for unusable arguments or input.
@@ -118,7 +115,6 @@ fn work(world: &SimpleCommunicator, command: &Command) -> anyhow::Result<()> {
                 Ok(serve::Worker::new(companion(arguments, number)?))
             })
         }
-        Command::Probe => worker::run(world, || Ok(probe::Worker)),
     }
 }
 
@@ -138,7 +134,6 @@ fn lead(world: &SimpleCommunicator, arguments: Arguments) -> i32 {
                 Command::Train(arguments) => train::lead(arguments, output, &pool),
                 Command::Duel(arguments) => duel::lead(arguments, output, &pool),
                 Command::Serve(arguments) => serve::lead(arguments, output, &pool),
-                Command::Probe => probe::lead(output, &pool),
             }
         });
         calls.serve(world);

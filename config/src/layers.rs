@@ -7,7 +7,11 @@ use toml::{Table, Value};
 const DEFAULT_PLACE: &str = "config/default.toml";
 
 /// Keys of earlier versions that mean nothing any more, by section and name.
-const RETIRED: [(&str, &str); 1] = [("metagame", "tuning")];
+const RETIRED: [(&str, &str); 3] = [
+    ("metagame", "tuning"),
+    ("search", "ring_capacity"),
+    ("search", "samples_per_request"),
+];
 
 /// Limit on a value in an error, in characters.
 const LONGEST_FOUND: usize = 80;

@@ -119,10 +119,6 @@ settings! {
         exploration: f64, "none", number(0.0, 10.0);
         /// Greatest number of nodes in the game graph.
         max_nodes: usize, "nodes", integer(1_000, 1_000_000_000);
-        /// Playouts for each rollout request; 0 lets the search adapt the number.
-        samples_per_request: usize, "playouts", integer(0, 4096);
-        /// Greatest number of requests in flight to each rollout thread.
-        ring_capacity: usize, "requests", integer(1, 65_536);
         /// Whether the threads of a search are pinned, if there are more cores than threads.
         pin_threads: bool, "none", Kind::Flag;
         /// Whether a game of independent factors is searched by factors, without what changes

@@ -219,12 +219,16 @@ fn an_unknown_key_is_named_with_what_it_could_be() {
 
 #[test]
 fn a_key_that_has_gone_is_named_and_ignored() {
-    let items = ["metagame.tuning=maybe".to_string()];
+    let items = ["search.ring_capacity=64", "metagame.tuning=maybe"].map(str::to_string);
     let settings = Settings::load(None, &items).unwrap();
-    let retired = [Retired {
-        key: "metagame.tuning".to_string(),
-        place: "--set metagame.tuning=maybe".to_string(),
-    }];
+    let retired = [
+        ("metagame.tuning", "--set metagame.tuning=maybe"),
+        ("search.ring_capacity", "--set search.ring_capacity=64"),
+    ];
+    let retired = retired.map(|(key, place)| Retired {
+        key: key.to_string(),
+        place: place.to_string(),
+    });
     assert_eq!(settings.retired, retired);
     let expected = Settings::load(None, &[]).unwrap();
     assert_eq!(

@@ -24,14 +24,14 @@ use panza_cli::{Game, Outcome, Output, Rulesheet, interrupt};
 use panza_referee::game_manager::{Fault, FaultKind, Request, Spectator};
 use panza_referee::tournament::plan::{Fixture, Schedule};
 use panza_referee::tournament::results::MatchResult;
-use panza_referee::tournament::{Attempt, LocalVenue, Venue, load_plan, page, play_missing, tally};
+use panza_referee::tournament::tally::{PairTally, tally};
+use panza_referee::tournament::{Attempt, LocalVenue, Venue, load_plan, page, play_missing};
 use panza_sync::pinning;
 
 use crate::book::write_rulesheets;
 use crate::duel::book::Book;
-use crate::page::{Page, check_place};
+use crate::page::{Page, Table, check_place};
 use crate::pool::{GameChoice, is_held_out};
-use crate::strength;
 
 /// The name of the foreign player in results and logs.
 const OPPONENT: &str = "opponent";
@@ -102,10 +102,10 @@ pub fn run(arguments: &AnchorsArguments, output: Output) -> anyhow::Result<Outco
     let (played, results) = played?;
 
     let results: Vec<MatchResult> = results.into_iter().map(as_shown).collect();
-    let tallies = tally::tally(&results);
+    let tallies = tally(&results);
     let mut shown = Page::new("Anchors", ABOUT);
     for tallies in &tallies {
-        strength::write_pair(&mut shown, &results, tallies);
+        write_pair(&mut shown, &results, tallies);
     }
     shown.write(arguments.page.as_deref(), output)?;
     output.object(&page::report(&tallies))?;
@@ -117,6 +117,38 @@ pub fn run(arguments: &AnchorsArguments, output: Output) -> anyhow::Result<Outco
 
 const ABOUT: &str = "Matches from the openings of a book, each played from both sides over HTTP. \
     Games held out are shown only\ntogether. W D L and shares are the first player's.";
+
+/// Writes the section of a pair, which is one of those in `all`.
+fn write_pair(shown: &mut Page, all: &[MatchResult], tallies: &PairTally) {
+    let pair = &tallies.pair;
+    let of_pair = all.iter().filter(|result| {
+        let key = &result.key;
+        (&key.a, &key.a_version, &key.b, &key.b_version)
+            == (&pair.a, &pair.a_version, &pair.b, &pair.b_version)
+    });
+    let dates = of_pair.clone().map(|result| result.date.as_str());
+    let is_confined = of_pair
+        .clone()
+        .all(|result| result.cores.iter().all(Option::is_some));
+    let void = match page::void_lines(tallies) {
+        lines if lines.is_empty() => String::new(),
+        lines => format!("\n\nVoid, not counted: {}.", lines.join("; ")),
+    };
+    let about = format!(
+        "Played {} to {}; {}.{void}",
+        dates.clone().min().unwrap_or("-"),
+        dates.max().unwrap_or("-"),
+        match is_confined {
+            true => "each player was confined to a core of its own",
+            false => "players shared cores",
+        }
+    );
+    let mut table = Table::new(page::HEADS).with_text_columns(&page::TEXT_COLUMNS);
+    page::rows(tallies)
+        .into_iter()
+        .for_each(|row| table.push(row.into()));
+    shown.section(&page::title(pair), &about, &table);
+}
 
 /// The file of the tournament.
 fn tournament(arguments: &AnchorsArguments, logs: &Path) -> anyhow::Result<String> {
@@ -300,5 +332,29 @@ mod tests {
         assert_eq!(unfit("grep -q LATE {log}", logs).unwrap(), None);
         let detail = unfit("cat {log}; exit 3", logs).unwrap().unwrap();
         assert!(detail.ends_with("3: LATE"), "{detail}");
+    }
+
+    #[test]
+    fn a_pair_has_a_table() {
+        let result = |side: u32| {
+            let day = side + 1;
+            format!(
+                r#"{{"a":"ada","a_version":"2","b":"bob","b_version":"","game":"hex","start_clock":10,"play_clock":1,"round":0,"side":{side},"roles":["x","o"],"players":["ada","bob"],"goals":[100,0],"ending":"terminal","steps":30,"seconds":20.5,"faults":[],"moves":[],"seed":1,"cores":[0,1],"processor":null,"date":"2026-01-0{day}"}}"#
+            )
+        };
+        let results = [0, 1].map(|side| serde_json::from_str(&result(side)).unwrap());
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("page.md");
+        let mut shown = Page::new("Anchors", ABOUT);
+        write_pair(&mut shown, &results, &tally(&results)[0]);
+        shown.write(Some(&file), Output::new(false)).unwrap();
+        let shown = fs::read_to_string(file).unwrap();
+        for expected in [
+            "# Anchors\n",
+            "\n## ada (2) against bob\n\nPlayed 2026-01-01 to 2026-01-02; each player was confined to a core of its own.\n",
+            "\n| hex | 10/1 | 2 | 1 : 1 | 1 0 1 | 50.0 % | ",
+        ] {
+            assert!(shown.contains(expected), "no `{expected}` in\n{shown}");
+        }
     }
 }

@@ -7,7 +7,6 @@
 
 #![forbid(unsafe_code)]
 
-mod analysis;
 mod anchors;
 mod book;
 mod children;
@@ -18,7 +17,6 @@ pub mod gamemaster;
 mod hostile;
 mod levels;
 mod messages;
-mod mutations;
 mod nets;
 pub mod oracle;
 mod page;
@@ -26,9 +24,7 @@ mod performance;
 pub mod pool;
 mod puzzles;
 mod server;
-mod shorten;
 mod soak;
-mod strength;
 mod trained;
 
 use clap::{Parser, Subcommand};
@@ -61,20 +57,10 @@ enum Command {
             cargo lab corpus ../shared/corpus --game chess --game hex --seconds 120 --json"
     )]
     Corpus(corpus::CorpusArguments),
-    /// Change one condition of published games, and count the changes that `panza equal` finds.
-    #[command(
-        after_help = "Status 1: more than one in twenty was missed, or equal games were told apart.\n\n\
-            Examples:\n  cargo lab mutations ../shared/corpus\n  cargo lab mutations ../shared/corpus --equal"
-    )]
-    Mutations(mutations::MutationsArguments),
     /// Compare the rulesheets of Gamemaster with their recorded playouts, and measure them.
     #[command(after_help = "Status 1: a sheet differs from its playouts.\n\n\
             Example:\n  cargo lab gamemaster ../shared/gamemaster --out docs/gamemaster-games.md")]
     Gamemaster(gamemaster::GamemasterArguments),
-    /// Analyse many games, each in a process of its own, and write a page with a row for each.
-    #[command(after_help = "Status 1: a game failed.\n\n\
-            Example:\n  cargo lab analysis --corpus ../shared/corpus --seconds 2 --out docs/analysis.md")]
-    Analysis(analysis::AnalysisArguments),
     /// Verify positions with proven claims about their moves, and search them.
     #[command(
         after_help = "An oracle is a file of positions: NAME stands for lab/oracles/NAME.jsonl. `score` measures how often the search\n\
@@ -111,7 +97,7 @@ enum Command {
             Examples:\n  cargo lab duel --game connectFour --a exploration=0.6\n  \
             cargo lab duel --pool --book book.jsonl --share-studies studies --studies 3 --a amaf=false --out amaf.jsonl\n  \
             cargo lab duel --game connectFour breakthrough ../shared/corpus/games/amazons_8x8.kif --ms 30 --study 20 --studies 10 \\\n    \
-            --b-program '../older/target/release/panza-lab engine' --out older.jsonl --page docs/duels.md\n  \
+            --b-program '../older/target/release/panza-lab engine' --out older.jsonl\n  \
             cargo lab duel --game hex --iterations 1000 --a first_play_visits=0 --pairs 100 --elo0 -20 --elo1 20 --json"
     )]
     Duel(duel::DuelArguments),
@@ -184,15 +170,6 @@ enum Command {
             --steps 12 --rounds 1"
     )]
     Soak(soak::SoakArguments),
-    /// Make solutions of Sokoban levels shorter, and show their lengths over time.
-    #[command(after_help = "Status 1: a level was not solved in 60 s.\n\n\
-            Example:\n  cargo lab shorten ../shared/sokoban/xsokoban.xsb --level 1,10,20 --seconds 10")]
-    Shorten(shorten::ShortenArguments),
-    /// Write a page with the results of tournaments.
-    #[command(
-        after_help = "Example:\n  cargo lab strength spring.toml summer.toml --out docs/matches.md"
-    )]
-    Strength(strength::StrengthArguments),
 }
 
 /// Runs a command. Fails for arguments or input that cannot be used.
@@ -202,9 +179,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<Outcome> {
     interrupt::listen()?;
     match &arguments.command {
         Command::Corpus(arguments) => corpus::run(arguments, output),
-        Command::Mutations(arguments) => mutations::run(arguments, output),
         Command::Gamemaster(arguments) => gamemaster::run(arguments, output),
-        Command::Analysis(arguments) => analysis::run(arguments, output),
         Command::Oracle(arguments) => oracle::run(arguments, output),
         Command::Performance(arguments) => performance::run(arguments, output),
         Command::Fingerprint(arguments) => fingerprint::run(arguments, output),
@@ -218,7 +193,5 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<Outcome> {
         Command::Nets(arguments) => nets::run(arguments, output),
         Command::Puzzles(arguments) => puzzles::run(arguments, output),
         Command::Soak(arguments) => soak::run(arguments, output),
-        Command::Shorten(arguments) => shorten::run(arguments, output),
-        Command::Strength(arguments) => strength::run(arguments, output),
     }
 }

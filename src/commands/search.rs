@@ -9,9 +9,10 @@ use anyhow::{Context, anyhow, bail};
 use clap::Args;
 use serde_json::{Map, Value, json};
 
-use panza_cli::analyse::examine::build_as_in_match;
 use panza_cli::arguments::{parse_seconds, read_text, shown_path};
-use panza_cli::engine_choice::{build_prover, build_reduced_to_search, build_to_search};
+use panza_cli::engine_choice::{
+    build_as_in_match, build_prover, build_reduced_to_search, build_to_search,
+};
 use panza_cli::output::{Column, countdown, counted, grouped, spinner, table};
 use panza_cli::{Game, Outcome, Output, SearchChoice, interrupt};
 use panza_config::Settings;
@@ -152,7 +153,7 @@ fn build(
     is_remembered: bool,
 ) -> anyhow::Result<BuiltGame> {
     if arguments.study.is_some() || is_remembered {
-        let (built, reason) = build_as_in_match(game, BUILD_TIME)?;
+        let (built, reason) = build_as_in_match(&game.rules, BUILD_TIME)?;
         if let Some(reason) = reason {
             tracing::warn!("searching with the prover: {reason}");
         }

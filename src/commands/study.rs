@@ -16,8 +16,8 @@ use serde_json::{Value, json};
 use tokio::sync::Notify;
 
 use super::serve;
-use panza_cli::analyse::examine::build_as_in_match;
 use panza_cli::arguments::{is_standard_input, read_text};
+use panza_cli::engine_choice::build_as_in_match;
 use panza_cli::output::{Column, counted, progress_bar, spinner, table};
 use panza_cli::{Game, Outcome, Output, Rulesheet, SettingsChoice, interrupt};
 use panza_config::OptionValue;
@@ -299,7 +299,7 @@ fn blunders(
     let stop: Arc<AtomicBool> = Arc::default();
     let settings = arguments.settings.load([])?;
     let progress = spinner(format!("{}: compiling", game.sheet.name));
-    let (built, reason) = build_as_in_match(game, BUILD_TIME)?;
+    let (built, reason) = build_as_in_match(&game.rules, BUILD_TIME)?;
     progress.finish_and_clear();
     if let Some(reason) = reason {
         tracing::warn!("searching with the prover: {reason}");

@@ -12,8 +12,8 @@ use anyhow::{anyhow, ensure};
 use clap::Args;
 use serde_json::{Value, json};
 
-use panza_cli::analyse::examine::build_as_in_match;
 use panza_cli::arguments::parse_seconds;
+use panza_cli::engine_choice::build_as_in_match;
 use panza_cli::output::{counted, grouped, show_seconds, spinner, write_whole};
 use panza_cli::{Outcome, Output, SettingsChoice, interrupt};
 use panza_memory::GameMemory;
@@ -96,7 +96,7 @@ pub fn run_with(
     let game = arguments.settings.game(&arguments.game)?;
     let name = &game.sheet.name;
     let progress = spinner(format!("{name}: compiling"));
-    let (built, reason) = build_as_in_match(&game, BUILD_TIME)?;
+    let (built, reason) = build_as_in_match(&game.rules, BUILD_TIME)?;
     if let Some(reason) = reason {
         return Err(anyhow!("{name} cannot be trained: {reason}"));
     }
@@ -209,7 +209,7 @@ pub fn join(
 ) -> anyhow::Result<()> {
     let settings = arguments.settings.load([])?;
     let game = arguments.settings.game(&arguments.game)?;
-    let (built, _) = build_as_in_match(&game, BUILD_TIME)?;
+    let (built, _) = build_as_in_match(&game.rules, BUILD_TIME)?;
     let config = search_config(&settings.search, arguments.seed);
     let cancelled = AtomicBool::new(false);
     let mut member = Member::new(&built, config, &cancelled)

@@ -18,8 +18,8 @@ use std::sync::Arc;
 
 use rustc_hash::FxBuildHasher;
 
-use panza_gdl::{BaseId, Id, MoveId, RoleId};
-use panza_machine::{Machine, Reasoner};
+use panza_gdl::{BaseId, Id};
+use panza_machine::Machine;
 use panza_propnet::{MAX_MUTEX_GROUP, MutexGroup, Network, PlayedPosition};
 use panza_sync::{Budget, Random};
 
@@ -153,7 +153,7 @@ impl PlayStatistics {
             reasoner.set_state(&state);
             let joint_move = match reasoner.is_terminal() || depth == budget.states_per_game {
                 true => None,
-                false => random_joint_move(&mut *reasoner, n_roles, &mut random),
+                false => reasoner.random_joint_move(n_roles, &mut random),
             };
             let Some(joint_move) = joint_move else {
                 if depth == 0 {
@@ -204,21 +204,6 @@ fn ones(mut word: u64) -> impl Iterator<Item = usize> {
         word &= word - 1;
         Some(bit)
     })
-}
-
-/// A random legal move for each role; `None` if some role has none.
-pub fn random_joint_move(
-    reasoner: &mut dyn Reasoner,
-    n_roles: usize,
-    random: &mut Random,
-) -> Option<Vec<MoveId>> {
-    let roles = (0..n_roles).map(RoleId::from_index);
-    roles
-        .map(|role| {
-            let legal = reasoner.legal_moves(role);
-            (!legal.is_empty()).then(|| legal[random.below(legal.len() as u32) as usize])
-        })
-        .collect()
 }
 
 /// Collects the sets whose sums add up.

@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 use super::csr::Csr;
 use super::implications::{Implications, Outcome, Scope};
-use super::mutex_groups::{parts, random_joint_move};
+use super::mutex_groups::parts;
 use panza_gdl::{BaseId, GateId, Id};
 use panza_machine::Machine;
 use panza_propnet::{GateKind, Network, Node, Signal};
@@ -219,7 +219,7 @@ fn play(machine: &Arc<dyn Machine>, budget: &mut Meter) -> Option<Vec<Vec<u64>>>
         states.push(state.clone());
         length += 1;
         let goes_on = !reasoner.is_terminal() && length < MAX_STATES_PER_GAME;
-        let joint_move = goes_on.then(|| random_joint_move(&mut *reasoner, n_roles, &mut random));
+        let joint_move = goes_on.then(|| reasoner.random_joint_move(n_roles, &mut random));
         if let Some(joint_move) = joint_move.flatten() {
             reasoner.next_state(&joint_move, &mut state);
         } else {

@@ -5,11 +5,12 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::{Context, bail};
 use serde::{Deserialize, Serialize};
 
-use panza_game::{BuiltGame, Compiled, PlayoutPolicy, ReducedNetwork};
+use panza_game::{BuildError, BuiltGame, Compiled, PlayoutPolicy, ReducedNetwork};
 use panza_gdl::Rules;
 use panza_machine::Machine;
 use panza_sync::Budget;
@@ -232,4 +233,19 @@ fn with_lanes(compiled: Compiled, width: usize, limits: Budget<'_>) -> Machines 
 fn compile(rules: &Rules, limits: Budget<'_>) -> anyhow::Result<Compiled> {
     let compiled = panza_game::compile(rules, limits);
     compiled.context("no compiled machine")
+}
+/// The game on the machine that a match would use. Where no network can be built, that is the
+/// prover, and the reason is returned too.
+pub fn build_as_in_match(
+    rules: &Rules,
+    time: Duration,
+) -> anyhow::Result<(BuiltGame, Option<BuildError>)> {
+    let budget = Budget::lasting(time);
+    Ok(match panza_game::build(rules, budget) {
+        Ok(built) => (built, None),
+        Err(reason) => {
+            let built = panza_game::prover(rules)?;
+            (built, Some(reason))
+        }
+    })
 }

@@ -10,7 +10,6 @@
 pub mod arguments;
 pub mod child;
 pub mod engine_choice;
-pub mod analyse;
 pub mod game_folders;
 pub mod game_source;
 pub mod interrupt;

@@ -298,15 +298,14 @@ impl ProverReasoner {
     }
 
     /// A random legal move of each role, unless one has none.
-    fn random_joint_move(&self, tables: &mut Tables, random: &mut Random) -> Option<Vec<TermId>> {
+    fn random_terms(&self, tables: &mut Tables, random: &mut Random) -> Option<Vec<TermId>> {
         (0..self.machine.roles.len())
             .map(|role| {
                 let legal = tables
                     .prover
                     .legal_moves(&self.state, RoleId::from_index(role));
                 let legal = self.machine.or(legal, Vec::new());
-                let bound = u32::try_from(legal.len()).ok().filter(|&bound| bound > 0)?;
-                legal.get(random.below(bound) as usize).copied()
+                (!legal.is_empty()).then(|| *random.choose(&legal))
             })
             .collect()
     }
@@ -406,7 +405,7 @@ impl Reasoner for ProverReasoner {
             }
             // Locked for each step, so that other threads have their turns.
             let mut tables = self.machine.tables();
-            let Some(joint_move) = self.random_joint_move(&mut tables, random) else {
+            let Some(joint_move) = self.random_terms(&mut tables, random) else {
                 break PlayoutEnd::Finished { steps };
             };
             let Some(next) = self.after(&mut tables, &joint_move) else {

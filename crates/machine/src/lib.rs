@@ -138,6 +138,16 @@ pub trait Reasoner: Send {
         self.legal_moves(role).contains(&mv)
     }
 
+    /// A random legal move of each of all `n_roles` roles; `None` where a role has none.
+    fn random_joint_move(&mut self, n_roles: usize, random: &mut Random) -> Option<Vec<MoveId>> {
+        let roles = (0..n_roles).map(RoleId::from_index);
+        let moves = roles.map(|role| {
+            let legal = self.legal_moves(role);
+            (!legal.is_empty()).then(|| *random.choose(legal))
+        });
+        moves.collect()
+    }
+
     /// Writes the state after a joint move (one move per role, in role order) to `out`. The current
     /// state stays.
     fn next_state(&mut self, joint_move: &[MoveId], out: &mut Vec<u64>);

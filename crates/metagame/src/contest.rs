@@ -195,21 +195,6 @@ pub(super) fn small_search(config: SearchConfig) -> SearchConfig {
     }
 }
 
-/// A random legal joint move in the state that is set; `None` where a role has no legal move.
-fn random_joint_move(
-    reasoner: &mut dyn Reasoner,
-    n_roles: usize,
-    random: &mut Random,
-) -> Option<Vec<MoveId>> {
-    let roles = (0..n_roles).map(RoleId::from_index);
-    let moves = roles.map(|role| {
-        let legal = reasoner.legal_moves(role);
-        let n = u32::try_from(legal.len()).ok().filter(|&n| n > 0)?;
-        legal.get(random.below(n) as usize).copied()
-    });
-    moves.collect()
-}
-
 /// The position after `moves` random joint moves from the initial state. If the game ends sooner,
 /// the last position before its end.
 pub(super) fn random_opening(
@@ -223,7 +208,7 @@ pub(super) fn random_opening(
     for _ in 0..moves {
         reasoner.set_state(&state);
         let n_roles = machine.info().n_roles();
-        let Some(joint_move) = random_joint_move(&mut *reasoner, n_roles, random) else {
+        let Some(joint_move) = reasoner.random_joint_move(n_roles, random) else {
             break;
         };
         next.clear();

@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use rustc_hash::{FxHashSet, FxHasher};
 
-use panza_analysis::mutex_groups::{parts, random_joint_move};
+use panza_analysis::mutex_groups::parts;
 use panza_machine::Machine;
 use panza_propnet::{BinaryField, Network};
 use panza_sync::{Instant, Random, is_past};
@@ -313,7 +313,7 @@ pub(super) fn sample(machine: &Arc<dyn Machine>, start: &[u64], until: Instant) 
         let mut state = start.to_vec();
         for step in 0..STATES_OF_A_GAME {
             reasoner.set_state(&state);
-            let joint_move = random_joint_move(reasoner.as_mut(), 1, &mut random);
+            let joint_move = reasoner.random_joint_move(1, &mut random);
             let Some(joint_move) = joint_move.filter(|_| samples.len() < SAMPLED_STATES) else {
                 if step == 0 {
                     return samples;

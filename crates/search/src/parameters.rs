@@ -258,8 +258,6 @@ search_config! {
         /// them it is a minimum: while few requests may be in flight, each asks for more to fill
         /// the lanes.
         samples_per_request: u32 = 1, 0..=4_294_967_295_u32, None;
-        /// Greatest number of requests in flight to one rollout thread, raised to twice its lanes.
-        ring_capacity: usize = 32, 1..=65_536, None;
         /// Rollout threads beside the writer. 0 lets the writer run the playouts,
         /// deterministically.
         rollout_threads: usize = 0, 0..=1024, None;

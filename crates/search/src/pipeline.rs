@@ -54,6 +54,9 @@ use panza_sync::{
     Consumer, CoreId, Producer, Random, StopFlag, Waited, Waiter, Waker, pinning, ring, spawn,
 };
 
+/// Requests in flight to one rollout thread, at most, raised to twice its lanes. In tests rings are
+/// small, so that they are full now and then.
+const RING_CAPACITY: usize = if cfg!(test) { 8 } else { 32 };
 /// Greatest number of requests in flight: edges count theirs in 16 bits.
 const MAX_IN_FLIGHT: usize = 60_000;
 /// Greatest number of playouts in flight to a thread with lanes, in widths.
@@ -62,7 +65,7 @@ const MAX_WIDTHS: u64 = 8;
 const MAX_SAMPLES: u32 = 1_000;
 /// Requests between two adaptations.
 const ADAPT_EVERY: u32 = 64;
-/// Samples per request of the writer's own lanes where the setting is 0, and the most that it asks
+/// Samples per request of the writer's own lanes where the number adapts, and the most that it asks
 /// for to fill them.
 const WRITER_SAMPLES: u32 = 16;
 /// Requests that the writer collects for its own lanes.
@@ -169,8 +172,7 @@ impl Pipeline {
         };
         let workers: Vec<Worker> = (0..n_threads).map(worker).collect();
         let widest = workers.iter().map(Worker::width).max();
-        let capacity = config
-            .ring_capacity
+        let capacity = RING_CAPACITY
             .max(MAX_QUEUED_WIDTHS as usize * widest.unwrap_or(0))
             .clamp(1, (MAX_IN_FLIGHT / n_threads.max(1)).max(1));
         let cores = cores_for(config);

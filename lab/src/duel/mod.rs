@@ -122,14 +122,11 @@ pub struct DuelArguments {
     /// Check the measure itself: play the current build against itself, first with other seeds
     /// only, then with the exploration of A halved. The interval of the first has to hold 50 %,
     /// that of the second must not.
-    #[arg(long, conflicts_with_all = ["a", "b", "a_program", "b_program", "out", "page"])]
+    #[arg(long, conflicts_with_all = ["a", "b", "a_program", "b_program", "out"])]
     itself: bool,
     /// Append each pair to this file; go on after the pairs in it.
     #[arg(long, value_name = "FILE.jsonl")]
     out: Option<PathBuf>,
-    /// Write a page to this file.
-    #[arg(long, value_name = "FILE.md")]
-    page: Option<PathBuf>,
 }
 
 fn parse_milliseconds(text: &str) -> Result<f64, String> {
@@ -242,7 +239,6 @@ fn run_at(
     source: &mut dyn PairSource,
 ) -> anyhow::Result<Results> {
     check_place(arguments.out.as_deref())?;
-    check_place(arguments.page.as_deref())?;
     let hypotheses = hypotheses(arguments)?;
     let (mut file, known) = match &arguments.out {
         Some(path) => {
@@ -306,9 +302,6 @@ fn run_at(
     report::write(&mut page, &results, hypotheses);
     for row in report::objects(&results, hypotheses) {
         output.object(&row)?;
-    }
-    if let Some(path) = arguments.page.as_deref() {
-        page.write(Some(path), output)?;
     }
     page.write(None, output)?;
     Ok(results)

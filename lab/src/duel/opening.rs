@@ -113,11 +113,7 @@ pub(crate) fn random_line(referee: &mut Referee, random: &mut Random) -> Option<
     referee.restart();
     let mut moves = Vec::new();
     for _ in 0..plies {
-        let joint_move = referee.legal().into_iter().map(|legal| {
-            let n = u32::try_from(legal.len()).ok().filter(|&n| n > 0)?;
-            Some(legal[random.below(n) as usize])
-        });
-        let joint_move: Vec<MoveId> = joint_move.collect::<Option<_>>()?;
+        let joint_move = referee.random_joint_move(random)?;
         referee.play(&joint_move);
         moves.push(joint_move);
         if referee.is_over() {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use anyhow::{Context, bail};
 use panza_gdl::{Id, MoveId, RoleId};
 use panza_machine::{Machine, Reasoner};
+use panza_sync::Random;
 
 use super::builds::NamedGame;
 
@@ -65,6 +66,11 @@ impl Referee {
         roles
             .map(|role| self.reasoner.legal_moves(role).to_vec())
             .collect()
+    }
+
+    /// A random joint move; `None` where a role has no legal move.
+    pub fn random_joint_move(&mut self, random: &mut Random) -> Option<Vec<MoveId>> {
+        self.reasoner.random_joint_move(self.n_roles, random)
     }
 
     /// The role's legal move of this text.

@@ -1,14 +1,14 @@
-//! `cargo lab oracle blunders`: how well the look for blunders agrees with an exact solver.
+//! `cargo lab oracle blunders`: how well the look for blunders agrees with proofs.
 //!
-//! Weak searches play matches from random openings. A move is a real blunder when it is worth at
-//! least a point less than the position by the solver. The review looks at the same matches and
-//! names blunders. Only turns are counted whose positions the solver solves.
+//! Weak searches play matches from random openings. A move is a real blunder when the proof-number
+//! search proves that it gives up the goal that the role could force. The review looks at the same
+//! matches and names blunders. Only turns are counted whose positions are proven.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, bail};
+use anyhow::{Context, ensure};
 use clap::Args;
 use panza_cli::engine_choice::build_to_search;
 use panza_cli::output::{Column, progress_bar, table};
@@ -23,19 +23,19 @@ use panza_search::SearchConfig;
 use panza_sync::{Budget, Random};
 use serde::Serialize;
 
-use super::file::LOSING;
-use super::recipe::Recipe;
-use super::solve::Solver;
+use super::prove::GoalProver;
 use super::states::{Line, States, draw};
 
 /// Joint moves of a match.
 const MAX_TURNS: usize = 500;
 /// Openings that are tried for each match.
 const MAX_OPENINGS: u32 = 100;
+/// Goals that a role may force; a position in which it forces another one stays unproven.
+const GOALS: [u8; 3] = [0, 50, 100];
 
 #[derive(Args, Debug)]
 pub(super) struct BlundersArguments {
-    /// The name of a game with a recipe.
+    /// A path to a rulesheet, or the name of a game.
     #[arg(default_value = "connectFour")]
     game: String,
     /// Matches for each strength.
@@ -44,9 +44,12 @@ pub(super) struct BlundersArguments {
     /// Strengths of the players, in iterations a move; 0 moves at random.
     #[arg(long, value_delimiter = ',', default_value = "0,30,300")]
     players: Vec<u64>,
-    /// Random joint moves before the players begin. [default: the fewest of the recipe]
-    #[arg(long, value_name = "N")]
-    opening: Option<usize>,
+    /// Random joint moves before the players begin.
+    #[arg(long, value_name = "N", default_value_t = 24)]
+    opening: usize,
+    /// States to visit for the proof of a position, about 100 bytes each.
+    #[arg(long, value_name = "N", default_value_t = 500_000, value_parser = clap::value_parser!(u32).range(1..))]
+    states: u32,
     /// Iterations for each position.
     #[arg(long, value_name = "N", default_value_t = ReviewSettings::default().iterations)]
     iterations: u64,
@@ -56,19 +59,19 @@ pub(super) struct BlundersArguments {
     /// Seed of openings and players.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Show each turn that lost something, by the review or by the solver.
+    /// Show each turn that lost something, by the review or by a proof.
     #[arg(long)]
     show: bool,
 }
 
-/// How review and solver agree.
+/// How review and proofs agree.
 #[derive(Clone, Copy, Default, Serialize)]
 struct Tally {
     matches: u32,
-    /// Turns whose position was solved and whose mover had a choice.
+    /// Turns whose position was proven and whose mover had a choice.
     turns: u32,
-    unsolved: u32,
-    /// Blunders by the solver.
+    unproven: u32,
+    /// Blunders by proof.
     real: u32,
     /// Blunders that the review names.
     named: u32,
@@ -80,7 +83,7 @@ impl Tally {
     fn add(&mut self, other: &Self) {
         self.matches += other.matches;
         self.turns += other.turns;
-        self.unsolved += other.unsolved;
+        self.unproven += other.unproven;
         self.real += other.real;
         self.named += other.named;
         self.found += other.found;
@@ -100,7 +103,7 @@ impl Tally {
             name.to_string(),
             self.matches.to_string(),
             self.turns.to_string(),
-            self.unsolved.to_string(),
+            self.unproven.to_string(),
             self.real.to_string(),
             self.named.to_string(),
             share(self.found, self.real),
@@ -111,17 +114,19 @@ impl Tally {
 
 pub(super) fn run(arguments: &BlundersArguments, output: Output) -> anyhow::Result<Outcome> {
     let game = Game::load(&arguments.game)?;
-    let Some(recipe) = Recipe::of(&game) else {
-        bail!("{}: there is no exact solver for it", game.sheet.name);
-    };
     let machine = build_to_search(&game.rules, 1).with_context(|| game.sheet.name.clone())?;
-    let mut solver = recipe.solver.solver(&machine, recipe.nodes)?;
+    // A role that may choose anything proves no expected goal.
+    ensure!(
+        machine.info().chance_role().is_none(),
+        "{}: nothing is proven in games with chance",
+        game.sheet.name
+    );
     let settings = Settings::load(None, &[])?;
     let config = SearchConfig {
         rollout_threads: 0,
         ..search_config(&settings.search, 1)
     };
-    let opening = arguments.opening.unwrap_or(*recipe.steps.start() as usize);
+    let (opening, states) = (arguments.opening, arguments.states as usize);
     let review = ReviewSettings {
         iterations: arguments.iterations,
         threshold: arguments.threshold,
@@ -138,7 +143,7 @@ pub(super) fn run(arguments: &BlundersArguments, output: Output) -> anyhow::Resu
             let opened = opened.context("no opening is that long")?;
             let seed = arguments.seed.wrapping_add(u64::from(number));
             let line = play(&machine, opened, strength, &config, seed);
-            let found = judge(&machine, &line, opening, &mut *solver, &config, review)?;
+            let found = judge(&machine, &line, opening, states, &config, review);
             for turn in found.losses.iter().filter(|_| arguments.show) {
                 bar.suspend(|| output.line(format_args!("match {number}, {turn}")))?;
             }
@@ -154,7 +159,7 @@ pub(super) fn run(arguments: &BlundersArguments, output: Output) -> anyhow::Resu
     }
     rows.push(all.cells("all"));
     let mut columns = vec![Column::text("iterations a move")];
-    let heads = ["matches", "turns", "unsolved", "real", "named"];
+    let heads = ["matches", "turns", "unproven", "real", "named"];
     columns.extend(heads.map(Column::figure));
     columns.extend(["found % (95 %)", "wrong % (95 %)"].map(Column::text));
     output.line(table(&columns, &rows))?;
@@ -221,15 +226,15 @@ struct Judged {
     losses: Vec<String>,
 }
 
-/// Compares the review of a match with the solver.
+/// Compares the review of a match with proofs, each of at most `n_states` states.
 fn judge(
     machine: &Arc<dyn Machine>,
     line: &Line,
     opening: usize,
-    solver: &mut dyn Solver,
+    n_states: usize,
     config: &SearchConfig,
     settings: ReviewSettings,
-) -> anyhow::Result<Judged> {
+) -> Judged {
     let (start, moves) = (&line.states[opening], &line.joint_moves[opening..]);
     let mut review = Review::new(machine, start, moves, config.clone(), settings);
     let never = Arc::new(AtomicBool::new(false));
@@ -243,17 +248,19 @@ fn judge(
         ..Tally::default()
     };
     let mut losses = Vec::new();
-    for (turn, made) in line.joint_moves.iter().enumerate().skip(opening) {
+    let roles = (0..machine.info().n_roles()).map(RoleId::from_index);
+    let mut provers: Vec<GoalProver> = roles.map(|role| GoalProver::new(machine, role)).collect();
+    // The last position first: what is proven there is part of the proofs before it.
+    for (turn, made) in line.joint_moves.iter().enumerate().skip(opening).rev() {
         let legal = states.choices(&line.states[turn]).unwrap_or_default();
         let choosers: Vec<usize> = (0..legal.len()).filter(|&it| legal[it].len() > 1).collect();
         let &[mover] = &choosers[..] else { continue };
-        let role = RoleId::from_index(mover);
-        let Some(values) = solver.solve(&line.states[turn], role)? else {
-            tally.unsolved += 1;
+        provers[mover].budget = n_states;
+        let Some(verdict) = provers[mover].judge(&line.states[turn], &GOALS) else {
+            tally.unproven += 1;
             continue;
         };
-        let lost = values.lost_by(made[mover]);
-        let is_real = lost >= LOSING;
+        let is_real = verdict.bad.contains(&made[mover]);
         let named = blunders
             .iter()
             .find(|it| it.turn + opening == turn && it.role == mover);
@@ -273,19 +280,20 @@ fn judge(
                 let proven = if is_proven(turn) { "!" } else { "" };
                 format!("{value}{proven}")
             };
-            let verdict = match (is_real, named.is_some()) {
+            let result = match (is_real, named.is_some()) {
                 (true, true) => "found",
                 (true, false) => "missed",
                 (false, true) => "wrong",
                 (false, false) => "good",
             };
             losses.push(format!(
-                "turn {turn}: {verdict}: lost {lost} of {}, by the review {} to {}",
-                values.value(),
+                "turn {turn}: {result}: could force {}, by the review {} to {}",
+                verdict.goal,
                 shown(turn),
                 shown(turn + 1),
             ));
         }
     }
-    Ok(Judged { tally, losses })
+    losses.reverse();
+    Judged { tally, losses }
 }

@@ -19,8 +19,8 @@ use panza_machine::Machine;
 use serde::Deserialize;
 
 use super::prove::Verdict;
-use super::solve::{Players, ValueTable};
 use super::states::{Legal, Line, States, in_order};
+use super::values::{ValueTable, n_columns};
 
 /// The least loss, in points, that counts as losing value.
 pub(super) const LOSING: f64 = 1.0;
@@ -205,7 +205,7 @@ impl OraclePosition {
         legal: &Legal,
         role: RoleId,
     ) -> anyhow::Result<ValueTable> {
-        let n_replies = Players::of(machine.info())?.n_replies(legal, role);
+        let n_replies = n_columns(machine.info(), legal, role)?;
         let mut rows: Vec<(MoveId, Vec<f64>)> = Vec::new();
         for (text, row) in &self.values {
             let (mv, n_values) = (self.legal_move(machine, legal, role, text)?, row.len());

@@ -2,7 +2,7 @@
 //! chooses in them.
 //!
 //! An oracle has either the exact value of every legal move of a position, or the goal that its
-//! role can force and all moves that keep it. `verify` proves claims again by other means, `score`
+//! role can force and all moves that keep it. `verify` proves claims by proof-number search, `score`
 //! counts how often the search loses value, `check` shows whether and when it finds a good move,
 //! and `blunders` whether the look for blunders names the real ones. The files are in
 //! `lab/oracles`.
@@ -14,10 +14,9 @@ mod blunders;
 pub mod check;
 pub mod file;
 mod prove;
-mod recipe;
 pub mod score;
-pub mod solve;
 mod states;
+mod values;
 pub mod verify;
 
 use std::fs;
@@ -31,6 +30,7 @@ use panza_machine::Machine;
 
 use file::{OracleFile, OracleSetup};
 pub use prove::Verdict;
+pub use values::ValueTable;
 
 /// Where oracles are, from the root of the workspace.
 const FOLDER: &str = "lab/oracles";
@@ -52,7 +52,7 @@ enum Command {
             the mixed strategy: the value lost against the best reply.\n\
             --iterations repeat exactly: they use lanes of a fixed width, whatever is faster here. --ms is processor time, on\n\
             the machine of a match. With --study each game is studied first, and all budgets use the machine of a match.\n\n\
-            Examples:\n  cargo lab oracle score --iterations 1000,10000 --ms 100 --page score.md\n  \
+            Examples:\n  cargo lab oracle score --iterations 1000,10000 --ms 100\n  \
             cargo lab oracle score connectFour hexFive --ms 30,100,300 --study 5\n  \
             cargo lab oracle score reversi --set search.exploration=0.6 --positions 100 --json"
     )]
@@ -75,13 +75,13 @@ enum Command {
             cargo lab oracle verify lab/oracles/forced"
     )]
     Verify(verify::VerifyArguments),
-    /// Compare the look for blunders with an exact solver, in matches of weak players.
+    /// Compare the look for blunders with proofs, in matches of weak players.
     #[command(
-        after_help = "A real blunder loses at least a point by the solver. Turns before the players begin, and those that the\n\
-            solver does not solve, are left out. --iterations repeat exactly.\n\
+        after_help = "A real blunder gives up a goal that the role could force, as proof-number search proves. Turns before the players\n\
+            begin, and those whose positions are not proven, are left out. --iterations repeat exactly.\n\
             Status 1: fewer than 9 of 10 real blunders were named, or more than 1 of 10 wrongly.\n\n\
             Examples:\n  cargo lab oracle blunders --iterations 50000\n  \
-            cargo lab oracle blunders reversi --matches 10 --players 30 --ms 300 --show"
+            cargo lab oracle blunders reversi --opening 50 --matches 10 --players 30 --show"
     )]
     Blunders(blunders::BlundersArguments),
 }

@@ -32,7 +32,7 @@ use serde::Serialize;
 
 use super::file::{LOSING, OracleSetup};
 use super::{Oracle, open_all};
-use crate::page::{Page, Table, check_place, count, quantity};
+use crate::page::{count, quantity};
 use crate::trained::prior_study;
 
 /// Wall time between two looks at a search that is limited by time.
@@ -68,9 +68,6 @@ pub(super) struct ScoreArguments {
     /// Seed of the random numbers.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Write a page of Markdown to this file.
-    #[arg(long, value_name = "FILE")]
-    page: Option<PathBuf>,
     #[command(flatten)]
     settings: SettingsChoice,
 }
@@ -145,20 +142,15 @@ struct Machines<'a> {
 
 /// Runs the command.
 pub(super) fn run(arguments: &ScoreArguments, output: Output) -> anyhow::Result<Outcome> {
-    check_place(arguments.page.as_deref())?;
     let settings = arguments.settings.load([])?;
     let mut config = search_config(&settings.search, arguments.seed);
     config.rollout_threads = 0;
     let budgets = budgets(arguments);
     let oracles = open_all(&arguments.names, output)?;
     output.line(row(HEADS.map(str::to_string)))?;
-    let mut table = Table::new(HEADS).with_text_columns(&[0, 1]);
-    let mut report = |name: &str, budget: SearchBudget, score: &Score| {
+    let report = |name: &str, budget: SearchBudget, score: &Score| {
         output.object(&score.report(name, budget))?;
-        let cells = score.cells(name, budget);
-        output.line(row(cells.clone()))?;
-        table.push(cells.into());
-        anyhow::Ok(())
+        output.line(row(score.cells(name, budget)))
     };
     let mut pooled = vec![Score::default(); budgets.len()];
     for oracle in &oracles {
@@ -186,11 +178,6 @@ pub(super) fn run(arguments: &ScoreArguments, output: Output) -> anyhow::Result<
         for (&budget, score) in budgets.iter().zip(&pooled) {
             report(POOLED, budget, score)?;
         }
-    }
-    if let Some(path) = &arguments.page {
-        let mut page = Page::new("Oracles", ABOUT);
-        page.section("Scores", ABOUT_TABLE, &table);
-        page.write(Some(path), output)?;
     }
     Ok(Outcome::Holds)
 }
@@ -521,11 +508,3 @@ fn row(cells: [String; 9]) -> String {
         "{oracle:<20} {budget:<20} {positions:>9} {share:>8} {interval:>13} {proven:>8} {lost:>11} {chance:>9} {rate:>14}"
     )
 }
-
-const ABOUT: &str = "Positions with the exact value of every legal move, from solvers that share \
-    nothing with the search.\nEach is searched by itself on one thread.";
-
-const ABOUT_TABLE: &str = "A choice is losing when it is worth at least a point less than the \
-    position; the interval is Wilson's. Where both roles\nchoose at once, the points lost are the \
-    exploitability of the mixed strategy. By chance: when all moves are chosen alike.\nIterations / \
-    s are of processor time.";

@@ -18,8 +18,8 @@ use serde::Serialize;
 use super::file::{Claims, OracleSetup};
 use super::open_all;
 use super::prove::{GoalProver, MoveOrder};
-use super::solve::ValueTable;
 use super::states::{States, in_order, texts};
+use super::values::ValueTable;
 
 /// What rounding may change about a stored value.
 const TOLERANCE: f64 = 0.002;

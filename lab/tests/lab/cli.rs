@@ -145,51 +145,6 @@ fn positions_are_proven_and_searched() {
     assert!(message.contains("`(mark 9 9)`"), "{message}");
 }
 
-/// A game of three moves by two roles that choose at once, for the sum of what they say.
-const CHOOSE: &str = "(role a) (role b) (init (at 0)) (succ 0 1) (succ 1 2) (succ 2 3)
-    (<= (legal ?r ?x) (role ?r) (says ?x)) (says yes) (says no)
-    (<= (next (at ?y)) (true (at ?x)) (succ ?x ?y)) (<= (next said) (does a yes) (does b no))
-    (<= (next said) (true said)) (<= terminal (true (at 3)))
-    (<= (goal a 30) (true said)) (<= (goal b 70) (true said))
-    (<= (goal a 90) (not (true said))) (<= (goal b 10) (not (true said)))";
-
-#[test]
-fn analysis_writes_a_row_for_each_game_and_a_line_for_each_failure() {
-    let folder = tempfile::tempdir().unwrap();
-    let games = folder.path().join("games");
-    std::fs::create_dir(&games).unwrap();
-    file(folder.path(), "games.csv", "key\nchoose\nbroken\n");
-    file(&games, "choose.kif", CHOOSE);
-    file(&games, "broken.kif", "(this is no game)");
-    let page = folder.path().join("page.md");
-    let page_text = page.to_str().unwrap();
-    let corpus = folder.path().to_str().unwrap();
-    let arguments = ["analysis", "--corpus", corpus, "--out", page_text];
-    let output = run(&[&arguments[..], &["--seconds", "0.2", "--jobs", "2"]].concat());
-    let message = text(&output.stderr);
-    assert_eq!(output.status.code(), Some(1), "{message}");
-    assert!(
-        message.starts_with("broken: ended with exit status: 2: "),
-        "{message}"
-    );
-    let page = std::fs::read_to_string(&page).unwrap();
-    for expected in [
-        "\n- `cargo lab analysis --corpus ",
-        "| yes | 3.00 | 4.00 | 100 |",
-        "\n- broken: ended with exit status: 2: ",
-    ] {
-        assert!(page.contains(expected), "no `{expected}` in\n{page}");
-    }
-    assert!(!page.contains(&format!("`{corpus}")), "{page}");
-    let one = [&arguments[..], &["choose", "--seconds", "0.1"]].concat();
-    assert_eq!(run(&one).status.code(), Some(0));
-    let message = fails(&[&arguments[..], &["chess"]].concat(), 2);
-    assert!(
-        message.starts_with("error: no game `chess` among the 2"),
-        "{message}"
-    );
-}
-
 /// Standard output of a command that ends with `status`.
 fn passes(arguments: &[&str], status: i32) -> String {
     let output = run(arguments);
@@ -235,33 +190,4 @@ fn fingerprints_are_written_and_compared() {
     let message = fails(&["fingerprint", "--against", path], 2);
     assert!(message.starts_with("error: `"), "{message}");
     assert!(message.contains("is no file of fingerprints"), "{message}");
-}
-
-#[test]
-fn strength_has_a_table_for_each_pair() {
-    let folder = tempfile::tempdir().unwrap();
-    let result = |side: u32, goals: [u8; 2]| {
-        format!(
-            r#"{{"a":"ada","a_version":"2","b":"bob","b_version":"","game":"hex","start_clock":10,"play_clock":1,"round":0,"side":{side},"roles":["x","o"],"players":["ada","bob"],"goals":[{},{}],"ending":"terminal","steps":30,"seconds":20.5,"faults":[],"moves":[],"seed":1,"cores":[0,1],"processor":null,"date":"2026-01-0{}"}}"#,
-            goals[0],
-            goals[1],
-            side + 1
-        )
-    };
-    let results = format!("{}\n{}\n", result(0, [100, 0]), result(1, [100, 0]));
-    let results = file(folder.path(), "t.results.jsonl", &results);
-    let page = passes(&["strength", results.to_str().unwrap()], 0);
-    for expected in [
-        "# Matches\n",
-        "\n- `cargo lab strength t.results.jsonl`\n",
-        "\n## ada (2) against bob\n\nPlayed 2026-01-01 to 2026-01-02; each player was confined to a core of its own.\n",
-        "\n| hex | 10/1 | 2 | 1 : 1 | 1 0 1 | 50.0 % | ",
-    ] {
-        assert!(page.contains(expected), "no `{expected}` in\n{page}");
-    }
-    let message = fails(&["strength", "no/such.toml"], 2);
-    assert!(
-        message.contains("no results `no/such.results.jsonl`"),
-        "{message}"
-    );
 }

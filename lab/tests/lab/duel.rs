@@ -340,8 +340,7 @@ fn a_seed_and_iterations_repeat_a_duel() {
 #[test]
 fn a_duel_goes_on_after_the_pairs_of_its_file() {
     let folder = tempfile::tempdir().unwrap();
-    let (file, page) = (folder.path().join("d.jsonl"), folder.path().join("d.md"));
-    let (file_text, page_text) = (file.to_str().unwrap(), page.to_str().unwrap());
+    let file = folder.path().join("d.jsonl");
     let duel = [
         "duel",
         "--game",
@@ -349,21 +348,21 @@ fn a_duel_goes_on_after_the_pairs_of_its_file() {
         "--iterations",
         "30",
         "--out",
-        file_text,
+        file.to_str().unwrap(),
     ];
-    let of = |pairs: &str, more: &[&str]| {
-        let output = run(&[&duel[..], &["--pairs", pairs], more].concat());
+    let of = |pairs: &str| {
+        let output = run(&[&duel[..], &["--pairs", pairs]].concat());
         assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
-        std::fs::read_to_string(&file).unwrap()
+        let pairs = std::fs::read_to_string(&file).unwrap();
+        (pairs, text(&output.stdout))
     };
-    let two = of("2", &[]);
+    let (two, _) = of("2");
     assert_eq!(two.lines().count(), 2);
     // A line that was cut off is played again.
     std::fs::write(&file, format!("{two}{}", &two[..40])).unwrap();
-    let three = of("3", &["--page", page_text]);
+    let (three, page) = of("3");
     assert!(three.starts_with(&two), "{three}");
     assert_eq!(three.lines().count(), 3);
-    let page = std::fs::read_to_string(page).unwrap();
     for expected in [
         "# Duel\n",
         "| ticTacToe | - | 3 | ",

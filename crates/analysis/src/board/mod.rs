@@ -16,7 +16,6 @@ mod shape;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::mutex_groups::random_joint_move;
 pub use layout::{Board, Content, Form, HEXAGON_LINE, Layout};
 use orientation::Neighbours;
 use panza_gdl::{Rules, sexpr};
@@ -144,7 +143,7 @@ pub fn sample_states(
     while samples.states.len() < limit && has_room && go_on() {
         let joint_move = match reasoner.is_terminal() {
             true => None,
-            false => random_joint_move(reasoner.as_mut(), machine.info().n_roles(), random),
+            false => reasoner.random_joint_move(machine.info().n_roles(), random),
         };
         match joint_move {
             Some(joint_move) => {

@@ -389,7 +389,7 @@ fn a_search_with_lanes_counts_all_requests_and_playouts() {
         let played = machine.watch.playouts.load(Ordering::Relaxed);
         assert_eq!(played, statistics.requests * u64::from(samples));
         assert_eq!(played, statistics.playouts);
-        // The configured capacity is 8.
+        // The capacity of a ring is 8 in tests.
         assert_eq!(statistics.ring_slots as usize, threads * (2 * width).max(8));
         let most_wanted = machine.watch.most_wanted.load(Ordering::Relaxed);
         assert!(most_wanted < 2 * width as u64 + u64::from(samples));

@@ -26,12 +26,11 @@ use panza_machine::{GameInfo, Machine, PlayoutEnd, Reasoner};
 use panza_sync::{Budget, Random};
 use panza_testing::tic_tac_toe::TicTacToe;
 
-/// The settings of these tests: every move is tried once before any twice, and rings are small.
+/// The settings of these tests: every move is tried once before any twice.
 fn config() -> SearchConfig {
     SearchConfig {
         exploration: 0.7,
         first_play_visits: 0.0,
-        ring_capacity: 8,
         max_playout_steps: 1000,
         ..SearchConfig::deterministic(1)
     }

@@ -6,11 +6,11 @@
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::output::{Column, counted, grouped, table};
 use panza_analysis::distances::Target;
 use panza_analysis::mutex_groups::parts;
 use panza_analysis::reduction::unread_facts;
 use panza_analysis::{Autonomous, Distances, Symmetries};
+use panza_cli::output::{Column, counted, grouped, table};
 use panza_game::{BuiltGame, ReducedGame};
 use panza_gdl::{BaseId, Id};
 use panza_learning::Heuristic;
