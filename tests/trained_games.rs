@@ -45,7 +45,6 @@ fn plan(cancelled: &AtomicBool) -> RoundPlan<'_> {
     RoundPlan {
         time: Duration::from_millis(400),
         threads: 1,
-        families: 4,
         seed: 1,
         cancelled,
         members: None,
@@ -203,7 +202,7 @@ fn a_file_of_another_machine_is_checked() {
             "training does not fit",
         ),
         (
-            changed(&|it| it["notes"]["parameters"]["parameters"]["exploration"] = json!(1e9)),
+            changed(&|it| it["notes"]["parameters"]["parameters"]["evaluation_share"] = json!(1e9)),
             "parameters does not fit",
         ),
         (

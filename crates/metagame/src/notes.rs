@@ -11,11 +11,10 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::alpha_beta::AlphaBetaStudy;
-use super::parameters::{EXPLORATION_FACTORS, Parameters};
+use super::parameters::Parameters;
 use super::study::{PriorStudy, Study, Trained};
 use panza_analysis::prospects::WORD_BITS;
 use panza_analysis::tuples::Variable;
@@ -192,18 +191,13 @@ pub fn prior_study(
     let parameters = history
         .note(Kind::Parameters)
         .map(|note| &note["parameters"]);
-    let exploration = parameters
-        .and_then(|note| note["exploration"].as_f64())
-        .map(|factor| factor as f32)
-        .filter(|factor| EXPLORATION_FACTORS.contains(factor));
     let progress = history.note(Kind::Training).map(|note| &note["progress"]);
     let generation_in = |progress: &Value| {
         let generation = u32::try_from(progress["generation"].as_u64()?).ok()?;
         (generation > 0).then_some(generation)
     };
     let prefers_alpha_beta = parameters.and_then(|note| note["alpha_beta"].as_bool());
-    let parameters = parameters.and_then(|note| Parameters::deserialize(note).ok());
-    let parameters = parameters.filter(Parameters::are_sound);
+    let parameters = parameters.and_then(Parameters::from_note);
     let trained = progress.zip(parameters).and_then(|(progress, parameters)| {
         // Where the tree has no generation, that of alpha-beta counts, if it plays.
         let of_alpha_beta = || {
@@ -219,7 +213,6 @@ pub fn prior_study(
         known,
         alpha_beta,
         prefers_alpha_beta: prefers_alpha_beta.unwrap_or(false),
-        exploration: exploration.unwrap_or(1.0),
         trained,
     })
 }
@@ -491,7 +484,6 @@ mod tests {
             }),
             parameters: Parameters {
                 evaluation_share: 0.5,
-                exploration: 1.7,
                 ..Parameters::default()
             },
             ..Study::default()
@@ -510,7 +502,6 @@ mod tests {
             (alpha_beta.units, alpha_beta.turns)
         );
         assert_eq!((kept.games, kept.sums), (77, None));
-        assert!((prior.exploration - 1.7).abs() < 1e-3);
         let (mut before, mut after) = ([0.0; 2], [0.0; 2]);
         let state = machine.initial_state();
         let evaluation = study.evaluation.unwrap();

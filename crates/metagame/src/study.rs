@@ -76,8 +76,6 @@ pub struct PriorStudy {
     pub alpha_beta: Option<AlphaBetaStudy>,
     /// Whether alpha-beta was the stronger search.
     pub prefers_alpha_beta: bool,
-    /// See [`Parameters::exploration`].
-    pub exploration: f32,
     /// What long training has found, if there was any. Then nothing is trained.
     pub trained: Option<Trained>,
 }
@@ -177,7 +175,6 @@ pub fn finish_study(
     budget: &StudyBudget,
 ) -> Study {
     if let Some(prior) = prior {
-        study.parameters.exploration = prior.exploration;
         study.games = prior.known.games;
         study.sums = prior.known.sums;
         study.evaluation = Some(Arc::new(prior.known.evaluation));
@@ -288,7 +285,6 @@ impl StudyBudget {
             cancelled: Some(&self.cancelled),
             threads: self.threads,
             seed,
-            families: 1,
             openings: &[],
         }
     }

@@ -18,8 +18,7 @@ use panza_metagame::{Study, StudyBudget, WithoutInputs, study};
 use panza_player::{
     MatchConfig, MatchSearcher, Studies, StudyOf, preferred_search, search_config, studied_search,
 };
-use panza_search::alpha_beta::Switches;
-use panza_search::{Method, PARAMETERS, Parameter, SearchConfig, StudyEffect};
+use panza_search::{Method, PARAMETERS, Parameter, SearchConfig, StudyEffect, WhyTree};
 use panza_sync::thread_cpu_time;
 use panza_telemetry::COMMIT;
 use serde_json::{Value, json};
@@ -191,7 +190,7 @@ impl LocalEngine {
     fn start(&mut self, role: usize, seed: u64) -> anyhow::Result<Value> {
         let studies = self.game()?.studies().cloned();
         let config = self.overrides.match_config(studies.as_ref(), seed);
-        let is_factored = self.overrides.is_factored;
+        let (is_factored, method) = (self.overrides.is_factored, config.whole.method);
         let played = self.game()?;
         let n_roles = played.searches.len();
         if role >= n_roles {
@@ -202,8 +201,17 @@ impl LocalEngine {
         }
         let (built, role_id) = (&played.game.built, RoleId::from_index(role));
         let search = studied_search(built, role_id, &played.state, &config, is_factored);
+        let reason = search.why_tree();
+        if let Some(reason) = reason.filter(|_| method == Method::AlphaBeta) {
+            bail!("{reason}");
+        }
+        let reply = json!({
+            "role": built.info().role_name(role_id),
+            "search": search.name(),
+            "why_tree": reason.map(WhyTree::text),
+        });
         played.searches[role] = Some(search);
-        Ok(json!({"role": built.info().role_name(role_id)}))
+        Ok(reply)
     }
 }
 
@@ -237,12 +245,6 @@ impl Overrides {
                 let names = || Method::ALL.map(Method::name).join(", ");
                 self.search.method = method
                     .with_context(|| format!("{key} is `{value}`; expected one of {}", names()))?;
-            }
-            _ if Switches::NAMES.contains(&key) => {
-                let value: f32 = value.parse()?;
-                if !self.search.switches.set(key, value) {
-                    bail!("{key} is {value}; expected 0 to 100");
-                }
             }
             "factored" => self.is_factored = switch(key, value)?,
             "memory" => self.memory = Some(PathBuf::from(value)),
@@ -298,11 +300,6 @@ impl Overrides {
         if self.is_off("ranges") {
             config.score_ranges = Arc::from([]);
         }
-        if self.is_off("training")
-            && let Some(values) = &mut config.alpha_beta_values
-        {
-            values.training = None;
-        }
     }
 
     fn is_off(&self, part: &str) -> bool {
@@ -320,9 +317,8 @@ fn studied(studies: Option<&Studies>) -> Value {
         false => json!({
             "games": studies.iter().map(|study| study.games).sum::<usize>(),
             "evaluation_share": mean(|study| study.parameters.evaluation_share),
-            "exploration": mean(|study| study.parameters.exploration),
         }),
-        true => json!({"games": 0, "evaluation_share": 0, "exploration": 1}),
+        true => json!({"games": 0, "evaluation_share": 0}),
     }
 }
 
@@ -335,8 +331,7 @@ fn switch(key: &str, value: &str) -> anyhow::Result<bool> {
 pub(super) fn keys() -> Vec<&'static str> {
     let parameters = PARAMETERS.iter().map(|it| it.name);
     let others = ["method", "factored", "memory", "width"];
-    let all = parameters.chain(PARTS).chain(Switches::NAMES);
-    all.chain(others).collect()
+    parameters.chain(PARTS).chain(others).collect()
 }
 
 impl PlayedGame {

@@ -7,11 +7,11 @@
 //! |---|---|---|
 //! | `version` | names the build | `name`, `commit` |
 //! | `game PATH` | builds a game, as a match does | `game`, `machine`, `roles` |
-//! | `study SECONDS SEED` | studies it, see below | `games`, `evaluation_share`, `exploration` |
+//! | `study SECONDS SEED` | studies it, see below | `games`, `evaluation_share` |
 //! | `save FILE` | writes the study in use to a file | |
 //! | `load FILE` | plays with a study that was saved, and learns nothing more | as `study` |
 //! | `set KEY VALUE` | overrides a setting, see below | |
-//! | `new ROLE SEED` | starts a search of that role (from 0) at the initial state | `role` |
+//! | `new ROLE SEED` | starts a search of that role (from 0) at the initial state; fails where only alpha-beta is allowed and does not play | `role`, `search`, `why_tree` |
 //! | `advance MOVE \| MOVE...` | plays a joint move in all searches | |
 //! | `think ROLE MS` | searches for milliseconds of processor time | see [`Thought`] |
 //! | `ponder ROLE MS` | uses milliseconds on the clock, in which another role chooses | |
@@ -39,13 +39,12 @@ use std::str::FromStr;
 use anyhow::{Context, anyhow, bail};
 use panza_cli::Outcome;
 use panza_search::PARAMETERS;
-use panza_search::alpha_beta::Switches;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// Parts of the search and of studies that can be switched off: AMAF values, goal ranges by
-/// latches, weights of lines, numbers of moves and distances, and training on the opponent's time.
-pub const PARTS: [&str; 5] = ["amaf", "ranges", "tuples", "prospects", "training"];
+/// latches, weights of lines, and numbers of moves and distances.
+pub const PARTS: [&str; 4] = ["amaf", "ranges", "tuples", "prospects"];
 
 /// A command; the page of the module says what each does.
 #[derive(Clone, PartialEq, Debug)]
@@ -95,7 +94,6 @@ pub fn help() -> String {
         .map(|it| format!("    {:<20} {}\n", it.name, it.range()))
         .collect();
     let parts = PARTS.join(", ");
-    let switches = Switches::NAMES.join(", ");
     format!(
         "Commands, one a line; replies are JSON objects, or `error` and a reason:\n  \
             version                 name and commit\n  \
@@ -113,8 +111,6 @@ pub fn help() -> String {
             quit\n\n\
             Keys of `set`, and their values:\n{parameters}    \
             method               auto, tree or alpha-beta\n    \
-            SWITCH               0 to 100, 0 is off; SWITCH is a part of alpha-beta, one of\n    \
-            \x20                    {switches}\n    \
             factored             true or false\n    \
             PART                 true or false; PART is one of {parts}\n    \
             memory               a file for studies to begin with\n    \

@@ -209,10 +209,10 @@ fn play(
                         ..config.clone()
                     };
                     let role = RoleId::from_index(role);
-                    let mut search = whole_search(machine, role, line.last(), config);
+                    let mut search = whole_search(machine, role, line.last(), config).search;
                     search.run(Budget::of_steps(strength));
                     search.settle();
-                    search.best_move().unwrap_or(drawn)
+                    search.choose().map_or(drawn, |best| best.mv)
                 }
             };
         }

@@ -12,7 +12,7 @@ use panza_cli::engine_choice::build_to_search;
 use panza_cli::output::{grouped, progress_bar};
 use panza_cli::{Outcome, Output, SearchChoice};
 use panza_machine::Machine;
-use panza_search::{Search, SearchConfig};
+use panza_search::{LineLimits, SearchConfig, start};
 use serde::Serialize;
 
 use super::file::OracleSetup;
@@ -139,22 +139,23 @@ pub fn examine(
     config: &SearchConfig,
     budget: SearchBudget,
 ) -> anyhow::Result<SearchFinding> {
-    let mut search = Search::new(Arc::clone(machine), setup.role, config.clone());
-    search.set_state(&setup.state);
+    let started = start(machine, setup.role, &setup.state, config);
+    let mut search = started.as_asked(config.method)?;
     let (good, _) = setup.claims.good();
     let mut finding = SearchFinding::default();
     let started = Instant::now();
-    run_sliced(&mut search, budget, LOOKS, |search| {
-        let (mv, root) = (search.best_move(), search.root());
+    run_sliced(&mut *search, budget, LOOKS, |search| {
+        let report = search.report(LineLimits::NONE);
+        let mv = report.best;
         finding.seconds = started.elapsed().as_secs_f64();
-        finding.iterations = root.iterations;
-        finding.proven = root.proven;
+        finding.iterations = report.steps;
+        finding.proven = report.proven;
         finding.mv = mv.map(|mv| machine.info().move_text(mv));
         finding.is_good = mv.is_some_and(|mv| good.contains(&mv));
         match finding.is_good {
             true => {
                 finding.settled_seconds.get_or_insert(finding.seconds);
-                finding.settled_iterations.get_or_insert(root.iterations);
+                finding.settled_iterations.get_or_insert(report.steps);
             }
             false => (finding.settled_seconds, finding.settled_iterations) = (None, None),
         }

@@ -25,8 +25,7 @@ use panza_metagame::{PriorStudy, StudyBudget, study};
 use panza_player::search_config;
 use panza_referee::tournament::tally::wilson;
 
-use panza_search::alpha_beta::{AlphaBeta, AlphaBetaConfig, AlphaBetaValues, Switches};
-use panza_search::{Method, Search, SearchConfig, StopReason};
+use panza_search::{LineLimits, SearchConfig, Searcher, StopReason, start};
 use panza_sync::{Budget, thread_cpu_time};
 use serde::Serialize;
 
@@ -37,8 +36,6 @@ use crate::trained::prior_study;
 
 /// Wall time between two looks at a search that is limited by time.
 const SLICE: Duration = Duration::from_millis(2);
-/// Bytes of the table of alpha-beta.
-const TABLE_BYTES: usize = 64 << 20;
 /// Iterations where no budget is given.
 const DEFAULT_ITERATIONS: [u64; 2] = [1_000, 10_000];
 /// The time limit of building a game.
@@ -217,100 +214,45 @@ pub fn score(
     Ok(score)
 }
 
-/// Searches a position until the budget is spent or the position is proven.
+/// Searches a position until the budget is spent or the position is proven. A proof that the claims
+/// contradict is an error.
 fn examine(
     machine: &Arc<dyn Machine>,
     setup: &OracleSetup,
     config: &SearchConfig,
     budget: SearchBudget,
 ) -> anyhow::Result<Score> {
-    let by_depth = match config.method {
-        Method::Tree => None,
-        Method::Auto => config.alpha_beta_values.clone(),
-        Method::AlphaBeta => {
-            let known = config.alpha_beta_values.clone();
-            known.or_else(|| AlphaBetaValues::unknown(machine))
-        }
-    };
-    if let Some(values) = by_depth {
-        return examine_by_depth(machine, setup, values, budget);
-    }
-    let mut search = Search::new(Arc::clone(machine), setup.role, config.clone());
-    search.set_state(&setup.state);
-    let time = run_sliced(&mut search, budget, 1, |_| {})?;
-    let best = search.best_move();
-    let root = search.root();
+    let started = start(machine, setup.role, &setup.state, config);
+    let mut search = started.as_asked(config.method)?;
+    let time = run_sliced(&mut *search, budget, 1, |_| {})?;
+    let report = search.report(LineLimits::NONE);
     let table = setup.claims.values()?;
     let moves = table.moves();
     let probability = |mv| {
-        let report = root.moves.iter().find(|report| report.mv == mv);
-        f64::from(report.and_then(|report| report.probability).unwrap_or(0.0))
+        let found = report.moves.iter().find(|found| found.mv == mv);
+        f64::from(found.and_then(|found| found.probability).unwrap_or(0.0))
     };
     let mut strategy: Vec<f64> = moves.iter().map(|&mv| probability(mv)).collect();
     if strategy.iter().sum::<f64>() < 0.5 {
+        let best = report.best;
         let best = best.and_then(|best| moves.iter().position(|&mv| mv == best));
         strategy.fill(0.0);
         strategy[best.context("the search has no move")?] = 1.0;
     }
-    let lost = table.lost(&strategy);
-    Ok(Score {
-        positions: 1,
-        losing: u32::from(lost >= LOSING),
-        proven: u32::from(root.proven.is_some()),
-        lost,
-        lost_by_chance: table.lost_by_chance(),
-        iterations: root.iterations,
-        time,
-    })
-}
-
-/// As [`examine`], by alpha-beta, whose iterations are nodes. A proof that the claims contradict is
-/// an error.
-fn examine_by_depth(
-    machine: &Arc<dyn Machine>,
-    setup: &OracleSetup,
-    values: AlphaBetaValues,
-    budget: SearchBudget,
-) -> anyhow::Result<Score> {
-    let sum = values.evaluation.scale();
-    let config = AlphaBetaConfig {
-        values,
-        table_bytes: TABLE_BYTES,
-        threads: 1,
-        switches: Switches::default(),
-    };
-    let mut search = AlphaBeta::new(machine, &config).context("the goals have no fixed sum")?;
-    search.set_state(&setup.state);
-    search.run(
-        match budget {
-            SearchBudget::Iterations(nodes) => Budget::of_steps(nodes),
-            SearchBudget::ProcessorTime(time) | SearchBudget::WallTime(time) => {
-                Budget::lasting(time)
-            }
-        },
-        u32::MAX,
-    );
-    let time = search.processor_time();
-    let report = search.report();
-    let table = setup.claims.values()?;
-    let moves = table.moves();
-    let best = report.best.context("the search has no move")?;
-    let strategy: Vec<f64> = moves
-        .iter()
-        .map(|&mv| f64::from(u8::from(mv == best)))
-        .collect();
-    let (found, claimed) = (f64::from(sum * report.share), setup.claims.value());
-    if report.is_proven && (found - claimed).abs() > 0.01 {
-        anyhow::bail!("a proof of {found} contradicts the value {claimed}");
+    let claimed = setup.claims.value();
+    if let Some(proven) = report.proven
+        && (f64::from(proven) - claimed).abs() > 0.01
+    {
+        anyhow::bail!("a proof of {proven} contradicts the value {claimed}");
     }
     let lost = table.lost(&strategy);
     Ok(Score {
         positions: 1,
         losing: u32::from(lost >= LOSING),
-        proven: u32::from(report.is_proven),
+        proven: u32::from(report.proven.is_some()),
         lost,
         lost_by_chance: table.lost_by_chance(),
-        iterations: search.counts().nodes,
+        iterations: report.steps,
         time,
     })
 }
@@ -318,22 +260,25 @@ fn examine_by_depth(
 /// Searches until the budget is spent or the position is proven, and gives the time spent. `look`
 /// sees the search from time to time: `looks` times where the budget is in iterations.
 pub(super) fn run_sliced(
-    search: &mut Search,
+    search: &mut dyn Searcher,
     budget: SearchBudget,
     looks: u64,
-    mut look: impl FnMut(&mut Search),
+    mut look: impl FnMut(&mut dyn Searcher),
 ) -> anyhow::Result<Duration> {
     let started = Instant::now();
-    let time = || match budget {
+    let time = |search: &dyn Searcher| match budget {
         SearchBudget::WallTime(_) => Ok(started.elapsed()),
-        _ => thread_cpu_time().context("this system reports no processor time"),
+        _ => {
+            let own = thread_cpu_time().context("this system reports no processor time")?;
+            anyhow::Ok(own + search.processor_time())
+        }
     };
-    let before = time()?;
+    let before = time(search)?;
     loop {
-        let spent = time()?.saturating_sub(before);
+        let spent = time(search)?.saturating_sub(before);
         let limit = match budget {
             SearchBudget::Iterations(all) => {
-                let left = all - search.root().iterations;
+                let left = all - search.report(LineLimits::NONE).steps;
                 Budget::of_steps((all / looks).max(1).min(left))
             }
             SearchBudget::ProcessorTime(all) | SearchBudget::WallTime(all) => Budget {
@@ -342,13 +287,13 @@ pub(super) fn run_sliced(
             },
         };
         let stopped = search.run(limit);
-        let spent = time()?.saturating_sub(before);
+        let spent = time(search)?.saturating_sub(before);
         look(search);
         let is_spent = match budget {
-            SearchBudget::Iterations(all) => search.root().iterations >= all,
+            SearchBudget::Iterations(all) => search.report(LineLimits::NONE).steps >= all,
             SearchBudget::ProcessorTime(all) | SearchBudget::WallTime(all) => spent >= all,
         };
-        if is_spent || stopped == StopReason::Proven {
+        if is_spent || matches!(stopped, StopReason::Proven | StopReason::Exhausted) {
             return Ok(spent);
         }
     }

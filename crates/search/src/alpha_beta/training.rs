@@ -162,7 +162,6 @@ impl MatchTraining {
             cancelled: budget.stop.map(|stop| &**stop),
             threads: self.0.players.len(),
             seed: 0,
-            families: 1,
             openings: &[],
         };
         let setup = GameSetup {
@@ -576,7 +575,6 @@ mod tests {
             cancelled: None,
             threads,
             seed: 1,
-            families: 1,
             openings: &[],
         }
     }
