@@ -129,7 +129,7 @@ fn compared(
 ) -> (Result<Comparison, CompareError>, f64) {
     let begun = Instant::now();
     let budget = Budget::within(Duration::from_secs_f64(seconds), BYTES);
-    let result = compare(first, second, Naming::Any, budget);
+    let result = compare(first, second, Naming::Any, &budget);
     (result, begun.elapsed().as_secs_f64())
 }
 

@@ -63,12 +63,10 @@ impl ByDepth<'_> {
         let progress = countdown(message, time);
         let started = Instant::now();
         search.run(
-            Budget {
-                until: time.map(|time| started + time),
-                max_steps: max_nodes.unwrap_or(u64::MAX),
-                stop: Some(stop),
-                ..Budget::generous()
-            },
+            &Budget::generous()
+                .until(time.map(|time| started + time))
+                .with_steps(max_nodes.unwrap_or(u64::MAX))
+                .stopped_by(stop),
             u32::MAX,
         );
         let seconds = started.elapsed().as_secs_f64();

@@ -146,11 +146,8 @@ impl Contest<'_> {
                     joint_move.push(legal[random.below(legal.len() as u32) as usize]);
                     continue;
                 }
-                search.run(match self.move_budget {
-                    MoveBudget::Time(time) => Budget {
-                        until: Some(Instant::now() + time),
-                        ..Budget::generous()
-                    },
+                search.run(&match self.move_budget {
+                    MoveBudget::Time(time) => Budget::lasting(time),
                     MoveBudget::Iterations(count) => Budget::of_steps(count),
                 });
                 joint_move.push(search.best_move().unwrap_or(first));
@@ -199,7 +196,7 @@ enum Player {
 
 impl Player {
     /// Searches. For alpha-beta an iteration is a node.
-    fn run(&mut self, budget: Budget<'_>) {
+    fn run(&mut self, budget: &Budget) {
         match self {
             Self::Tree(search) => {
                 search.run(budget);

@@ -55,7 +55,7 @@ pub struct DepthStudy {
 
 /// The turns of a game that alpha-beta may play, so that something has to be learned for it. `None`
 /// for other games and settings, and where the budget is over first.
-pub(super) fn turns(game: &BuiltGame, config: &SearchConfig, budget: Budget<'_>) -> Option<Turns> {
+pub(super) fn turns(game: &BuiltGame, config: &SearchConfig, budget: &Budget) -> Option<Turns> {
     if config.method == Method::Tree || game.info().facts().is_none() {
         return None;
     }
@@ -123,11 +123,8 @@ fn time_of_search(
         switches: Switches::default(),
     };
     let mut search = AlphaBeta::new(machine, &config)?;
-    let budget = Budget {
-        max_steps: MEASURED_NODES,
-        ..Budget::lasting(MEASURED_TIME)
-    };
-    search.run(budget, u32::MAX);
+    let budget = Budget::lasting(MEASURED_TIME).with_steps(MEASURED_NODES);
+    search.run(&budget, u32::MAX);
     let spent = Some(search.processor_time()).filter(|spent| !spent.is_zero())?;
     Some(spent / u32::try_from(search.counts().nodes.max(1)).ok()?)
 }

@@ -98,7 +98,7 @@ impl AlphaBetaSearch {
 
     /// Searches so little that a move and a value are there at once.
     fn look(&mut self) {
-        self.search.run(Budget::of_steps(FIRST_NODES), 1);
+        self.search.run(&Budget::of_steps(FIRST_NODES), 1);
         self.keep_value();
     }
 
@@ -114,7 +114,7 @@ impl AlphaBetaSearch {
         }
     }
 
-    fn run(&mut self, budget: Budget<'_>) {
+    fn run(&mut self, budget: &Budget) {
         self.is_exhausted = self.search.run(budget, u32::MAX);
         self.keep_value();
     }
@@ -158,11 +158,7 @@ impl Searcher for AlphaBetaSearch {
             }
             thread::sleep(left.min(REST));
         }
-        self.run(Budget {
-            until: Some(until),
-            stop: Some(interrupt),
-            ..Budget::generous()
-        });
+        self.run(&Budget::generous().until(Some(until)).stopped_by(interrupt));
     }
 
     fn processor_time(&self) -> Duration {
@@ -173,11 +169,11 @@ impl Searcher for AlphaBetaSearch {
     fn ponder(&mut self, until: Instant, interrupt: &Arc<AtomicBool>) {
         if !self.is_seen {
             self.is_seen = true;
-            return self.run(Budget {
-                until: Some(until),
-                stop: Some(interrupt),
-                ..Budget::of_steps(NODES_BEFORE_TRAINING)
-            });
+            return self.run(
+                &Budget::of_steps(NODES_BEFORE_TRAINING)
+                    .until(Some(until))
+                    .stopped_by(interrupt),
+            );
         }
         let report = self.search.report();
         let is_theirs = report.mover.is_some_and(|it| it != self.role.index());
@@ -193,10 +189,7 @@ impl Searcher for AlphaBetaSearch {
 
     /// An iteration is a node.
     fn search_iterations(&mut self, iterations: u64, interrupt: &Arc<AtomicBool>) {
-        self.run(Budget {
-            stop: Some(interrupt),
-            ..Budget::of_steps(iterations)
-        });
+        self.run(&Budget::of_steps(iterations).stopped_by(interrupt));
     }
 
     fn advance(&mut self, _: &[MoveId], state: &[u64]) {

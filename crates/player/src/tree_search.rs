@@ -167,20 +167,13 @@ impl Searcher for TreeSearch {
         if interrupt.load(Ordering::Acquire) {
             return;
         }
-        let limit = Budget {
-            until: Some(until),
-            stop: Some(interrupt),
-            ..Budget::generous()
-        };
-        self.is_proven = self.search.run(limit) == StopReason::Proven;
+        let limit = Budget::generous().until(Some(until)).stopped_by(interrupt);
+        self.is_proven = self.search.run(&limit) == StopReason::Proven;
     }
 
     fn search_iterations(&mut self, iterations: u64, interrupt: &Arc<AtomicBool>) {
-        let limit = Budget {
-            stop: Some(interrupt),
-            ..Budget::of_steps(iterations)
-        };
-        self.is_proven = self.search.run(limit) == StopReason::Proven;
+        let limit = Budget::of_steps(iterations).stopped_by(interrupt);
+        self.is_proven = self.search.run(&limit) == StopReason::Proven;
     }
 
     fn advance(&mut self, joint_move: &[MoveId], _: &[u64]) {

@@ -205,7 +205,7 @@ fn play(
                     };
                     let role = RoleId::from_index(role);
                     let mut search = whole_search(machine, role, line.last(), config);
-                    search.run(Budget::of_steps(strength));
+                    search.run(&Budget::of_steps(strength));
                     search.settle();
                     search.best_move().unwrap_or(drawn)
                 }

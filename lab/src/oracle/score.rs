@@ -294,15 +294,11 @@ fn examine_by_depth(
     };
     let mut search = AlphaBeta::new(machine, &config).context("the goals have no fixed sum")?;
     search.set_state(&setup.state);
-    search.run(
-        match budget {
-            SearchBudget::Iterations(nodes) => Budget::of_steps(nodes),
-            SearchBudget::ProcessorTime(time) | SearchBudget::WallTime(time) => {
-                Budget::lasting(time)
-            }
-        },
-        u32::MAX,
-    );
+    let limit = match budget {
+        SearchBudget::Iterations(nodes) => Budget::of_steps(nodes),
+        SearchBudget::ProcessorTime(time) | SearchBudget::WallTime(time) => Budget::lasting(time),
+    };
+    search.run(&limit, u32::MAX);
     let time = search.processor_time();
     let report = search.report();
     let table = setup.claims.values()?;
@@ -349,12 +345,11 @@ pub(super) fn run_sliced(
                 let left = all - search.root().iterations;
                 Budget::of_steps((all / looks).max(1).min(left))
             }
-            SearchBudget::ProcessorTime(all) | SearchBudget::WallTime(all) => Budget {
-                until: Some(Instant::now() + all.saturating_sub(spent).min(SLICE)),
-                ..Budget::generous()
-            },
+            SearchBudget::ProcessorTime(all) | SearchBudget::WallTime(all) => {
+                Budget::lasting(all.saturating_sub(spent).min(SLICE))
+            }
         };
-        let stopped = search.run(limit);
+        let stopped = search.run(&limit);
         let spent = time()?.saturating_sub(before);
         look(search);
         let is_spent = match budget {
@@ -403,7 +398,7 @@ impl<'a> Machines<'a> {
     fn of_match(&mut self) -> anyhow::Result<&BuiltGame> {
         if self.of_match.is_none() {
             let budget = Budget::lasting(BUILD_TIME);
-            let game = panza_game::build(self.rules, budget).map_err(|error| anyhow!(error))?;
+            let game = panza_game::build(self.rules, &budget).map_err(|error| anyhow!(error))?;
             self.of_match = Some(game);
         }
         self.of_match.as_ref().context("the game was just built")
@@ -413,8 +408,8 @@ impl<'a> Machines<'a> {
 /// The machine for budgets in iterations: it depends on no measurement.
 pub fn fixed_machine(rules: &Rules) -> anyhow::Result<Arc<dyn Machine>> {
     let limits = panza_sync::Budget::generous();
-    let compiled = panza_game::compile(rules, limits).map_err(|error| anyhow!(error))?;
-    let programs = compiled.lanes.programs(limits, PlayoutPolicy::Decisive);
+    let compiled = panza_game::compile(rules, &limits).map_err(|error| anyhow!(error))?;
+    let programs = compiled.lanes.programs(&limits, PlayoutPolicy::Decisive);
     let counter = Arc::new(compiled.machine);
     let Some(programs) = programs else {
         return Ok(counter);

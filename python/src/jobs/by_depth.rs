@@ -79,13 +79,11 @@ pub fn search(
     };
     let mut search = AlphaBeta::new(&game.machine, &config)?;
     search.set_state(state);
-    let budget = Budget {
-        until: options.time.map(|time| Instant::now() + time),
-        max_steps: options.iterations.unwrap_or(u64::MAX),
-        stop: Some(stop),
-        ..Budget::generous()
-    };
-    search.run(budget, u32::MAX);
+    let budget = Budget::generous()
+        .until(options.time.map(|time| Instant::now() + time))
+        .with_steps(options.iterations.unwrap_or(u64::MAX))
+        .stopped_by(stop);
+    search.run(&budget, u32::MAX);
     let report = search.report();
     let mut reasoner = Arc::clone(&game.machine).reasoner();
     Some(found(

@@ -86,12 +86,12 @@ pub fn search(
 ) -> Found {
     let mut search = options.start(game);
     search.set_state(state);
-    search.run(Budget {
-        until: options.time.map(|time| Instant::now() + time),
-        max_steps: options.iterations.unwrap_or(u64::MAX),
-        stop: Some(stop),
-        ..Budget::generous()
-    });
+    search.run(
+        &Budget::generous()
+            .until(options.time.map(|time| Instant::now() + time))
+            .with_steps(options.iterations.unwrap_or(u64::MAX))
+            .stopped_by(stop),
+    );
     search.settle();
     Found {
         role: options.role,

@@ -70,7 +70,7 @@ pub fn build_as_in_match(
     time: Duration,
 ) -> anyhow::Result<(BuiltGame, Option<BuildError>)> {
     let budget = Budget::lasting(time);
-    Ok(match panza_game::build(&game.rules, budget) {
+    Ok(match panza_game::build(&game.rules, &budget) {
         Ok(built) => (built, None),
         Err(reason) => {
             let built = panza_game::prover(&game.rules)?;

@@ -27,7 +27,7 @@ fn config() -> SearchConfig {
 /// The value that a search proves in so many iterations.
 fn proven(machine: &Arc<dyn Machine>, iterations: u64) -> Option<u8> {
     let mut search = whole_search(machine, RoleId(0), &machine.initial_state(), config());
-    search.run(Budget::of_steps(iterations));
+    search.run(&Budget::of_steps(iterations));
     search.root().proven
 }
 

@@ -225,12 +225,8 @@ impl Running {
         }
         let now = SLICE_ITERATIONS.min(all - self.iterations);
         self.iterations += now;
-        let budget = Budget {
-            max_steps: now,
-            stop: Some(stop),
-            ..Budget::generous()
-        };
-        match search.run(budget) {
+        let budget = Budget::generous().with_steps(now).stopped_by(stop);
+        match search.run(&budget) {
             StopReason::Flag => None,
             StopReason::Proven => Some(true),
             StopReason::Deadline | StopReason::Iterations => {

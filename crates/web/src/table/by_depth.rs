@@ -94,7 +94,7 @@ impl DepthSearch {
     }
 
     /// Searches. Returns whether the result is proven.
-    pub fn run(&mut self, limit: Budget<'_>) -> bool {
+    pub fn run(&mut self, limit: &Budget) -> bool {
         let is_exhausted = self.search.run(limit, u32::MAX);
         let is_settled = self.search.is_settled();
         if is_exhausted && !is_settled {

@@ -279,10 +279,7 @@ impl Host {
                 session.values = None;
             }
         }
-        let mut limit = Budget {
-            stop: Some(stop),
-            ..Budget::generous()
-        };
+        let mut limit = Budget::generous().stopped_by(stop);
         match self.effort {
             Effort::Time(time) => {
                 let slice = SLICE.min(time.saturating_sub(session.spent.time));
@@ -300,14 +297,14 @@ impl Host {
             }
         }
         if let Some(search) = &mut session.by_depth {
-            session.is_proven = search.run(limit);
+            session.is_proven = search.run(&limit);
             return;
         }
         let search = session
             .search
             .get_or_insert_with(|| whole_search(machine, role, state, config.clone()));
         search.set_role(role);
-        session.is_proven = search.run(limit) == StopReason::Proven;
+        session.is_proven = search.run(&limit) == StopReason::Proven;
     }
 
     /// Publishes what Panza thinks about the position.
