@@ -140,7 +140,7 @@ impl Reasoner for MastReasoner {
     }
 }
 
-fn build_mast(rules: &Rules, budget: Budget<'_>) -> Result<BuiltGame, BuildError> {
+fn build_mast(rules: &Rules, budget: &Budget) -> Result<BuiltGame, BuildError> {
     let game = panza_game::build(rules, budget)?;
     let machine: Arc<dyn Machine> = Arc::new(MastMachine(game.machine));
     // Without the network and the factors of the game nothing is learned, and it is searched whole.

@@ -44,7 +44,7 @@
 //! let (rules, diagnostics) = panza::gdl::load(text);
 //! assert!(diagnostics.is_empty());
 //! let budget = Budget::within(Duration::from_secs(10), 1 << 30);
-//! let built = game::build(&rules, budget)?;
+//! let built = game::build(&rules, &budget)?;
 //!
 //! let initial = built.machine.initial_state();
 //! let lanes = built.machine.playouts(&mut Random::new(1), 1_000);

@@ -170,7 +170,7 @@ fn the_fallback_agrees_with_the_main_machine() {
     for game in ["ticTacToe", "roshamboTen", "hanoi", "breakthrough"] {
         let rules = Game::load(game).unwrap().rules;
         let budget = Budget::within(Duration::from_secs(60), 1 << 30);
-        let compiled = panza_game::build(&rules, budget).unwrap().machine;
+        let compiled = panza_game::build(&rules, &budget).unwrap().machine;
         let prover = panza_game::prover(&rules).unwrap().machine;
         assert_eq!(prover.kind(), "prover");
         let n_roles = compiled.info().n_roles();

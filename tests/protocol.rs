@@ -321,7 +321,7 @@ fn an_abort_ends_the_metagame_at_once() {
     let seen = Arc::clone(&started);
     let building = factory(move |_, budget| {
         seen.store(true, Ordering::Relaxed);
-        hang(budget.stop.expect("a match sets it"));
+        hang(budget.stop.as_ref().expect("a match sets it"));
         Err("cancelled".into())
     });
     let factories = GameBuilders {

@@ -160,7 +160,7 @@ fn play_move(player: &Player, moves: &mut Vec<String>) {
 fn play_to_the_goal(player: &Player, puzzle: &Puzzle, max_moves: usize) {
     let rules = panza_gdl::load(&puzzle.source).0;
     let budget = Budget::within(PATIENCE, 1 << 30);
-    let machine = panza_game::build(&rules, budget).unwrap().machine;
+    let machine = panza_game::build(&rules, &budget).unwrap().machine;
     let (start, mut moves) = (machine.initial_state(), Vec::new());
     for _ in 0..max_moves {
         play_move(player, &mut moves);

@@ -37,7 +37,7 @@ fn built(source: &str) -> (panza_gdl::Rules, BuiltGame) {
     let (rules, faults) = panza_gdl::load(source);
     assert!(faults.is_empty(), "{faults:?}");
     let budget = Budget::lasting(Duration::from_secs(60));
-    let game = panza_game::build(&rules, budget).unwrap();
+    let game = panza_game::build(&rules, &budget).unwrap();
     (rules, game)
 }
 

@@ -424,7 +424,7 @@ fn games() -> &'static [Arc<dyn Machine>; 2] {
     GAMES.get_or_init(|| {
         [seeds::PUZZLE, seeds::RACE].map(|text| {
             let budget = Budget::within(Duration::from_secs(60), 1 << 30);
-            let built = panza_game::build(&panza_gdl::load(text).0, budget);
+            let built = panza_game::build(&panza_gdl::load(text).0, &budget);
             built.expect("the game is small").machine
         })
     })

@@ -353,7 +353,7 @@ fn prospects(criterion: &mut Criterion) {
     let budget = Budget::within(Duration::from_secs(60), 1 << 30);
     for name in ["connectFour", "breakthrough", "pentago", "hex"] {
         let game = Game::load(name).expect("the game can be played");
-        let built = panza_game::build(&game.rules, budget).expect("it has a network");
+        let built = panza_game::build(&game.rules, &budget).expect("it has a network");
         let network = built.network.expect("it has a network");
         let found = Prospects::find(&network, &mut Meter::new(Budget::of_steps(1 << 24)));
         let found = found.expect("it is small enough");

@@ -28,7 +28,7 @@ fn games() -> Vec<(String, BuiltGame)> {
         let rules = panza_gdl::load(&std::fs::read_to_string(path).unwrap()).0;
         let budget = Budget::within(Duration::from_secs(60), 1 << 30);
         let name = path.rsplit('/').next().unwrap_or(path);
-        (name.to_string(), build(&rules, budget).unwrap())
+        (name.to_string(), build(&rules, &budget).unwrap())
     };
     paths.split_whitespace().map(build).collect()
 }
@@ -99,7 +99,7 @@ fn dead_ends(criterion: &mut Criterion) {
         let targets = [best.unwrap().2, network.terminal];
         let until = Instant::now() + Duration::from_secs(10);
         let limits = Budget::generous().until(Some(until));
-        let relaxed = relaxation(network, &targets, limits).unwrap();
+        let relaxed = relaxation(network, &targets, &limits).unwrap();
         let programs = compile_expander(&relaxed).unwrap();
         let layout = Arc::new(ExpanderLayout::new(programs, Features::detect(), 8));
         let states = relaxed_states(&game, network.facts.len());

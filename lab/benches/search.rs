@@ -30,7 +30,7 @@ fn search(config: &SearchConfig, warm_up: u64) -> Search {
 }
 
 fn run(search: &mut Search, iterations: u64) {
-    black_box(search.run(Budget::of_steps(iterations)));
+    black_box(search.run(&Budget::of_steps(iterations)));
 }
 
 fn iterations(criterion: &mut Criterion) {

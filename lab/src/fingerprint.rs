@@ -166,7 +166,7 @@ pub(crate) fn run(arguments: &FingerprintArguments, output: Output) -> anyhow::R
 
 /// The fingerprint of a game. Fails where it cannot be compiled.
 pub fn fingerprint(game: &Game, seed: u64, playouts: u32) -> anyhow::Result<Fingerprint> {
-    let compiled = panza_game::compile(&game.rules, Budget::generous())
+    let compiled = panza_game::compile(&game.rules, &Budget::generous())
         .map_err(|reason| anyhow!("{}: no compiled machine: {reason}", game.sheet.origin))?;
     let sizes = Sizes {
         bases: compiled.bases,

@@ -200,7 +200,7 @@ fn converted_rules(rules: &Rules) -> [(&'static str, Result<Rules, String>); 2] 
 
 fn network(rules: &Rules) -> Result<Arc<dyn Machine>, String> {
     let budget = Budget::within(BUILD_TIME, BUILD_MEMORY);
-    let built = build(rules, budget).map_err(|why| why.to_string())?;
+    let built = build(rules, &budget).map_err(|why| why.to_string())?;
     Ok(built.machine)
 }
 

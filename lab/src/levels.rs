@@ -189,7 +189,7 @@ struct Arena {
 impl Arena {
     fn new(game: &Game, seed: u64) -> anyhow::Result<Self> {
         let name = game.sheet.name.clone();
-        let built = build(&game.rules, Budget::generous()).with_context(|| name.clone())?;
+        let built = build(&game.rules, &Budget::generous()).with_context(|| name.clone())?;
         let settings = Settings::load(None, &[])?;
         Ok(Self {
             name,

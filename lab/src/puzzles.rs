@@ -200,12 +200,12 @@ fn play(game: &str, arguments: &PuzzlesArguments) -> anyhow::Result<Option<Playe
     let Game { sheet, rules } = Game::as_played(Rulesheet::find(game)?)?;
     let started = Instant::now();
     let settings = Settings::load(None, &[])?;
-    let budget = Budget {
-        until: Some(started + BUILD_TIME.min(Duration::from_secs_f64(arguments.start / 2.0))),
-        max_bytes: usize::try_from(settings.player.build_memory_mib << 20).unwrap_or(usize::MAX),
-        ..Budget::generous()
-    };
-    let built = panza_game::build(&rules, budget).or_else(|_| panza_game::prover(&rules));
+    let budget = Budget::generous()
+        .until(Some(
+            started + BUILD_TIME.min(Duration::from_secs_f64(arguments.start / 2.0)),
+        ))
+        .with_bytes(usize::try_from(settings.player.build_memory_mib << 20).unwrap_or(usize::MAX));
+    let built = panza_game::build(&rules, &budget).or_else(|_| panza_game::prover(&rules));
     let built = built.map_err(|reason| anyhow!("`{game}` cannot be built: {reason}"))?;
     if built.info().n_roles() != 1 {
         return Ok(None);

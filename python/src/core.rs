@@ -116,13 +116,11 @@ impl Core {
     /// The limits were exceeded.
     pub fn new(rules: Rules, limits: LoadLimits) -> Result<Self, BuildError> {
         let started = Instant::now();
-        let budget = Budget {
-            until: Some(started + limits.time),
-            max_bytes: limits.memory,
-            stop: Some(&limits.stop),
-            ..Budget::generous()
-        };
-        let compiled = panza_game::compile(&rules, budget)?;
+        let budget = Budget::generous()
+            .until(Some(started + limits.time))
+            .with_bytes(limits.memory)
+            .stopped_by(&limits.stop);
+        let compiled = panza_game::compile(&rules, &budget)?;
         let counter = Arc::new(compiled.machine);
         let network = &compiled.lanes.network;
         let info = NetworkInfo::new(network);
@@ -314,7 +312,7 @@ impl Core {
         let compile = || {
             let programs = self
                 .source
-                .programs(self.budget(), PlayoutPolicy::Uniform)?;
+                .programs(&self.budget(), PlayoutPolicy::Uniform)?;
             let n_words = PLAYOUT_LANES / 64;
             let layout =
                 GangLayout::new(&programs, self.sizes.n_roles, Features::detect(), n_words);
@@ -334,12 +332,8 @@ impl Core {
         self.planes.get_or_init(find).clone()
     }
 
-    fn budget(&self) -> Budget<'static> {
-        Budget {
-            until: Some(Instant::now() + self.limits.time),
-            max_bytes: self.limits.memory,
-            ..Budget::generous()
-        }
+    fn budget(&self) -> Budget {
+        Budget::lasting(self.limits.time).with_bytes(self.limits.memory)
     }
 
     /// The game as a search wants it, built again from the rules with the fastest playouts.
@@ -351,11 +345,8 @@ impl Core {
         if let Some(game) = &*full {
             return Ok(game.clone());
         }
-        let budget = Budget {
-            stop: Some(stop),
-            ..Budget::within(self.limits.time, self.limits.memory)
-        };
-        let game = panza_game::build(&self.rules, budget)?;
+        let budget = Budget::within(self.limits.time, self.limits.memory).stopped_by(stop);
+        let game = panza_game::build(&self.rules, &budget)?;
         *full = Some(game.clone());
         Ok(game)
     }

@@ -117,7 +117,7 @@ pub fn run(arguments: &CheckArguments, output: Output) -> anyhow::Result<Outcome
 fn findings(sheet: &Rulesheet, arguments: &CheckArguments) -> Vec<Finding> {
     let (rules, mut diagnostics) = sheet.load();
     let budget = Budget::within(GROUNDING_TIME, GROUNDING_BYTES);
-    panza_ground::examine(&rules, &mut diagnostics, budget);
+    panza_ground::examine(&rules, &mut diagnostics, &budget);
     // What is wrong with the parentheses may cause the rest.
     diagnostics.sort_by_key(|diagnostic| !diagnostic.code.ends_with("-parenthesis"));
     let is_playable = diagnostics.iter().all(|it| it.severity != Severity::Error);
@@ -135,7 +135,7 @@ fn findings(sheet: &Rulesheet, arguments: &CheckArguments) -> Vec<Finding> {
     }
     if !arguments.no_play && is_playable {
         let budget = Budget::within(PLAY_TIME, PLAY_BYTES);
-        match trial::try_out(&rules, budget) {
+        match trial::try_out(&rules, &budget) {
             Ok(trial) => findings.extend(trial.findings.into_iter().map(|mut finding| {
                 // The validator plays too, and refuses what is not listed.
                 if arguments.strict && finding.diagnostic.code.starts_with("outside-") {

@@ -91,7 +91,7 @@ pub fn run(arguments: &EqualArguments, output: Output) -> anyhow::Result<Outcome
         "comparing {} and {}",
         first.sheet.name, second.sheet.name
     ));
-    let found = equality::compare(&first.rules, &second.rules, naming, budget);
+    let found = equality::compare(&first.rules, &second.rules, naming, &budget);
     progress.finish_and_clear();
     let found = found?;
     let difference = found.difference.as_ref();

@@ -38,11 +38,8 @@ pub fn run(arguments: &LspArguments) -> anyhow::Result<Outcome> {
 
 /// What random games of some rules show, until `stop` is set.
 fn play(rules: &Rules, stop: &Arc<AtomicBool>) -> Vec<Diagnostic> {
-    let budget = Budget {
-        stop: Some(stop),
-        ..Budget::within(PLAY_TIME, PLAY_BYTES)
-    };
-    let found = trial::diagnostics(rules, budget);
+    let budget = Budget::within(PLAY_TIME, PLAY_BYTES).stopped_by(stop);
+    let found = trial::diagnostics(rules, &budget);
     allocator::give_back();
     found.unwrap_or_else(|why| {
         if why != BuildError::Stopped {

@@ -112,12 +112,12 @@ pub fn run(arguments: &SearchArguments, output: Output) -> anyhow::Result<Outcom
     let progress = countdown(message, time);
     let begun = Instant::now();
     let cpu_begun = thread_cpu_time();
-    search.run(Budget {
-        until: time.map(|time| begun + time),
-        max_steps: arguments.search.iterations.unwrap_or(u64::MAX),
-        stop: Some(&stop),
-        ..Budget::generous()
-    });
+    search.run(
+        &Budget::generous()
+            .until(time.map(|time| begun + time))
+            .with_steps(arguments.search.iterations.unwrap_or(u64::MAX))
+            .stopped_by(&stop),
+    );
     let seconds = begun.elapsed().as_secs_f64();
     let cpu = thread_cpu_time().zip(cpu_begun);
     let cpu = cpu.map(|(now, before)| now.saturating_sub(before) + search.processor_time());

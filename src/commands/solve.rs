@@ -52,7 +52,7 @@ pub fn run(arguments: &SolveArguments, output: Output) -> anyhow::Result<Outcome
     let name = &game.sheet.name;
     let progress = spinner(format!("{name}: compiling"));
     let budget = Budget::within(BUILD_TIME, BUILD_BYTES);
-    let built = panza_game::build(&game.rules, budget).or_else(|reason| {
+    let built = panza_game::build(&game.rules, &budget).or_else(|reason| {
         tracing::warn!("solving with the prover: {reason}");
         panza_game::prover(&game.rules)
     });

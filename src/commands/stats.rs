@@ -27,7 +27,7 @@ pub fn run(arguments: &StatsArguments, output: Output) -> anyhow::Result<Outcome
     let game = Game::load(&arguments.game)?;
     let time = Duration::from_secs_f64(arguments.build_seconds);
     let progress = countdown(format!("{}: compiling", game.sheet.name), Some(time));
-    let compiled = compile(&game.rules, Budget::lasting(time));
+    let compiled = compile(&game.rules, &Budget::lasting(time));
     progress.finish_and_clear();
     let reason = compiled.as_ref().err().map(ToString::to_string);
     let compiled = compiled.as_ref().ok();

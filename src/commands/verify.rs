@@ -55,7 +55,7 @@ pub fn run(arguments: &VerifyArguments, output: Output) -> anyhow::Result<Outcom
     for kind in kinds {
         let progress = spinner(format!("{} ({kind})", game.sheet.name));
         let (mut replay, mut refused) = (Replay::default(), None);
-        match engine_choice::build_within(&game.rules, kind, engine_choice::WIDTH, limits) {
+        match engine_choice::build_within(&game.rules, kind, engine_choice::WIDTH, &limits) {
             Ok(built) => {
                 let machine = built.machine()?;
                 for trace in &traces {

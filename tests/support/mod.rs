@@ -56,9 +56,9 @@ pub fn settings(overrides: &[&str]) -> Settings {
 /// A factory from a closure.
 pub fn factory<F>(build: F) -> Arc<dyn GameBuilder>
 where
-    F: Fn(&Rules, Budget<'_>) -> Result<Arc<dyn Machine>, BuildError> + Send + Sync + 'static,
+    F: Fn(&Rules, &Budget) -> Result<Arc<dyn Machine>, BuildError> + Send + Sync + 'static,
 {
-    Arc::new(move |rules: &Rules, budget: Budget<'_>| build(rules, budget).map(BuiltGame::from))
+    Arc::new(move |rules: &Rules, budget: &Budget| build(rules, budget).map(BuiltGame::from))
 }
 
 /// A factory of piles.

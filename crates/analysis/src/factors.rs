@@ -82,8 +82,8 @@ impl Factors {
 /// Finds the factors of a game; `None` if the budget is over first, or the game is too large.
 ///
 /// The network should be as built: passes take the conditions of the rules apart.
-pub fn factors(network: &Network, limits: Budget<'_>) -> Option<Factors> {
-    let budget = &mut Meter::new(limits);
+pub fn factors(network: &Network, limits: &Budget) -> Option<Factors> {
+    let budget = &mut Meter::new(limits.clone());
     let is_autonomous = autonomous_bases(network, |_| false);
     let freedom = freedom(network, &is_autonomous, budget)?;
     let counts = relevant(network, &is_autonomous);
@@ -127,8 +127,8 @@ pub fn factors(network: &Network, limits: Budget<'_>) -> Option<Factors> {
 
 /// The forced moves, in rising order, as far as the autonomous bases decide; `None` if the budget
 /// is over first.
-pub fn forced_moves(network: &Network, limits: Budget<'_>) -> Option<Vec<MoveId>> {
-    let mut budget = Meter::new(limits);
+pub fn forced_moves(network: &Network, limits: &Budget) -> Option<Vec<MoveId>> {
+    let mut budget = Meter::new(limits.clone());
     let is_autonomous = autonomous_bases(network, |_| false);
     let freedom = freedom(network, &is_autonomous, &mut budget)?;
     let moves = network.moves.ids();

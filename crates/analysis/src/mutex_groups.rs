@@ -24,8 +24,8 @@ use panza_propnet::{MAX_MUTEX_GROUP, MutexGroup, Network, PlayedPosition};
 use panza_sync::{Budget, Random};
 
 /// How many random games are played.
-#[derive(Clone, Copy, Debug)]
-pub struct PlayBudget<'a> {
+#[derive(Clone, Debug)]
+pub struct PlayBudget {
     /// States, over all games.
     pub states: usize,
     /// States of one game, after which the next one starts.
@@ -33,13 +33,13 @@ pub struct PlayBudget<'a> {
     /// Random seed.
     pub seed: u64,
     /// No state is visited after its end.
-    pub limits: Budget<'a>,
+    pub limits: Budget,
 }
 
-impl<'a> PlayBudget<'a> {
+impl PlayBudget {
     /// A budget that takes a few per cent of the time in which a network of `size` gates and edges
     /// is built.
-    pub fn for_size(size: usize, limits: Budget<'a>) -> Self {
+    pub fn for_size(size: usize, limits: Budget) -> Self {
         Self {
             states: (WORK / size.max(1)).clamp(MIN_STATES, MAX_STATES),
             states_per_game: MAX_STATES,
@@ -85,7 +85,7 @@ impl MutexGroups {
 /// games.
 ///
 /// The machine must be one of the network's game.
-pub fn find(network: &Network, machine: &Arc<dyn Machine>, budget: PlayBudget<'_>) -> MutexGroups {
+pub fn find(network: &Network, machine: &Arc<dyn Machine>, budget: PlayBudget) -> MutexGroups {
     let seen = PlayStatistics::play(machine, network.facts.len(), budget);
     let n_users = network.base_fan_out();
     // The number of gate updates that a base causes.
@@ -132,7 +132,7 @@ struct PlayStatistics {
 }
 
 impl PlayStatistics {
-    fn play(machine: &Arc<dyn Machine>, n_bases: usize, budget: PlayBudget<'_>) -> Self {
+    fn play(machine: &Arc<dyn Machine>, n_bases: usize, budget: PlayBudget) -> Self {
         let mut seen = Self {
             n_states: 0,
             all: 0,

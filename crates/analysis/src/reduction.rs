@@ -90,8 +90,8 @@ fn ends(network: &Network) -> impl Iterator<Item = Signal> {
 /// Reduces a game. `None` where there is little to leave out, or the budget is over first.
 ///
 /// The network should be as built: passes take the conditions of the rules apart.
-pub fn reduction(network: &Network, limits: Budget<'_>) -> Option<Reduction> {
-    let budget = &mut Meter::new(limits);
+pub fn reduction(network: &Network, limits: &Budget) -> Option<Reduction> {
+    let budget = &mut Meter::new(limits.clone());
     let is_live = support(network, ends(network), |_| true);
     let has_chance = network.roles.iter().any(|role| role == CHANCE_ROLE);
     if has_chance || is_live.iter().all(|&is_live| is_live) {

@@ -16,8 +16,8 @@ pub(super) fn network(rules: &str) -> Network {
 }
 
 fn network_within(rules: &str, budget: Budget) -> Option<Network> {
-    let program = ground(&panza_gdl::load(rules).0, budget).ok()?;
-    build(&program, budget).ok()
+    let program = ground(&panza_gdl::load(rules).0, &budget).ok()?;
+    build(&program, &budget).ok()
 }
 
 /// The network of one of the project's games.
@@ -38,7 +38,7 @@ pub(super) fn mv(network: &Network, text: &str) -> MoveId {
 }
 
 /// More than small games need.
-pub(super) fn budget() -> Meter<'static> {
+pub(super) fn budget() -> Meter {
     Meter::new(Budget::of_steps(1 << 28))
 }
 
@@ -125,11 +125,9 @@ pub(super) fn each_game(mut visit: impl FnMut(&str, &Network)) {
                 continue;
             };
             let name = file.file_stem().unwrap_or_default().to_string_lossy();
-            let budget = Budget {
-                until: Some(Instant::now() + Duration::from_secs(20)),
-                max_bytes: 2 << 30,
-                ..Budget::generous()
-            };
+            let budget = Budget::generous()
+                .until(Some(Instant::now() + Duration::from_secs(20)))
+                .with_bytes(2 << 30);
             match network_within(&text, budget) {
                 Some(network) => visit(&name, &network),
                 None => println!("{name}: no network in time"),

@@ -112,7 +112,7 @@ impl Built {
 pub fn build(rules: &Rules, choice: EngineChoice) -> anyhow::Result<Built> {
     match choice {
         EngineChoice::Auto => or_prover(build_machine(rules), rules),
-        EngineChoice::Only(kind) => build_within(rules, kind, WIDTH, Budget::generous()),
+        EngineChoice::Only(kind) => build_within(rules, kind, WIDTH, &Budget::generous()),
     }
 }
 
@@ -124,7 +124,7 @@ pub fn build_within(
     rules: &Rules,
     kind: EngineKind,
     width: usize,
-    limits: Budget<'_>,
+    limits: &Budget,
 ) -> anyhow::Result<Built> {
     match kind {
         EngineKind::Counter => {
@@ -150,7 +150,7 @@ pub fn build_for_playouts(
     width: usize,
 ) -> anyhow::Result<Built> {
     match choice {
-        EngineChoice::Only(kind) => build_within(rules, kind, width, Budget::generous()),
+        EngineChoice::Only(kind) => build_within(rules, kind, width, &Budget::generous()),
         EngineChoice::Auto => or_prover(build_faster(rules, PlayoutPolicy::Uniform), rules),
     }
 }
@@ -164,7 +164,7 @@ fn or_prover(machine: anyhow::Result<Arc<dyn Machine>>, rules: &Rules) -> anyhow
 
 /// The counter machine.
 pub fn build_machine(rules: &Rules) -> anyhow::Result<Arc<dyn Machine>> {
-    Ok(Arc::new(compile(rules, Budget::generous())?.machine))
+    Ok(Arc::new(compile(rules, &Budget::generous())?.machine))
 }
 
 /// The machine that evaluates the rules themselves.
@@ -175,7 +175,7 @@ pub fn build_prover(rules: &Rules) -> anyhow::Result<Arc<dyn Machine>> {
 /// The machine for a search. For several threads it is the one that measures faster; for a single
 /// thread lanes where there are any, so that a seed means the same search each time.
 pub fn build_to_search(rules: &Rules, threads: u16) -> anyhow::Result<Arc<dyn Machine>> {
-    let compiled = compile(rules, Budget::generous())?;
+    let compiled = compile(rules, &Budget::generous())?;
     Ok(machine_to_search(
         compiled,
         threads,
@@ -185,13 +185,13 @@ pub fn build_to_search(rules: &Rules, threads: u16) -> anyhow::Result<Arc<dyn Ma
 
 /// The game for a search by such machines, with its reduced game.
 pub fn build_reduced_to_search(rules: &Rules, threads: u16) -> anyhow::Result<BuiltGame> {
-    let compiled = compile(rules, Budget::generous())?;
+    let compiled = compile(rules, &Budget::generous())?;
     let network = compiled.network.clone();
     let machine = machine_to_search(compiled, threads, PlayoutPolicy::Decisive);
     let limits = Budget::generous();
     let reduced = network.and_then(|network| {
-        let reduced = ReducedNetwork::new(&network, limits)?;
-        reduced.build(limits, |compiled, policy| {
+        let reduced = ReducedNetwork::new(&network, &limits)?;
+        reduced.build(&limits, |compiled, policy| {
             machine_to_search(compiled, threads, policy)
         })
     });
@@ -203,26 +203,26 @@ pub fn build_reduced_to_search(rules: &Rules, threads: u16) -> anyhow::Result<Bu
 
 fn machine_to_search(compiled: Compiled, threads: u16, policy: PlayoutPolicy) -> Arc<dyn Machine> {
     if threads > 1 {
-        return panza_game::fastest(compiled, Budget::generous(), policy).0;
+        return panza_game::fastest(compiled, &Budget::generous(), policy).0;
     }
-    let (counter, lanes) = with_lanes(compiled, WIDTH, Budget::generous());
+    let (counter, lanes) = with_lanes(compiled, WIDTH, &Budget::generous());
     lanes.unwrap_or(counter)
 }
 
 /// The machine that measures faster in random playouts.
 pub fn build_faster(rules: &Rules, policy: PlayoutPolicy) -> anyhow::Result<Arc<dyn Machine>> {
-    let compiled = compile(rules, Budget::generous())?;
-    Ok(panza_game::fastest(compiled, Budget::generous(), policy).0)
+    let compiled = compile(rules, &Budget::generous())?;
+    Ok(panza_game::fastest(compiled, &Budget::generous(), policy).0)
 }
 
 type Machines = (Arc<dyn Machine>, Option<Arc<dyn Machine>>);
 
 /// The counter machine, and lanes of a width unless the game is too large for them.
-fn counter_and_lanes(rules: &Rules, width: usize, limits: Budget<'_>) -> anyhow::Result<Machines> {
+fn counter_and_lanes(rules: &Rules, width: usize, limits: &Budget) -> anyhow::Result<Machines> {
     Ok(with_lanes(compile(rules, limits)?, width, limits))
 }
 
-fn with_lanes(compiled: Compiled, width: usize, limits: Budget<'_>) -> Machines {
+fn with_lanes(compiled: Compiled, width: usize, limits: &Budget) -> Machines {
     let Compiled { machine, lanes, .. } = compiled;
     let counter = Arc::new(machine);
     let n_words = width / 64;
@@ -230,7 +230,7 @@ fn with_lanes(compiled: Compiled, width: usize, limits: Budget<'_>) -> Machines 
     (counter, lanes.map(|lanes| Arc::new(lanes) as _))
 }
 
-fn compile(rules: &Rules, limits: Budget<'_>) -> anyhow::Result<Compiled> {
+fn compile(rules: &Rules, limits: &Budget) -> anyhow::Result<Compiled> {
     let compiled = panza_game::compile(rules, limits);
     compiled.context("no compiled machine")
 }
@@ -241,7 +241,7 @@ pub fn build_as_in_match(
     time: Duration,
 ) -> anyhow::Result<(BuiltGame, Option<BuildError>)> {
     let budget = Budget::lasting(time);
-    Ok(match panza_game::build(rules, budget) {
+    Ok(match panza_game::build(rules, &budget) {
         Ok(built) => (built, None),
         Err(reason) => {
             let built = panza_game::prover(rules)?;

@@ -22,7 +22,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let path = std::env::args().nth(1);
     let path = path.unwrap_or("gdl-games/connectFour.gdl".into());
     let (rules, _) = panza_gdl::load(&std::fs::read_to_string(path)?);
-    let machine = Arc::new(panza_game::compile(&rules, Budget::generous())?.machine);
+    let machine = Arc::new(panza_game::compile(&rules, &Budget::generous())?.machine);
     let n_roles = machine.info().n_roles();
     let mut reasoner = Arc::clone(&machine).reasoner();
     let mut random = Random::new(1);

@@ -62,7 +62,7 @@ pub struct Compiled {
 ///
 /// # Errors
 /// The budget ended a stage, or the rules have no finite ground form.
-pub fn compile(rules: &Rules, limits: Budget<'_>) -> Result<Compiled, BuildError> {
+pub fn compile(rules: &Rules, limits: &Budget) -> Result<Compiled, BuildError> {
     compile_with(rules, &passes::PassSet::default(), limits)
 }
 
@@ -73,7 +73,7 @@ pub fn compile(rules: &Rules, limits: Budget<'_>) -> Result<Compiled, BuildError
 pub fn compile_with(
     rules: &Rules,
     set: &passes::PassSet,
-    limits: Budget<'_>,
+    limits: &Budget,
 ) -> Result<Compiled, BuildError> {
     let grounded = GroundNetwork::new(rules, limits)?;
     compile_network(grounded, set, limits)
@@ -84,7 +84,7 @@ pub fn compile_with(
 ///
 /// # Errors
 /// As [`compile`].
-pub fn compile_whole(rules: &Rules, limits: Budget<'_>) -> Result<CounterMachine, BuildError> {
+pub fn compile_whole(rules: &Rules, limits: &Budget) -> Result<CounterMachine, BuildError> {
     let network = GroundNetwork::new(rules, limits)?.network;
     let network = passes::optimise_with(network, &passes::PassSet::default(), limits);
     match limits.is_stopped() {
@@ -103,7 +103,7 @@ pub(super) struct GroundNetwork {
 }
 
 impl GroundNetwork {
-    pub fn new(rules: &Rules, limits: Budget<'_>) -> Result<Self, BuildError> {
+    pub fn new(rules: &Rules, limits: &Budget) -> Result<Self, BuildError> {
         let started = Instant::now();
         let program = panza_ground::ground(rules, limits)
             .map_err(|error| BuildError::Ground(error).within(limits))?;
@@ -137,7 +137,7 @@ impl GroundNetwork {
 pub(super) fn compile_network(
     grounded: GroundNetwork,
     set: &passes::PassSet,
-    limits: Budget<'_>,
+    limits: &Budget,
 ) -> Result<Compiled, BuildError> {
     let GroundNetwork {
         network,
@@ -208,7 +208,7 @@ struct Specialisation {
 struct PhaseChoice<'a> {
     network: &'a Network,
     set: &'a passes::PassSet,
-    limits: Budget<'a>,
+    limits: &'a Budget,
 }
 
 impl PhaseChoice<'_> {
@@ -238,7 +238,7 @@ impl PhaseChoice<'_> {
         let whole = Arc::new(CounterMachine::new(CounterLayout::compile(self.network)));
         let mut compile_time = started.elapsed();
         let size = self.network.gates.len() + self.network.n_edges();
-        let budget = PlayBudget::for_size(size, self.limits);
+        let budget = PlayBudget::for_size(size, self.limits.clone());
         let player: Arc<dyn Machine> = whole.clone();
         if self.limits.is_stopped() {
             return None;

@@ -32,7 +32,7 @@ pub enum BuildError {
 impl BuildError {
     /// This error, or [`BuildError::Stopped`] where the budget was stopped: every stage then ends
     /// as if its time were up.
-    pub(super) fn within(self, budget: Budget<'_>) -> Self {
+    pub(super) fn within(self, budget: &Budget) -> Self {
         match budget.is_stopped() {
             true => Self::Stopped,
             false => self,

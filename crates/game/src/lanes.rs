@@ -27,7 +27,7 @@ pub struct LanesSource {
 
 impl LanesSource {
     /// Compiles programs. `None` where they would be too large.
-    pub fn programs(&self, limits: Budget<'_>, policy: PlayoutPolicy) -> Option<GangPrograms> {
+    pub fn programs(&self, limits: &Budget, policy: PlayoutPolicy) -> Option<GangPrograms> {
         let compile = |phases: Option<&Phases>, policy| {
             compile::compile(&self.network, phases, self.mean_length, policy, limits)
         };
@@ -74,7 +74,7 @@ pub fn compile_steps(source: &LanesSource) -> Option<Arc<ExpanderLayout>> {
 pub fn compile_lanes(
     counter: Arc<CounterMachine>,
     source: &LanesSource,
-    limits: Budget<'_>,
+    limits: &Budget,
     n_words: usize,
 ) -> Option<LanesMachine> {
     let expander = compile::compile_expander(&source.network)?;

@@ -145,14 +145,14 @@ pub trait GameBuilder: Send + Sync {
     ///
     /// # Errors
     /// Why there is none.
-    fn build(&self, rules: &Rules, budget: Budget<'_>) -> Result<BuiltGame, BuildError>;
+    fn build(&self, rules: &Rules, budget: &Budget) -> Result<BuiltGame, BuildError>;
 }
 
 impl<F> GameBuilder for F
 where
-    F: Fn(&Rules, Budget<'_>) -> Result<BuiltGame, BuildError> + Send + Sync,
+    F: Fn(&Rules, &Budget) -> Result<BuiltGame, BuildError> + Send + Sync,
 {
-    fn build(&self, rules: &Rules, budget: Budget<'_>) -> Result<BuiltGame, BuildError> {
+    fn build(&self, rules: &Rules, budget: &Budget) -> Result<BuiltGame, BuildError> {
         self(rules, budget)
     }
 }
@@ -198,7 +198,7 @@ impl GameBuilders {
 ///
 /// # Errors
 /// As [`compile`](compile()).
-pub fn build(rules: &Rules, limits: Budget<'_>) -> Result<BuiltGame, BuildError> {
+pub fn build(rules: &Rules, limits: &Budget) -> Result<BuiltGame, BuildError> {
     let grounded = compile::GroundNetwork::new(rules, limits)?;
     let factors = parts::factors(&grounded.network, limits);
     let parts = factors.as_ref().and_then(|factors| {
@@ -250,10 +250,10 @@ pub fn build(rules: &Rules, limits: Budget<'_>) -> Result<BuiltGame, BuildError>
 /// # Errors
 /// The rules name no role, or what holds in every state cannot be evaluated.
 pub fn prover(rules: &Rules) -> Result<BuiltGame, BuildError> {
-    prover_within(rules, Budget::generous())
+    prover_within(rules, &Budget::generous())
 }
 
-fn prover_within(rules: &Rules, budget: Budget<'_>) -> Result<BuiltGame, BuildError> {
+fn prover_within(rules: &Rules, budget: &Budget) -> Result<BuiltGame, BuildError> {
     let machine = ProverMachine::within(rules, budget)?;
     let machine: Arc<dyn Machine> = Arc::new(machine);
     Ok(machine.into())

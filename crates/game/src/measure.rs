@@ -61,24 +61,24 @@ const ADVANCES_AT_ONCE: u32 = 8;
 /// logged. Without time to compile and measure lanes it is the counters.
 pub fn fastest(
     compiled: Compiled,
-    limits: Budget<'_>,
+    limits: &Budget,
     policy: PlayoutPolicy,
 ) -> (Arc<dyn Machine>, Vec<Speed>) {
     let took = compiled.ground_time + compiled.network_time + compiled.compile_time;
     let counter = Arc::new(compiled.machine);
     let alone: Arc<dyn Machine> = counter.clone();
-    let left = |limits: &Budget<'_>| {
+    let left = |limits: &Budget| {
         let until = limits.until;
         until.map_or(Duration::MAX, left_until)
     };
     // Compiling lanes takes up to twice as long as compiling the counters.
-    if limits.is_stopped() || left(&limits) < took * 3 {
+    if limits.is_stopped() || left(limits) < took * 3 {
         return (alone, Vec::new());
     }
     let Some(programs) = compiled.lanes.programs(limits, policy) else {
         return (alone, Vec::new());
     };
-    let time = MEASURING_TIME.min(left(&limits) / MEASURING_SHARE);
+    let time = MEASURING_TIME.min(left(limits) / MEASURING_SHARE);
     let mut speeds = vec![counter_speed(&counter, time)];
     let mean_length = compiled.lanes.mean_length;
     let mut best = (speeds[0].rating(mean_length), None);
@@ -93,7 +93,7 @@ pub fn fastest(
         if rating > best.0 {
             best = (rating, Some(layout));
         }
-        if limits.is_stopped() || left(&limits) < started.elapsed() * 2 {
+        if limits.is_stopped() || left(limits) < started.elapsed() * 2 {
             break;
         }
     }
@@ -110,7 +110,7 @@ pub fn fastest(
     let Some(gangs) = best.1 else {
         return (alone, speeds);
     };
-    let expansion = expansion(&counter, &compiled.lanes.network, time, left(&limits));
+    let expansion = expansion(&counter, &compiled.lanes.network, time, left(limits));
     let machine = LanesMachine::for_play(counter, gangs, expansion);
     (Arc::new(machine), speeds)
 }
@@ -215,16 +215,16 @@ mod tests {
     fn a_game_with_loops_and_no_phases_becomes_lanes_of_the_whole_game() {
         let (rules, _) = panza_gdl::load(ROADS);
         let limits = Budget::generous();
-        let compiled = crate::compile(&rules, limits).unwrap();
+        let compiled = crate::compile(&rules, &limits).unwrap();
         assert!(!compiled.lanes.network.blocks.is_empty());
         assert!(compiled.gates_of_phases.is_empty());
         let programs = compiled
             .lanes
-            .programs(limits, PlayoutPolicy::Uniform)
+            .programs(&limits, PlayoutPolicy::Uniform)
             .unwrap();
         assert_eq!(programs.phases.len(), 1);
         assert!(programs.n_operations() > 0);
-        let (machine, speeds) = fastest(compiled, limits, PlayoutPolicy::Decisive);
+        let (machine, speeds) = fastest(compiled, &limits, PlayoutPolicy::Decisive);
         assert_eq!(speeds.len(), 1 + WIDTHS.len());
         assert_eq!(machine.info().n_roles(), 1);
     }

@@ -27,13 +27,13 @@ pub(super) struct PartNetwork {
 }
 
 /// The factors of a network as built from the rules. `None` where the time does not suffice.
-pub(super) fn factors(network: &Network, limits: Budget<'_>) -> Option<Factors> {
+pub(super) fn factors(network: &Network, limits: &Budget) -> Option<Factors> {
     let time = time_for(FACTORS_TIME, limits);
-    factors::factors(network, limits.until(Some(after(time))))
+    factors::factors(network, &limits.until(Some(after(time))))
 }
 
 /// The time of an analysis that lasts no longer than `most`.
-pub(super) fn time_for(most: Duration, limits: Budget<'_>) -> Duration {
+pub(super) fn time_for(most: Duration, limits: &Budget) -> Duration {
     let left = limits.until.map(left_until);
     left.map_or(most, |left| most.min(left / ANALYSIS_SHARE))
 }
@@ -42,7 +42,7 @@ pub(super) fn time_for(most: Duration, limits: Budget<'_>) -> Duration {
 pub(super) fn part_networks(
     network: &Network,
     factors: &Factors,
-    limits: Budget<'_>,
+    limits: &Budget,
 ) -> Option<Vec<PartNetwork>> {
     let relevant = || factors.factors.iter().filter(|factor| factor.is_relevant);
     if !(2..=MAX_PARTS).contains(&relevant().count()) {
@@ -56,12 +56,7 @@ pub(super) fn part_networks(
 impl PartNetwork {
     /// The factor's bases, the autonomous bases, and per role its classes of equivalent moves. A
     /// player without opponents need not pass.
-    fn new(
-        network: &Network,
-        factors: &Factors,
-        factor: &Factor,
-        limits: Budget<'_>,
-    ) -> Option<Self> {
+    fn new(network: &Network, factors: &Factors, factor: &Factor, limits: &Budget) -> Option<Self> {
         let mut bases = [factor.bases.as_slice(), &factors.autonomous].concat();
         bases.sort_unstable();
         let is_puzzle = network.roles.len() == 1 && !factors.is_joint;
@@ -94,7 +89,7 @@ impl PartNetwork {
         network: &Network,
         selection: Selection,
         supplies: Vec<Supply>,
-        limits: Budget<'_>,
+        limits: &Budget,
     ) -> Option<Self> {
         let mut moves: IdVec<MoveId, Option<MoveId>> = network.moves.iter().map(|_| None).collect();
         for (place, (_, members)) in selection.moves.iter().enumerate() {
@@ -118,7 +113,7 @@ impl PartNetwork {
 
     /// Playouts of a part are uniform where players are free to pass: a player that avoids losing
     /// moves would pass for ever.
-    fn policy(&self, limits: Budget<'_>) -> PlayoutPolicy {
+    fn policy(&self, limits: &Budget) -> PlayoutPolicy {
         let forced = forced_moves(&self.network, limits).unwrap_or_default();
         let mut passes = self.is_pass.enumerate().filter(|&(_, &is_pass)| is_pass);
         match passes.all(|(mv, _)| forced.binary_search(&mv).is_ok()) {
@@ -130,7 +125,7 @@ impl PartNetwork {
     /// The part with its machine. `None` where the machine's states are not one bit per base.
     pub(super) fn build(
         self,
-        limits: Budget<'_>,
+        limits: &Budget,
         build: impl Fn(Network, PlayoutPolicy) -> Option<Arc<dyn Machine>>,
     ) -> Option<GamePart> {
         let policy = self.policy(limits);

@@ -59,7 +59,7 @@ impl ProverMachine {
     /// # Errors
     /// As [`Prover::new`].
     pub fn new(rules: &Rules) -> Result<Self, ProverError> {
-        Self::within(rules, Budget::generous())
+        Self::within(rules, &Budget::generous())
     }
 
     /// A machine for these rules that holds about as many bytes as the budget has. Its time does
@@ -67,8 +67,8 @@ impl ProverMachine {
     ///
     /// # Errors
     /// As [`Prover::new`].
-    pub fn within(rules: &Rules, budget: Budget<'_>) -> Result<Self, ProverError> {
-        let stop = budget.stop.cloned().unwrap_or_default();
+    pub fn within(rules: &Rules, budget: &Budget) -> Result<Self, ProverError> {
+        let stop = budget.stop.clone().unwrap_or_default();
         let limits = Limits {
             stop: Arc::clone(&stop),
             ..Limits::within(budget.max_bytes)

@@ -21,7 +21,7 @@ use panza_sync::{Budget, after, left_until, spawn_scoped};
 const PAUSE: Duration = Duration::from_millis(5);
 
 /// Does some work with a flag that is set when the budget is over, as the prover takes one.
-pub fn watched<T>(budget: Budget<'_>, work: impl FnOnce(&Arc<AtomicBool>) -> T) -> T {
+pub fn watched<T>(budget: &Budget, work: impl FnOnce(&Arc<AtomicBool>) -> T) -> T {
     let stop = Arc::new(AtomicBool::new(false));
     std::thread::scope(|scope| {
         let (done, is_done) = channel::<()>();
@@ -50,11 +50,11 @@ pub fn watched<T>(budget: Budget<'_>, work: impl FnOnce(&Arc<AtomicBool>) -> T) 
 /// The budget was stopped, or the prover cannot evaluate the rules.
 pub fn machine(
     rules: &Rules,
-    budget: Budget<'_>,
+    budget: &Budget,
     stop: &Arc<AtomicBool>,
 ) -> Result<Arc<dyn Machine>, BuildError> {
     let half = budget.until.map(|until| after(left_until(until) / 2));
-    match compile_whole(rules, budget.until(half)) {
+    match compile_whole(rules, &budget.until(half)) {
         Ok(machine) => Ok(Arc::new(machine)),
         Err(BuildError::Stopped) => Err(BuildError::Stopped),
         Err(_) => prover(rules, budget, stop),
@@ -67,13 +67,10 @@ pub fn machine(
 /// The prover cannot evaluate the rules.
 pub fn prover(
     rules: &Rules,
-    budget: Budget<'_>,
+    budget: &Budget,
     stop: &Arc<AtomicBool>,
 ) -> Result<Arc<dyn Machine>, BuildError> {
-    let budget = Budget {
-        stop: Some(stop),
-        ..budget
-    };
-    let machine = ProverMachine::within(rules, budget)?;
+    let budget = budget.stopped_by(stop);
+    let machine = ProverMachine::within(rules, &budget)?;
     Ok(Arc::new(machine))
 }

@@ -31,9 +31,9 @@ pub struct ReducedNetwork {
 impl ReducedNetwork {
     /// Reduces the game of a network as built from its rules. `None` where there is little to leave
     /// out, or the time does not suffice.
-    pub fn new(network: &Network, limits: Budget<'_>) -> Option<Self> {
+    pub fn new(network: &Network, limits: &Budget) -> Option<Self> {
         let limits = limits.until(Some(after(time_for(REDUCTION_TIME, limits))));
-        let found = reduction(network, limits)?;
+        let found = reduction(network, &limits)?;
         let mut initial = vec![0; network.facts.len().div_ceil(64)];
         for base in &network.initial {
             initial[base.index() / 64] |= 1 << (base.index() % 64);
@@ -55,7 +55,7 @@ impl ReducedNetwork {
             supplies: supplies.collect(),
         };
         Some(Self {
-            part: PartNetwork::of_selection(network, selection, found.supplies, limits)?,
+            part: PartNetwork::of_selection(network, selection, found.supplies, &limits)?,
             contexts: found.contexts,
         })
     }
@@ -64,7 +64,7 @@ impl ReducedNetwork {
     /// per base, or the game is no longer needed.
     pub fn build(
         self,
-        limits: Budget<'_>,
+        limits: &Budget,
         build: impl Fn(Compiled, PlayoutPolicy) -> Arc<dyn Machine>,
     ) -> Option<ReducedGame> {
         let network = Arc::new(self.part.network().clone());

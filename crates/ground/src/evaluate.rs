@@ -89,7 +89,7 @@ pub(super) struct Evaluation<'a> {
     prepared: &'a PreparedRules,
     symbols: Symbols,
     relations: Relations,
-    budget: Budget<'a>,
+    budget: &'a Budget,
     terms: TermTable,
     indexes: Indexes,
     /// Per term, its number in the order of dequeuing, `WAITING` or `UNKNOWN`.
@@ -110,7 +110,7 @@ pub(super) struct Evaluation<'a> {
 }
 
 impl<'a> Evaluation<'a> {
-    pub(super) fn new(source: &Rules, prepared: &'a PreparedRules, budget: Budget<'a>) -> Self {
+    pub(super) fn new(source: &Rules, prepared: &'a PreparedRules, budget: &'a Budget) -> Self {
         let relations = Relations::new(prepared);
         let mut symbols = source.symbols.clone();
         for name in prepared.names() {

@@ -10,7 +10,7 @@ use panza_sync::Budget;
 
 /// Makes a warning about a negation that recurs an error if a ground atom depends on its own
 /// negation. Nothing changes for rules whose ground form is beyond the budget.
-pub fn examine(rules: &Rules, diagnostics: &mut [Diagnostic], budget: Budget<'_>) {
+pub fn examine(rules: &Rules, diagnostics: &mut [Diagnostic], budget: &Budget) {
     if diagnostics.iter().all(|it| it.code != UNSTRATIFIED) {
         return;
     }
@@ -67,7 +67,7 @@ mod tests {
         let severities = |rules: &str| {
             let text = format!("{game} {rules}");
             let (rules, mut diagnostics) = panza_gdl::load(&text);
-            examine(&rules, &mut diagnostics, Budget::generous());
+            examine(&rules, &mut diagnostics, &Budget::generous());
             let found = diagnostics.iter().filter(|it| it.code == UNSTRATIFIED);
             let found = found.map(|it| (it.severity, text[it.span.range()].to_string()));
             found.collect::<Vec<_>>()

@@ -66,7 +66,7 @@ pub enum GroundError {
 }
 
 /// Grounds a game. Fails beyond the budget, and for rules without a finite ground form.
-pub fn ground(rules: &Rules, budget: Budget<'_>) -> Result<GroundProgram, GroundError> {
+pub fn ground(rules: &Rules, budget: &Budget) -> Result<GroundProgram, GroundError> {
     if rules.roles().is_empty() {
         return Err(GroundError::NoRoles);
     }

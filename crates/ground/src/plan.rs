@@ -56,7 +56,7 @@ pub struct Context<'a> {
     pub is_dynamic: &'a HashMap<Signature, bool>,
     /// Relations that grow, but whose atoms are taken for true once found.
     pub domains: &'a HashSet<Symbol>,
-    pub budget: Budget<'a>,
+    pub budget: &'a Budget,
 }
 
 /// Expected matches of a literal of a growing relation, per unbound variable.

@@ -21,9 +21,9 @@ fn with_long_rule(n: usize) -> Rules {
 
 #[test]
 fn a_rule_of_many_conditions_is_joined_or_refused() {
-    let program = ground(&with_long_rule(300), Budget::generous());
+    let program = ground(&with_long_rule(300), &Budget::generous());
     assert!(program.is_ok(), "{:?}", program.err());
-    let refused = ground(&with_long_rule(20_000), Budget::generous());
+    let refused = ground(&with_long_rule(20_000), &Budget::generous());
     assert!(
         matches!(
             refused,
@@ -40,12 +40,9 @@ fn a_rule_of_many_conditions_is_joined_or_refused() {
 #[test]
 fn planning_a_long_rule_ends_with_the_time() {
     let rules = with_long_rule(2000);
-    let limits = Budget {
-        until: Some(Instant::now() + Duration::from_millis(50)),
-        ..Budget::generous()
-    };
+    let limits = Budget::generous().until(Some(Instant::now() + Duration::from_millis(50)));
     let begin = thread_cpu_time();
-    let ended = ground(&rules, limits);
+    let ended = ground(&rules, &limits);
     assert!(
         matches!(ended, Err(GroundError::OutOfTime { .. })),
         "{:?}",
@@ -59,12 +56,9 @@ fn planning_a_long_rule_ends_with_the_time() {
 #[test]
 fn what_is_stopped_ends_without_a_result() {
     let stop = Arc::new(AtomicBool::new(true));
-    let stopped = Budget {
-        stop: Some(&stop),
-        ..Budget::generous()
-    };
+    let stopped = Budget::generous().stopped_by(&stop);
     let rules = with_long_rule(300);
-    let ended = ground(&rules, stopped).err();
+    let ended = ground(&rules, &stopped).err();
     assert!(
         matches!(ended, Some(GroundError::OutOfTime { .. })),
         "{ended:?}"
@@ -75,7 +69,7 @@ fn what_is_stopped_ends_without_a_result() {
 fn a_goal_value_is_a_constant() {
     let (rules, _) =
         panza_gdl::load("(role r) (legal r m) (init p) (goal r (100 p)) (goal r 40) terminal");
-    let program = ground(&rules, Budget::generous()).expect("the game can be grounded");
+    let program = ground(&rules, &Budget::generous()).expect("the game can be grounded");
     let values: Vec<u8> = program.goals.iter().map(|&(_, value, _)| value).collect();
     assert_eq!(values, [40]);
 }

@@ -455,8 +455,8 @@ mod tests {
         let (rules, faults) = panza_gdl::load(text);
         assert!(faults.is_empty(), "{faults:?}");
         let limits = panza_sync::Budget::generous();
-        let program = panza_ground::ground(&rules, limits).unwrap();
-        let network = panza_propnet::build(&program, limits).unwrap();
+        let program = panza_ground::ground(&rules, &limits).unwrap();
+        let network = panza_propnet::build(&program, &limits).unwrap();
         Arc::new(CounterMachine::new(CounterLayout::compile(&network)))
     }
 
@@ -657,8 +657,8 @@ mod tests {
             (<= (next q) (does one c)) (goal one 50)";
         let (rules, _) = panza_gdl::load(endless);
         let limits = panza_sync::Budget::generous();
-        let program = panza_ground::ground(&rules, limits).unwrap();
-        let network = panza_propnet::build(&program, limits).unwrap();
+        let program = panza_ground::ground(&rules, &limits).unwrap();
+        let network = panza_propnet::build(&program, &limits).unwrap();
         let machine: Arc<dyn Machine> =
             Arc::new(CounterMachine::new(CounterLayout::compile(&network)));
         let learned = learn(&machine, None, None, None, None, games(usize::MAX), None).unwrap();

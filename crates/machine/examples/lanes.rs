@@ -42,16 +42,16 @@ pub extern "C" fn is_same(game: usize, n_words: usize) -> bool {
         return false;
     };
     let (rules, _) = panza_gdl::load(rules);
-    let Ok(program) = panza_ground::ground(&rules, budget) else {
+    let Ok(program) = panza_ground::ground(&rules, &budget) else {
         return false;
     };
-    let Ok(network) = panza_propnet::build(&program, budget) else {
+    let Ok(network) = panza_propnet::build(&program, &budget) else {
         return false;
     };
-    let network = panza_propnet::passes::optimise(network, budget);
+    let network = panza_propnet::passes::optimise(network, &budget);
     let counter = CounterMachine::new(CounterLayout::compile(&network));
     let initial = counter.initial_state();
-    let Some(programs) = compile(&network, None, 30.0, PlayoutPolicy::Decisive, budget) else {
+    let Some(programs) = compile(&network, None, 30.0, PlayoutPolicy::Decisive, &budget) else {
         return false;
     };
     let n_roles = network.roles.len();

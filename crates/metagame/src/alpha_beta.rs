@@ -58,7 +58,7 @@ pub struct AlphaBetaStudy {
 pub(super) fn turns(
     game: &BuiltGame,
     config: &SearchConfig,
-    budget: Budget<'_>,
+    budget: &Budget,
 ) -> Result<Turns, WhyTree> {
     match () {
         () if config.method == Method::Tree => return Err(WhyTree::NotTrained),
@@ -143,7 +143,7 @@ fn time_of_search(
         max_steps: MEASURED_NODES,
         ..Budget::lasting(MEASURED_TIME)
     };
-    search.run(budget);
+    search.run(&budget);
     let spent = Some(search.processor_time()).filter(|spent| !spent.is_zero())?;
     Some(spent / u32::try_from(search.statistics().iterations.max(1)).ok()?)
 }

@@ -139,7 +139,7 @@ pub(super) struct AlphaBetaTraining {
 
 impl AlphaBetaTraining {
     /// A training that has not begun.
-    pub fn new(game: &BuiltGame, config: &SearchConfig, budget: Budget<'_>) -> Self {
+    pub fn new(game: &BuiltGame, config: &SearchConfig, budget: &Budget) -> Self {
         let turns = turns(game, config, budget).ok().filter(|_| {
             let random = &mut Random::new(config.seed);
             fixed_sum(&game.machine, random, || budget.is_over()).is_some()

@@ -145,11 +145,8 @@ impl Contest<'_> {
                     joint_move.push(legal[random.below(legal.len() as u32) as usize]);
                     continue;
                 }
-                search.run(match self.move_budget {
-                    MoveBudget::Time(time) => Budget {
-                        until: Some(Instant::now() + time),
-                        ..Budget::generous()
-                    },
+                search.run(&match self.move_budget {
+                    MoveBudget::Time(time) => Budget::lasting(time),
                     MoveBudget::Iterations(count) => Budget::of_steps(count),
                 });
                 joint_move.push(search.choose().map_or(first, |best| best.mv));

@@ -440,7 +440,7 @@ mod tests {
     fn machine() -> Arc<dyn Machine> {
         let (rules, _) = panza_gdl::load(RACE);
         let limits = panza_sync::Budget::generous();
-        Arc::new(panza_game::compile(&rules, limits).unwrap().machine)
+        Arc::new(panza_game::compile(&rules, &limits).unwrap().machine)
     }
 
     #[test]
@@ -515,11 +515,11 @@ mod tests {
     fn weights_of_prospects_are_restored() {
         let (rules, _) = panza_gdl::load(RACE);
         let limits = panza_sync::Budget::generous();
-        let built = panza_game::compile(&rules, limits).unwrap();
+        let built = panza_game::compile(&rules, &limits).unwrap();
         let network = built.network.unwrap();
         let machine: Arc<dyn Machine> = Arc::new(built.machine);
         let find = || {
-            let mut budget = panza_sync::Meter::new(limits);
+            let mut budget = panza_sync::Meter::new(limits.clone());
             Prospects::find(&network, &mut budget)
         };
         let n_facts = machine.info().facts().unwrap().len();

@@ -43,7 +43,7 @@ impl Structure {
     }
 
     /// Analyses the network of a game within a budget.
-    pub fn find(game: &BuiltGame, limits: Budget<'_>) -> Self {
+    pub fn find(game: &BuiltGame, limits: &Budget) -> Self {
         let factors = game.factors.clone();
         let Some(network) = &game.network else {
             return Self {
@@ -51,12 +51,7 @@ impl Structure {
                 ..Self::default()
             };
         };
-        let budget = || {
-            Meter::new(Budget {
-                max_steps: STEPS,
-                ..limits
-            })
-        };
+        let budget = || Meter::new(limits.with_steps(STEPS));
         let mut of_latches = budget();
         let latches = latches(network, &mut of_latches);
         let mut of_ranges = budget();
@@ -117,14 +112,10 @@ mod tests {
         let (rules, faults) = panza_gdl::load(text);
         assert!(faults.is_empty(), "{faults:?}");
         let until = Instant::now() + Duration::from_secs(20);
-        let budget = Budget {
-            until: Some(until),
-            max_bytes: 1 << 30,
-            ..Budget::generous()
-        };
-        let game = panza_game::build(&rules, budget).unwrap();
+        let budget = Budget::generous().until(Some(until)).with_bytes(1 << 30);
+        let game = panza_game::build(&rules, &budget).unwrap();
         (
-            Structure::find(&game, Budget::generous().until(Some(until))),
+            Structure::find(&game, &Budget::generous().until(Some(until))),
             game,
         )
     }
@@ -165,7 +156,7 @@ mod tests {
         });
         let search = || {
             let mut search = Search::new(Arc::clone(&game.machine), RoleId(0), config.clone());
-            search.run(Budget::of_steps(500));
+            search.run(&Budget::of_steps(500));
             (search.best_move().unwrap(), search.root())
         };
         let (best, report) = search();
@@ -176,7 +167,7 @@ mod tests {
     #[test]
     fn without_time_nothing_is_known() {
         let (_, game) = structure(CELLS);
-        let found = Structure::find(&game, Budget::generous().until(Some(Instant::now())));
+        let found = Structure::find(&game, &Budget::generous().until(Some(Instant::now())));
         assert!(found.is_empty());
     }
 }

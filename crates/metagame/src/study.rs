@@ -161,7 +161,7 @@ pub fn study(
 /// the study goes on.
 pub fn begin_study(game: &BuiltGame, budget: &StudyBudget) -> Study {
     Study {
-        structure: Structure::find(game, budget.limits(STRUCTURE_SHARE)),
+        structure: Structure::find(game, &budget.limits(STRUCTURE_SHARE)),
         ..Study::default()
     }
 }
@@ -187,23 +187,11 @@ pub fn finish_study(
     if let Some(size) = budget.sampling {
         study.autonomous = game.network.as_ref().and_then(|network| {
             let limits = budget.limits(AUTONOMOUS_SHARE);
-            autonomous::find(
-                network,
-                &mut Meter::new(Budget {
-                    max_steps: STEPS,
-                    ..limits
-                }),
-            )
+            autonomous::find(network, &mut Meter::new(limits.with_steps(STEPS)))
         });
         study.distances = game.network.as_ref().and_then(|network| {
             let limits = budget.limits(DISTANCES_SHARE);
-            distances(
-                network,
-                &mut Meter::new(Budget {
-                    max_steps: STEPS,
-                    ..limits
-                }),
-            )
+            distances(network, &mut Meter::new(limits.with_steps(STEPS)))
         });
         let sampling = SampleBudget {
             games: size.games,
@@ -317,12 +305,10 @@ impl StudyBudget {
     }
 
     /// The limits of a part with this share of the time left.
-    fn limits(&self, share: f64) -> Budget<'_> {
-        Budget {
-            until: self.share(share),
-            stop: Some(&self.cancelled),
-            ..Budget::generous()
-        }
+    fn limits(&self, share: f64) -> Budget {
+        Budget::generous()
+            .until(self.share(share))
+            .stopped_by(&self.cancelled)
     }
 
     /// The deadline of a part with this share of the time left.
@@ -345,7 +331,7 @@ impl Study {
             return;
         }
         let (begun, begun_cpu) = (Instant::now(), thread_cpu_time());
-        let turns = alpha_beta::turns(game, config, budget.limits(TURNS_SHARE));
+        let turns = alpha_beta::turns(game, config, &budget.limits(TURNS_SHARE));
         let share = turns.map_or(1.0, |_| SHARED_LEARNING_SHARE);
         self.why_tree = turns.err().unwrap_or(WhyTree::NoTime);
         let Some(mut learned) = self.train(game, config, budget, share) else {
@@ -469,10 +455,7 @@ impl Study {
         });
         // A known evaluation has its own tuples and prospects.
         let network = game.network.as_ref().filter(|_| known.is_none());
-        let of_tuples = &mut Meter::new(Budget {
-            max_steps: STEPS,
-            ..budget.limits(TUPLES_SHARE)
-        });
+        let of_tuples = &mut Meter::new(budget.limits(TUPLES_SHARE).with_steps(STEPS));
         let of_lines = network.filter(|_| !budget.without.tuples);
         let tuples = of_lines.and_then(|it| Tuples::find(it, &game.machine, of_tuples));
         let of_prospects = network.filter(|_| !budget.without.prospects);

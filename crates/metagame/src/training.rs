@@ -210,24 +210,18 @@ impl<'a> Training<'a> {
             Some(facts) if facts.len() > MAX_FACTS => return Err(TOO_MANY_FACTS),
             Some(_) => {}
         }
-        let limited = || Budget {
-            until: Some(Instant::now() + STRUCTURE_TIME),
-            ..Budget::generous()
-        };
+        let limited = || Budget::lasting(STRUCTURE_TIME);
         let budget = limited();
-        let structure = Structure::find(game, budget);
+        let structure = Structure::find(game, &budget);
         let network = game.network.as_ref();
-        let steps = &mut Meter::new(Budget {
-            max_steps: STEPS,
-            ..budget
-        });
+        let steps = &mut Meter::new(budget.with_steps(STEPS));
         let tuples = network.and_then(|it| Tuples::find(it, &game.machine, steps));
         let mut training = Self {
             game,
             structure,
             tuples: tuples.map(Arc::new),
             prospects: find_prospects(game).map(Arc::new),
-            alpha_beta: AlphaBetaTraining::new(game, &config, limited()),
+            alpha_beta: AlphaBetaTraining::new(game, &config, &limited()),
             config: small_search(config),
             progress: Progress::default(),
             newest: None,

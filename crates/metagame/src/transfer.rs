@@ -169,7 +169,7 @@ fn check(claimed: &str, record: GameRecord) -> Result<Imported, ImportError> {
     let names = StoredNames::new(&rules, signature, canonical, Some(&record));
     let history = names.history(record);
     let budget = Budget::within(BUILD_TIME, BUILD_MEMORY);
-    let game = build(&rules, budget)?;
+    let game = build(&rules, &budget)?;
     let is_evaluation =
         |note: &Value| read_evaluation(game.info(), note, || find_prospects(&game)).is_some();
     for kind in kinds {

@@ -119,7 +119,7 @@ impl Fewest {
 struct Dive<'a, 'b> {
     analysis: &'a Analysis,
     known: FinalState<'a, 'a>,
-    budget: Meter<'static>,
+    budget: Meter,
     reasoner: Box<dyn Reasoner>,
     random: &'a mut Random,
     path: Vec<MoveId>,

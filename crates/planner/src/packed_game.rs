@@ -33,7 +33,7 @@ impl PackedGame {
         let n_bits = packing.n_words().max(overflow / 64 + 1) * 64;
         let limits = Budget::generous().until(Some(after(BUILD_TIME)));
         let fields = packing.binary_fields();
-        let network = panza_propnet::packed(network, &fields, n_bits, overflow, limits)?;
+        let network = panza_propnet::packed(network, &fields, n_bits, overflow, &limits)?;
         Some(Self {
             layout: compiled(&network)?,
             packing: Arc::clone(packing),

@@ -27,7 +27,7 @@ impl Relaxed {
             return None;
         }
         let limits = Budget::generous().until(Some(after(BUILD_TIME)));
-        let relaxed = panza_propnet::relaxation(network, &[goal, network.terminal], limits)?;
+        let relaxed = panza_propnet::relaxation(network, &[goal, network.terminal], &limits)?;
         Some(Self {
             layout: compiled(&relaxed)?,
             n_facts: network.facts.len(),

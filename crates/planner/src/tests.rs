@@ -21,7 +21,7 @@ pub(super) fn rules(name: &str) -> Rules {
 
 pub(super) fn built(rules: &Rules) -> BuiltGame {
     let budget = Budget::within(TIME, 1 << 30);
-    panza_game::build(rules, budget).unwrap()
+    panza_game::build(rules, &budget).unwrap()
 }
 
 pub(super) fn solve(game: &BuiltGame, solver: Option<&str>) -> Findings {

@@ -107,13 +107,11 @@ impl Builds {
         let is_started = tasks.spawn("build", move |results| {
             let begin = Instant::now();
             let stop = of_build;
-            let budget = Budget {
-                until: Some(until),
-                max_bytes,
-                stop: Some(&stop),
-                ..Budget::generous()
-            };
-            let outcome = catch_panic(|| builder.build(&rules, budget))
+            let budget = Budget::generous()
+                .until(Some(until))
+                .with_bytes(max_bytes)
+                .stopped_by(&stop);
+            let outcome = catch_panic(|| builder.build(&rules, &budget))
                 .unwrap_or_else(|panic| Err(BuildError::Panicked(panic)));
             drop(rules);
             // The follower comes first, since it only needs one legal move; the match thread asks

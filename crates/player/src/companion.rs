@@ -64,7 +64,7 @@ impl Companion {
                 return Err("the rules cannot be played".into());
             }
             let budget = Budget::lasting(BUILD_TIME);
-            let built = panza_game::build(&rules, budget).map_err(|why| why.to_string())?;
+            let built = panza_game::build(&rules, &budget).map_err(|why| why.to_string())?;
             self.game = Some((shared.rules.clone(), built));
         }
         let Some((_, game)) = &self.game else {
@@ -77,11 +77,8 @@ impl Companion {
         let settings = &shared.settings;
         let mut config = self.config.clone();
         if settings["has_structure"] == true {
-            let budget = || Budget {
-                until: Some(Instant::now() + STRUCTURE_TIME),
-                ..Budget::generous()
-            };
-            let find = || Structure::find(game, budget());
+            let budget = || Budget::lasting(STRUCTURE_TIME);
+            let find = || Structure::find(game, &budget());
             config = self.structure.get_or_insert_with(find).apply(config);
         }
         for parameter in Parameter::studied() {

@@ -113,12 +113,9 @@ impl FactoredSearch {
     /// Searches each part in turn for so many iterations.
     fn search_each(&mut self, iterations: u64, interrupt: &Arc<AtomicBool>) {
         self.look_ahead();
-        let limit = Budget {
-            stop: Some(interrupt),
-            ..Budget::of_steps(iterations)
-        };
+        let limit = Budget::of_steps(iterations).stopped_by(interrupt);
         for _ in 0..self.parts.len() {
-            PartSearch::search_least(&mut self.parts, limit);
+            PartSearch::search_least(&mut self.parts, &limit);
         }
     }
 
@@ -227,12 +224,10 @@ impl MatchSearcher for FactoredSearch {
             if now >= until {
                 return;
             }
-            let limit = Budget {
-                until: Some(until.min(now + TURN)),
-                stop: Some(interrupt),
-                ..Budget::generous()
-            };
-            if !PartSearch::search_least(&mut self.parts, limit) {
+            let limit = Budget::generous()
+                .until(Some(until.min(now + TURN)))
+                .stopped_by(interrupt);
+            if !PartSearch::search_least(&mut self.parts, &limit) {
                 return;
             }
         }

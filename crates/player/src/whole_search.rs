@@ -178,12 +178,8 @@ impl MatchSearcher for WholeSearch {
 
     fn search(&mut self, until: Instant, interrupt: &Arc<AtomicBool>) {
         while !interrupt.load(Ordering::Acquire) {
-            let budget = Budget {
-                until: Some(until),
-                stop: Some(interrupt),
-                ..Budget::generous()
-            };
-            let reason = self.search.run(budget);
+            let budget = Budget::generous().until(Some(until)).stopped_by(interrupt);
+            let reason = self.search.run(&budget);
             let left = until.saturating_duration_since(Instant::now());
             if reason != StopReason::Exhausted || left.is_zero() || !HAS_THREADS {
                 return;
@@ -193,21 +189,15 @@ impl MatchSearcher for WholeSearch {
     }
 
     fn ponder(&mut self, until: Instant, interrupt: &Arc<AtomicBool>) {
-        let budget = Budget {
-            until: Some(until),
-            stop: Some(interrupt),
-            ..Budget::generous()
-        };
-        if self.search.ponder(budget) == StopReason::Exhausted {
+        let budget = Budget::generous().until(Some(until)).stopped_by(interrupt);
+        if self.search.ponder(&budget) == StopReason::Exhausted {
             self.search(until, interrupt);
         }
     }
 
     fn search_iterations(&mut self, iterations: u64, interrupt: &Arc<AtomicBool>) {
-        self.search.run(Budget {
-            stop: Some(interrupt),
-            ..Budget::of_steps(iterations)
-        });
+        self.search
+            .run(&Budget::of_steps(iterations).stopped_by(interrupt));
     }
 
     fn advance(&mut self, joint_move: &[MoveId], state: &[u64]) {

@@ -15,7 +15,7 @@ use panza_sync::Budget;
 ///
 /// # Errors
 /// When the rules are not stratified, or the budget ends it; see [`NetworkError`].
-pub fn build(program: &GroundProgram, budget: Budget<'_>) -> Result<Network, NetworkError> {
+pub fn build(program: &GroundProgram, budget: &Budget) -> Result<Network, NetworkError> {
     let components = components(program).map_err(|atom| NetworkError::NotStratified {
         atom: program.show(atom),
     })?;
@@ -121,13 +121,10 @@ mod tests {
         let (rules, _) = panza_gdl::load(&format!(
             "(role r) (legal r m) (goal r 1) (init (p 0)) (<= terminal{conditions})"
         ));
-        let program = panza_ground::ground(&rules, Budget::generous()).unwrap();
+        let program = panza_ground::ground(&rules, &Budget::generous()).unwrap();
         let stop = std::sync::Arc::new(AtomicBool::new(true));
-        let stopped = Budget {
-            stop: Some(&stop),
-            ..Budget::generous()
-        };
-        let ended = build(&program, stopped).err();
+        let stopped = Budget::generous().stopped_by(&stop);
+        let ended = build(&program, &stopped).err();
         assert!(
             matches!(ended, Some(NetworkError::OutOfTime { .. })),
             "{ended:?}"

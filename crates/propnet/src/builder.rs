@@ -48,7 +48,7 @@ pub(super) struct Builder<'a> {
     gates: IdVec<GateId, Gate>,
     inputs: Vec<Signal>,
     by_content: HashTable<GateId>,
-    budget: Budget<'a>,
+    budget: &'a Budget,
     /// Inputs of new gates since the last check.
     n_unchecked: usize,
     /// Why the budget is spent. No gates are made then.
@@ -61,7 +61,7 @@ fn hash_of(inputs: &[Signal]) -> u64 {
 
 impl<'a> Builder<'a> {
     /// No gates yet; `n_inputs` is the number of bases and moves together.
-    pub(super) fn new(n_inputs: usize, budget: Budget<'a>) -> Self {
+    pub(super) fn new(n_inputs: usize, budget: &'a Budget) -> Self {
         Self {
             first_gate: 1 + n_inputs,
             gates: IdVec::new(),

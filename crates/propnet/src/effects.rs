@@ -108,13 +108,10 @@ impl VisitedNodes {
 
 /// Computes the effect of each move. `None` when the time is up, the tables grow too large, or a
 /// block depends on moves.
-pub fn effects(network: &Network, budget: Budget<'_>) -> Option<Effects> {
-    let budget = Budget {
-        max_bytes: MAX_BYTES,
-        ..budget
-    };
+pub fn effects(network: &Network, budget: &Budget) -> Option<Effects> {
+    let budget = budget.with_bytes(MAX_BYTES);
     let (n_bases, n_moves) = (network.facts.len(), network.moves.len());
-    let mut builder = Builder::new(n_bases + n_moves, budget);
+    let mut builder = Builder::new(n_bases + n_moves, &budget);
     let copies = copy_gates(network, &mut builder, &Some, |builder, _, inputs, _| {
         Some(builder.and(inputs))
     });

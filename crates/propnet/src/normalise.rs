@@ -12,15 +12,12 @@ use panza_sync::{Budget, Meter};
 ///
 /// # Errors
 /// The budget ended it.
-pub(super) fn normalised(
-    mut network: Network,
-    budget: Budget<'_>,
-) -> Result<Network, NetworkError> {
+pub(super) fn normalised(mut network: Network, budget: &Budget) -> Result<Network, NetworkError> {
     let first_gate = network.first_gate();
     let gate_of = |signal: Signal| signal.node_number().checked_sub(first_gate);
     let n_gates = network.gates.len();
     let is_live = network.cone(network.outputs());
-    let mut meter = Meter::new(budget);
+    let mut meter = Meter::new(budget.clone());
     let groups = panza_ground::strongly_connected(n_gates, |gate| {
         let inputs = if is_live[gate] && meter.spend(1).is_some() {
             network.inputs(GateId::from_index(gate))

@@ -33,13 +33,10 @@ pub fn packed(
     fields: &[BinaryField],
     n_bits: usize,
     overflow: usize,
-    budget: Budget<'_>,
+    budget: &Budget,
 ) -> Option<Network> {
-    let budget = Budget {
-        max_bytes: MAX_BYTES,
-        ..budget
-    };
-    let mut builder = Builder::new(n_bits + network.moves.len(), budget);
+    let budget = budget.with_bytes(MAX_BYTES);
+    let mut builder = Builder::new(n_bits + network.moves.len(), &budget);
     let bit = |bit: usize| Signal::of_node(1 + bit);
     let mut facts: IdVec<BaseId, Signal> = network.facts.iter().map(|_| Signal::FALSE).collect();
     let mut digits = Vec::new();
@@ -117,10 +114,10 @@ pub fn packed(
             sample: None,
             unweighted: None,
         },
-        budget,
+        &budget,
     )
     .ok()?;
-    Some(passes::optimise(packed, budget))
+    Some(passes::optimise(packed, &budget))
 }
 
 /// The number of binary digits of a field: its values are 0 to `n_facts`.

@@ -48,7 +48,7 @@ pub struct LimitedMoves {
 pub fn part(
     network: &Network,
     selection: &Selection,
-    budget: Budget<'_>,
+    budget: &Budget,
 ) -> Result<Network, NetworkError> {
     let n_counters: usize = selection.supplies.iter().map(|supply| supply.most).sum();
     let n_moves = selection.moves.len();

@@ -55,7 +55,7 @@ pub struct Phases {
 
 /// Finds mutex groups in the network's form and builds their phases. `None` when no group makes the
 /// network much smaller, or the budget ends before the first is done.
-pub fn phases(network: &Network, budget: Budget<'_>) -> Option<Phases> {
+pub fn phases(network: &Network, budget: &Budget) -> Option<Phases> {
     let found = mutex_groups_by_form(network);
     let made = found
         .into_iter()
@@ -71,7 +71,7 @@ pub fn phases_of(
     network: &Network,
     group: &[BaseId],
     set: &PassSet,
-    budget: Budget<'_>,
+    budget: &Budget,
 ) -> Option<Phases> {
     let mut networks = Vec::with_capacity(group.len());
     for known in assumptions(group) {

@@ -44,14 +44,11 @@ impl Possible {
 /// goal 100, or when nothing changes any more, with goal 0. A state has the words of a state of the
 /// game, then their complements. `None` where the rules recur, or the network is too large for the
 /// time and the memory.
-pub fn relaxation(network: &Network, targets: &[Signal], budget: Budget<'_>) -> Option<Network> {
+pub fn relaxation(network: &Network, targets: &[Signal], budget: &Budget) -> Option<Network> {
     if !network.blocks.is_empty() {
         return None;
     }
-    let budget = Budget {
-        max_bytes: MAX_BYTES,
-        ..budget
-    };
+    let budget = budget.with_bytes(MAX_BYTES);
     let n_facts = network.facts.len();
     let first_off = n_facts.div_ceil(64).max(1) * 64;
     let n_bases = first_off + n_facts;
@@ -60,7 +57,7 @@ pub fn relaxation(network: &Network, targets: &[Signal], budget: Budget<'_>) -> 
         first_off,
         moves: network.moves.iter().map(|_| None).collect(),
         gates: network.gates.iter().map(|_| None).collect(),
-        builder: Builder::new(n_bases + 1, budget),
+        builder: Builder::new(n_bases + 1, &budget),
     };
     // Legal moves depend on no moves.
     let under_legal = network.cone(network.legal.iter().copied());
@@ -136,10 +133,10 @@ pub fn relaxation(network: &Network, targets: &[Signal], budget: Budget<'_>) -> 
             sample: None,
             unweighted: None,
         },
-        budget,
+        &budget,
     )
     .ok()?;
-    Some(passes::optimise(relaxed, budget))
+    Some(passes::optimise(relaxed, &budget))
 }
 
 /// Appends to `relaxed` the relaxed state of a state; `n_facts` is the number of the game's facts.

@@ -9,14 +9,9 @@
 //!     gdl-games/connectFour.gdl '(drop 4)' '(drop 4)'
 //! ```
 
-#![expect(
-    clippy::disallowed_methods,
-    reason = "an example has no deadline of a caller"
-)]
-
 use std::error::Error;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use panza_gdl::{Id, RoleId};
 use panza_search::{Search, SearchConfig};
@@ -31,7 +26,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         .unwrap_or("gdl-games/connectFour.gdl".to_string());
     let (rules, _) = panza_gdl::load(&std::fs::read_to_string(&path)?);
     let budget = Budget::within(Duration::from_secs(60), 4 << 30);
-    let machine = panza_game::build(&rules, budget)?.machine;
+    let machine = panza_game::build(&rules, &budget)?.machine;
     let info = machine.info();
     let roles: Vec<RoleId> = (0..info.n_roles()).map(RoleId::from_index).collect();
 
@@ -77,10 +72,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let config = SearchConfig::deterministic(1);
     let mut search = Search::new(Arc::clone(&machine), role, config);
     search.set_state(&state);
-    search.run(Budget {
-        until: Some(Instant::now() + TIME),
-        ..Budget::generous()
-    });
+    search.run(&Budget::lasting(TIME));
     search.settle();
     let root = search.root();
     println!("\n{}: {} iterations", info.role_name(role), root.iterations);

@@ -36,12 +36,12 @@ impl Search {
     /// run. The deadline is exceeded by at most a millisecond in fast games and one playout in slow
     /// ones. A budget that is over already ends the run before its first iteration. With steps as
     /// the only limit and without rollout threads, a run is reproducible.
-    pub fn run(&mut self, budget: Budget<'_>) -> StopReason {
+    pub fn run(&mut self, budget: &Budget) -> StopReason {
         let target = (budget.max_steps < u64::MAX)
             .then(|| self.counters.iterations.saturating_add(budget.max_steps));
         let mut deadline = Deadline::new(budget.until);
         // Followed once, since each iteration reads the flag.
-        let stop: Option<&AtomicBool> = budget.stop.map(|stop| &**stop);
+        let stop: Option<&AtomicBool> = budget.stop.as_deref();
         let _pinned = self.pipeline.pin_writer();
         self.expand_root();
         loop {

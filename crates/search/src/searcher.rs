@@ -26,13 +26,13 @@ pub trait Searcher: Send {
 
     /// Searches within a budget. Its steps are those of the method: iterations of the tree, or
     /// nodes of each thread of alpha-beta.
-    fn run(&mut self, budget: Budget<'_>) -> StopReason;
+    fn run(&mut self, budget: &Budget) -> StopReason;
 
     /// Searches so little that a move and a value are there at once, if that takes anything.
     fn glance(&mut self) {}
 
     /// Uses a budget in which another role chooses.
-    fn ponder(&mut self, budget: Budget<'_>) -> StopReason {
+    fn ponder(&mut self, budget: &Budget) -> StopReason {
         self.run(budget)
     }
 

@@ -11,7 +11,7 @@ impl Searcher for Search {
         Method::Tree
     }
 
-    fn run(&mut self, budget: Budget<'_>) -> StopReason {
+    fn run(&mut self, budget: &Budget) -> StopReason {
         Search::run(self, budget)
     }
 

@@ -17,8 +17,8 @@ use std::time::Duration;
 use crate::clock::Instant;
 
 /// What a piece of work may cost.
-#[derive(Clone, Copy, Debug)]
-pub struct Budget<'a> {
+#[derive(Clone, Debug)]
+pub struct Budget {
     /// The work ends at this time.
     pub until: Option<Instant>,
     /// The work is given up when its tables hold more than this many bytes.
@@ -26,12 +26,11 @@ pub struct Budget<'a> {
     /// The work ends after this many of its steps: positions, edges, or iterations of a search. The
     /// same number gives the same result on every machine.
     pub max_steps: u64,
-    /// Set by another thread once the result is no longer needed. Work that outlives the budget, as
-    /// an engine that may be asked later, keeps a clone.
-    pub stop: Option<&'a Arc<AtomicBool>>,
+    /// Set by another thread once the result is no longer needed.
+    pub stop: Option<Arc<AtomicBool>>,
 }
 
-impl Budget<'_> {
+impl Budget {
     /// No limit but 4 GiB, or an eighth of all memory that can be addressed.
     pub fn generous() -> Self {
         Self {
@@ -49,36 +48,54 @@ impl Budget<'_> {
 
     /// A deadline `time` from now and a limit of `max_bytes`; steps are unlimited.
     pub fn within(time: Duration, max_bytes: usize) -> Self {
-        Self {
-            max_bytes,
-            ..Self::lasting(time)
-        }
+        Self::lasting(time).with_bytes(max_bytes)
     }
 
     /// The same as [`generous`](Self::generous) with a number of steps.
     pub fn of_steps(steps: u64) -> Self {
-        Self {
-            max_steps: steps,
-            ..Self::generous()
-        }
+        Self::generous().with_steps(steps)
     }
 
     /// The same with a deadline, unless its own is earlier.
-    pub fn until(self, until: Option<Instant>) -> Self {
+    pub fn until(&self, until: Option<Instant>) -> Self {
         let earlier = match (self.until, until) {
             (Some(own), Some(other)) => Some(own.min(other)),
             (own, other) => own.or(other),
         };
         Self {
             until: earlier,
-            ..self
+            ..self.clone()
+        }
+    }
+
+    /// The same with a limit of bytes.
+    pub fn with_bytes(&self, max_bytes: usize) -> Self {
+        Self {
+            max_bytes,
+            ..self.clone()
+        }
+    }
+
+    /// The same with a number of steps.
+    pub fn with_steps(&self, max_steps: u64) -> Self {
+        Self {
+            max_steps,
+            ..self.clone()
+        }
+    }
+
+    /// The same with a stop flag.
+    pub fn stopped_by(&self, stop: &Arc<AtomicBool>) -> Self {
+        Self {
+            stop: Some(Arc::clone(stop)),
+            ..self.clone()
         }
     }
 
     /// Whether the result is no longer needed.
     #[inline]
     pub fn is_stopped(&self) -> bool {
-        self.stop.is_some_and(|stop| stop.load(Ordering::Relaxed))
+        (self.stop.as_ref()).is_some_and(|stop| stop.load(Ordering::Relaxed))
     }
 
     /// Whether the time is up or the result is no longer needed. Reads the clock.
@@ -108,20 +125,20 @@ const CHECK_EVERY: usize = 1 << 14;
 /// Counts the steps of a budget, and asks it for time and stop once in some thousand steps, so that
 /// a loop may ask in each. A step takes some nanoseconds. Pieces of work that share a meter are
 /// bounded together.
-#[derive(Clone, Copy, Debug)]
-pub struct Meter<'a> {
-    budget: Budget<'a>,
+#[derive(Clone, Debug)]
+pub struct Meter {
+    budget: Budget,
     steps_left: u64,
     /// Steps since the budget was asked.
     n_unchecked: usize,
 }
 
-impl<'a> Meter<'a> {
+impl Meter {
     /// A meter that asks at its first step.
-    pub fn new(budget: Budget<'a>) -> Self {
+    pub fn new(budget: Budget) -> Self {
         Self {
-            budget,
             steps_left: budget.max_steps,
+            budget,
             n_unchecked: CHECK_EVERY,
         }
     }
@@ -165,10 +182,7 @@ mod tests {
         assert!(!Budget::generous().is_over());
         assert!(Budget::generous().until(Some(now)).is_over());
         let stop = Arc::new(AtomicBool::new(false));
-        let budget = Budget {
-            stop: Some(&stop),
-            ..Budget::generous().until(Some(late))
-        };
+        let budget = Budget::generous().until(Some(late)).stopped_by(&stop);
         assert!(!budget.is_over());
         stop.store(true, Ordering::Relaxed);
         assert!(budget.is_stopped() && budget.is_over());
@@ -177,11 +191,8 @@ mod tests {
     #[test]
     fn a_meter_asks_at_its_first_step_and_then_now_and_again() {
         let stop = Arc::new(AtomicBool::new(false));
-        let budget = Budget {
-            stop: Some(&stop),
-            ..Budget::generous()
-        };
-        let mut meter = Meter::new(budget);
+        let budget = Budget::generous().stopped_by(&stop);
+        let mut meter = Meter::new(budget.clone());
         assert!(meter.spend(1).is_some());
         stop.store(true, Ordering::Relaxed);
         assert!(meter.spend(CHECK_EVERY - 1).is_some());

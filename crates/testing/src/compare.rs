@@ -68,10 +68,10 @@ pub fn machines(network: &Network) -> Machines {
     ];
     sets.extend(Pass::all().map(|pass| (pass.name(), PassSet::only(pass))));
     for (name, set) in sets {
-        let network = passes::optimise_with(network.clone(), &set, Budget::generous());
+        let network = passes::optimise_with(network.clone(), &set, &Budget::generous());
         run_whole(name, &network, &mut machines);
     }
-    let network = passes::optimise(network.clone(), Budget::generous());
+    let network = passes::optimise(network.clone(), &Budget::generous());
     let widest = (Features::detect(), 8);
     run_lanes("passes as usual", &network, widest, &mut machines);
     machines.extend(phased_machines(&network));
@@ -81,7 +81,7 @@ pub fn machines(network: &Network) -> Machines {
 /// Machines in the phases that an optimised network's form shows, and in those that play shows.
 pub fn phased_machines(network: &Network) -> Machines {
     let mut machines = Vec::new();
-    if let Some(phases) = panza_propnet::phases(network, Budget::generous()) {
+    if let Some(phases) = panza_propnet::phases(network, &Budget::generous()) {
         run_phases("phases by form", network, &phases, &mut machines);
     }
     for phases in phases_by_play(network) {
@@ -103,7 +103,7 @@ pub fn phases_by_play(network: &Network) -> Vec<Phases> {
 
 /// The phases of this mutex group, with the passes as usual.
 pub fn phases_of(network: &Network, group: &[BaseId]) -> Phases {
-    panza_propnet::phases_of(network, group, &PassSet::default(), Budget::generous())
+    panza_propnet::phases_of(network, group, &PassSet::default(), &Budget::generous())
         .expect("there is time")
 }
 
@@ -116,7 +116,7 @@ fn run_whole(name: &str, network: &Network, machines: &mut Machines) {
         AnyMachine::Counter(Box::new(counted)),
     ));
     let specialised =
-        panza_propnet::specialise(network, None, Budget::generous()).expect("there is time");
+        panza_propnet::specialise(network, None, &Budget::generous()).expect("there is time");
     assert_eq!(specialised.is_some(), network.blocks.is_empty(), "{name}");
     if let Some(specialised) = specialised {
         let specialised =
@@ -153,7 +153,7 @@ pub fn run_phases(name: &str, network: &Network, phases: &Phases, machines: &mut
         format!("{name}, counted"),
         AnyMachine::Counter(Box::new(counted)),
     ));
-    let specialised = panza_propnet::specialise(network, Some(phases), Budget::generous())
+    let specialised = panza_propnet::specialise(network, Some(phases), &Budget::generous())
         .expect("there is time");
     if let Some(specialised) = specialised {
         let specialised =

@@ -36,7 +36,7 @@ pub fn game(name: &str) -> BuiltGame {
 /// The game of a playable rulesheet.
 pub fn game_of(text: &str) -> BuiltGame {
     let budget = Budget::within(Duration::from_secs(60), 1 << 30);
-    build(&rules_of(text), budget).expect("a machine")
+    build(&rules_of(text), &budget).expect("a machine")
 }
 
 /// The rules of a playable sheet.
@@ -52,12 +52,12 @@ pub fn rules_of(text: &str) -> Rules {
 /// The network of a game, no pass applied.
 pub fn network_of(rules: &Rules) -> Network {
     let program =
-        panza_ground::ground(rules, Budget::generous()).expect("the game can be grounded");
-    panza_propnet::build(&program, Budget::generous()).expect("the game has a network")
+        panza_ground::ground(rules, &Budget::generous()).expect("the game can be grounded");
+    panza_propnet::build(&program, &Budget::generous()).expect("the game has a network")
 }
 
 /// The machine of a game's network, without a time limit.
 pub fn machine_of(rules: &Rules) -> Arc<dyn Machine> {
-    let compiled = panza_game::compile(rules, Budget::generous());
+    let compiled = panza_game::compile(rules, &Budget::generous());
     Arc::new(compiled.expect("the game has a network").machine)
 }

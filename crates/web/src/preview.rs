@@ -166,22 +166,16 @@ fn build_preview(rules: &Rules, stop: &Arc<AtomicBool>) -> Result<Preview, Build
 
 /// Builds the game, until `stop` is set. Says too whether the rules themselves are evaluated.
 fn build(rules: &Rules, stop: &Arc<AtomicBool>) -> Result<(BuiltGame, bool), BuildError> {
-    let budget = Budget {
-        stop: Some(stop),
-        ..Budget::within(BUILD_TIME, build_memory::PREVIEW_BYTES)
-    };
+    let budget = Budget::within(BUILD_TIME, build_memory::PREVIEW_BYTES).stopped_by(stop);
     // The engine is not chosen by measurement: that would take longer than the games do.
-    let compiled = panza_game::compile(rules, budget);
+    let compiled = panza_game::compile(rules, &budget);
     let (machine, is_slow): (Arc<dyn Machine>, bool) = match compiled {
         Ok(compiled) => (Arc::new(compiled.machine), false),
         Err(BuildError::Stopped) => return Err(BuildError::Stopped),
         Err(_) => {
             allocator::give_back();
-            let budget = Budget {
-                max_bytes: build_memory::PROVER_BYTES,
-                ..budget
-            };
-            (Arc::new(ProverMachine::within(rules, budget)?), true)
+            let budget = budget.with_bytes(build_memory::PROVER_BYTES);
+            (Arc::new(ProverMachine::within(rules, &budget)?), true)
         }
     };
     Ok((BuiltGame::from(machine), is_slow))

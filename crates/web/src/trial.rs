@@ -60,11 +60,8 @@ pub fn try_out(
     }
     let one = turn(&stop)?;
     background::run("trial", &stop, WHOLE_TIME, is_busy, move |stop| {
-        let budget = Budget {
-            stop: Some(stop),
-            ..Budget::within(PLAY_TIME, build_memory::TRIAL_BYTES)
-        };
-        let found = trial::diagnostics(&rules, budget);
+        let budget = Budget::within(PLAY_TIME, build_memory::TRIAL_BYTES).stopped_by(stop);
+        let found = trial::diagnostics(&rules, &budget);
         drop(one);
         found
     })

@@ -88,12 +88,10 @@ pub fn examine(
     let sheet = Rulesheet::find(&corpus.rulesheet(key).to_string_lossy())?;
     let rules = Game::as_played(sheet)?.rules;
     let (started, cpu_started) = (Instant::now(), thread_cpu_time());
-    let limits = Budget {
-        until: Some(started + budget.time),
-        max_bytes: budget.bytes,
-        ..Budget::generous()
-    };
-    let compiled = panza_game::compile(&rules, limits);
+    let limits = Budget::generous()
+        .until(Some(started + budget.time))
+        .with_bytes(budget.bytes);
+    let compiled = panza_game::compile(&rules, &limits);
     let time = started.elapsed();
     let cpu_time = cpu_started
         .zip(thread_cpu_time())

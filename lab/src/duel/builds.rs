@@ -52,7 +52,7 @@ fn build_game(path: &str, width: Option<usize>) -> anyhow::Result<NamedGame> {
     let memory = Settings::load(None, &[])?.player.build_memory_mib << 20;
     let Game { sheet, rules } = Game::as_played(Rulesheet::find(path)?)?;
     let budget = Budget::within(BUILD_TIME, usize::try_from(memory).unwrap_or(usize::MAX));
-    let built = panza_game::build(&rules, budget).or_else(|reason| {
+    let built = panza_game::build(&rules, &budget).or_else(|reason| {
         tracing::info!("the prover runs the game: {reason}");
         panza_game::prover(&rules)
     });

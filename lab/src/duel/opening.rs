@@ -148,7 +148,7 @@ pub(crate) fn value(
         let mut left = iterations;
         while left > 0 && !is_late() {
             let slice = left.min(SLICE);
-            if search.run(Budget::of_steps(slice)) == StopReason::Proven {
+            if search.run(&Budget::of_steps(slice)) == StopReason::Proven {
                 break;
             }
             left -= slice;

@@ -79,7 +79,7 @@ pub(super) fn load(path: &Path, game: &NamedGame) -> anyhow::Result<Option<Study
         matches: Vec::new(),
     };
     let mut study = Study {
-        structure: Structure::find(&game.built, Budget::generous()),
+        structure: Structure::find(&game.built, &Budget::generous()),
         games: stored.games,
         ..Study::default()
     };

@@ -107,7 +107,7 @@ pub fn run(arguments: &NetsArguments, output: Output) -> anyhow::Result<Outcome>
 
 fn build_game(game: &Game) -> anyhow::Result<BuiltGame> {
     let budget = Budget::within(Duration::from_secs(120), 1 << 30);
-    panza_game::build(&game.rules, budget).map_err(|error| anyhow!(error))
+    panza_game::build(&game.rules, &budget).map_err(|error| anyhow!(error))
 }
 
 fn train_all(
@@ -118,7 +118,7 @@ fn train_all(
     output: Output,
 ) -> anyhow::Result<()> {
     let clock = || thread_cpu_time().unwrap_or_default();
-    let structure = Structure::find(built, Budget::generous());
+    let structure = Structure::find(built, &Budget::generous());
     let network = built.network.as_ref();
     let tuples = network
         .and_then(|it| Tuples::find(it, &built.machine, &mut Meter::new(Budget::generous())))

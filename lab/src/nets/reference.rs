@@ -176,7 +176,7 @@ impl Maker<'_> {
                 }
                 joint_move.push(any);
                 if length >= opening && legal.len() > 1 {
-                    search.run(Budget::of_steps(iterations));
+                    search.run(&Budget::of_steps(iterations));
                     joint_move[role] = search.best_move().unwrap_or(any);
                 }
             }
@@ -224,7 +224,7 @@ impl Maker<'_> {
             let spent = || thread_cpu_time().unwrap_or_default().saturating_sub(begin);
             while child.goals.is_none() && spent() < share {
                 let before = search.statistics().iterations;
-                search.run(Budget::of_steps(SLICE));
+                search.run(&Budget::of_steps(SLICE));
                 if search.statistics().iterations == before {
                     break;
                 }

@@ -210,7 +210,7 @@ fn play(
                     };
                     let role = RoleId::from_index(role);
                     let mut search = whole_search(machine, role, line.last(), config).search;
-                    search.run(Budget::of_steps(strength));
+                    search.run(&Budget::of_steps(strength));
                     search.settle();
                     search.choose().map_or(drawn, |best| best.mv)
                 }

@@ -281,12 +281,11 @@ pub(super) fn run_sliced(
                 let left = all - search.report(LineLimits::NONE).steps;
                 Budget::of_steps((all / looks).max(1).min(left))
             }
-            SearchBudget::ProcessorTime(all) | SearchBudget::WallTime(all) => Budget {
-                until: Some(Instant::now() + all.saturating_sub(spent).min(SLICE)),
-                ..Budget::generous()
-            },
+            SearchBudget::ProcessorTime(all) | SearchBudget::WallTime(all) => {
+                Budget::lasting(all.saturating_sub(spent).min(SLICE))
+            }
         };
-        let stopped = search.run(limit);
+        let stopped = search.run(&limit);
         let spent = time(search)?.saturating_sub(before);
         look(search);
         let is_spent = match budget {
@@ -335,7 +334,7 @@ impl<'a> Machines<'a> {
     fn of_match(&mut self) -> anyhow::Result<&BuiltGame> {
         if self.of_match.is_none() {
             let budget = Budget::lasting(BUILD_TIME);
-            let game = panza_game::build(self.rules, budget).map_err(|error| anyhow!(error))?;
+            let game = panza_game::build(self.rules, &budget).map_err(|error| anyhow!(error))?;
             self.of_match = Some(game);
         }
         self.of_match.as_ref().context("the game was just built")
@@ -345,8 +344,8 @@ impl<'a> Machines<'a> {
 /// The machine for budgets in iterations: it depends on no measurement.
 pub fn fixed_machine(rules: &Rules) -> anyhow::Result<Arc<dyn Machine>> {
     let limits = panza_sync::Budget::generous();
-    let compiled = panza_game::compile(rules, limits).map_err(|error| anyhow!(error))?;
-    let programs = compiled.lanes.programs(limits, PlayoutPolicy::Decisive);
+    let compiled = panza_game::compile(rules, &limits).map_err(|error| anyhow!(error))?;
+    let programs = compiled.lanes.programs(&limits, PlayoutPolicy::Decisive);
     let counter = Arc::new(compiled.machine);
     let Some(programs) = programs else {
         return Ok(counter);

@@ -63,11 +63,10 @@ pub struct Measurement {
 }
 
 impl Measurement {
-    fn budget(&self) -> Budget<'static> {
-        Budget {
-            until: Some(Instant::now() + Duration::from_secs_f64(self.build_seconds)),
-            ..Budget::generous()
-        }
+    fn budget(&self) -> Budget {
+        Budget::generous().until(Some(
+            Instant::now() + Duration::from_secs_f64(self.build_seconds),
+        ))
     }
 }
 
@@ -123,7 +122,7 @@ pub fn engines_and_baselines<'a>(
     rulesheet: &'a Path,
 ) -> Players<'a> {
     let started = Instant::now();
-    let compiled = panza_game::compile(&game.rules, plan.budget());
+    let compiled = panza_game::compile(&game.rules, &plan.budget());
     let mut kinds: Vec<Result<Kind<'a>, String>> = Vec::new();
     let build_seconds = compiled.is_ok().then(|| started.elapsed().as_secs_f64());
     match compiled {
@@ -132,7 +131,7 @@ pub fn engines_and_baselines<'a>(
             kinds.push(Ok(Kind::Engine(Built::Machine(counter.clone()))));
             kinds.extend(plan.widths.iter().map(|width| {
                 let (counter, budget) = (counter.clone(), plan.budget());
-                let machine = panza_game::compile_lanes(counter, &lanes, budget, width / 64);
+                let machine = panza_game::compile_lanes(counter, &lanes, &budget, width / 64);
                 let machine: Arc<dyn Machine> = Arc::new(machine.ok_or("too large for lanes")?);
                 Ok(Kind::Engine(Built::Machine(machine)))
             }));
@@ -171,7 +170,7 @@ pub fn passes_left_out<'a>(plan: &Measurement, game: &Game) -> Players<'a> {
     let players = std::iter::once(("none", all))
         .chain(without)
         .map(|(name, set)| {
-            let compiled = panza_game::compile_with(&game.rules, &set, plan.budget());
+            let compiled = panza_game::compile_with(&game.rules, &set, &plan.budget());
             let gates = compiled.as_ref().map(|compiled| compiled.gates_optimised);
             Player {
                 name: name.to_string(),

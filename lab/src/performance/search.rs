@@ -54,10 +54,8 @@ pub fn measure(
         config.rollout_threads = threads.saturating_sub(1);
         let mut search = Search::new(Arc::clone(&machine), RoleId(0), config);
         let (started, cpu_started) = (Instant::now(), thread_cpu_time());
-        search.run(Budget {
-            until: Some(started + Duration::from_secs_f64(plan.seconds)),
-            ..Budget::generous()
-        });
+        search
+            .run(&Budget::generous().until(Some(started + Duration::from_secs_f64(plan.seconds))));
         let seconds = started.elapsed().as_secs_f64().max(1e-9);
         let cpu = thread_cpu_time().zip(cpu_started);
         let cpu = cpu.map(|(now, before)| now.saturating_sub(before).as_secs_f64().max(1e-9));

@@ -91,12 +91,12 @@ pub fn search(
     let role = RoleId::from_index(options.role);
     let started = start(&game.machine, role, state, &options.config());
     let mut search = started.as_asked(options.method)?;
-    search.run(Budget {
-        until: options.time.map(|time| Instant::now() + time),
-        max_steps: options.iterations.unwrap_or(u64::MAX),
-        stop: Some(stop),
-        ..Budget::generous()
-    });
+    search.run(
+        &Budget::generous()
+            .until(options.time.map(|time| Instant::now() + time))
+            .with_steps(options.iterations.unwrap_or(u64::MAX))
+            .stopped_by(stop),
+    );
     search.settle();
     Ok(search.report(LINES))
 }

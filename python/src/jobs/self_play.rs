@@ -121,11 +121,11 @@ fn play(
                         search.set_state(&state);
                         search
                     });
-                    search.run(Budget {
-                        max_steps: options.iterations,
-                        stop: Some(stop),
-                        ..Budget::generous()
-                    });
+                    search.run(
+                        &Budget::generous()
+                            .with_steps(options.iterations)
+                            .stopped_by(stop),
+                    );
                     search.settle();
                     let is_drawn = step < options.drawn_moves;
                     let sample = sample(core, search, role, &state, is_drawn, &mut random);

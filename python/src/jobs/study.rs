@@ -29,28 +29,21 @@ pub struct Analysed {
 }
 
 /// The limits of a part of the work.
-fn limits(time: Duration, share: f64, stop: &Arc<AtomicBool>) -> Budget<'_> {
-    Budget {
-        until: Some(Instant::now() + time.mul_f64(share)),
-        stop: Some(stop),
-        ..Budget::generous()
-    }
+fn limits(time: Duration, share: f64, stop: &Arc<AtomicBool>) -> Budget {
+    Budget::lasting(time.mul_f64(share)).stopped_by(stop)
 }
 
-fn symmetries(game: &BuiltGame, limits: Budget<'_>) -> Option<Symmetries> {
+fn symmetries(game: &BuiltGame, limits: &Budget) -> Option<Symmetries> {
     let network = game.network.as_ref()?;
     Some(Symmetries::find(
         network,
-        &mut Meter::new(Budget {
-            max_steps: STEPS,
-            ..limits
-        }),
+        &mut Meter::new(limits.with_steps(STEPS)),
     ))
 }
 
 /// Plays random games and analyses the rules for about this time.
 pub fn analyse(game: &BuiltGame, time: Duration, seed: u64, stop: &Arc<AtomicBool>) -> Analysed {
-    let symmetries = symmetries(game, limits(time, STRUCTURE_SHARE, stop));
+    let symmetries = symmetries(game, &limits(time, STRUCTURE_SHARE, stop));
     let budget = SampleBudget {
         seed,
         ..SampleBudget::until(Some(Instant::now() + time.mul_f64(1.0 - STRUCTURE_SHARE)))
@@ -72,23 +65,17 @@ pub fn study(
     stop: &Arc<AtomicBool>,
 ) -> Option<Learned> {
     let until = Instant::now() + time;
-    let symmetries = symmetries(game, limits(time, STRUCTURE_SHARE, stop));
+    let symmetries = symmetries(game, &limits(time, STRUCTURE_SHARE, stop));
     let symmetries = symmetries.filter(|found| !found.is_trivial());
     let network = game.network.as_ref();
     let tuples = network.and_then(|network| {
-        let mut budget = Meter::new(Budget {
-            max_steps: STEPS,
-            ..limits(time, STRUCTURE_SHARE, stop)
-        });
+        let mut budget = Meter::new(limits(time, STRUCTURE_SHARE, stop).with_steps(STEPS));
         Tuples::find(network, &game.machine, &mut budget)
     });
     let prospects = network.and_then(|network| {
         Prospects::find(
             network,
-            &mut Meter::new(Budget {
-                max_steps: STEPS,
-                ..limits(time, STRUCTURE_SHARE, stop)
-            }),
+            &mut Meter::new(limits(time, STRUCTURE_SHARE, stop).with_steps(STEPS)),
         )
     });
     panza_learning::learn(

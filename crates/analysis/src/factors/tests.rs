@@ -14,12 +14,12 @@ fn network_of(text: &str) -> Network {
         panza_gdl::is_playable(&rules, &diagnostics),
         "{diagnostics:?}"
     );
-    let program = panza_ground::ground(&rules, Budget::generous()).expect("it can be grounded");
-    panza_propnet::build(&program, Budget::generous()).expect("it has a network")
+    let program = panza_ground::ground(&rules, &Budget::generous()).expect("it can be grounded");
+    panza_propnet::build(&program, &Budget::generous()).expect("it has a network")
 }
 
 fn found(text: &str) -> Factors {
-    factors(&network_of(text), Budget::generous()).expect("there is no time limit")
+    factors(&network_of(text), &Budget::generous()).expect("there is no time limit")
 }
 
 /// How many factors there are, and how many of them matter.
@@ -203,11 +203,14 @@ fn a_board_that_nothing_asks_for_is_told_apart() {
 fn nothing_is_found_after_the_deadline() {
     let network = network_of(&format!("{TURNS} {ROWS}"));
     let now = std::time::Instant::now();
-    assert_eq!(factors(&network, Budget::generous().until(Some(now))), None);
+    assert_eq!(
+        factors(&network, &Budget::generous().until(Some(now))),
+        None
+    );
     assert!(
         factors(
             &network,
-            Budget::generous().until(Some(now + Duration::from_secs(60)))
+            &Budget::generous().until(Some(now + Duration::from_secs(60)))
         )
         .is_some()
     );

@@ -6,7 +6,7 @@ use panza_propnet::Network;
 use panza_sync::Budget;
 
 fn found(network: &Network) -> Option<Reduction> {
-    reduction(network, Budget::generous())
+    reduction(network, &Budget::generous())
 }
 
 /// The sizes that matter: bases, moves, the tokens of each supply, idle moves.
@@ -217,7 +217,7 @@ fn nothing_is_found_after_the_deadline() {
     let network = network(&format!("{TURNS} {ROWS}"));
     let now = std::time::Instant::now();
     assert_eq!(
-        reduction(&network, Budget::generous().until(Some(now))),
+        reduction(&network, &Budget::generous().until(Some(now))),
         None
     );
 }

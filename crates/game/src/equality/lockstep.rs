@@ -157,7 +157,7 @@ impl Lockstep {
     /// longer answers.
     pub fn compare(
         &mut self,
-        budget: Budget<'_>,
+        budget: &Budget,
         stop: &AtomicBool,
     ) -> Result<Comparison, CompareError> {
         let mut result = Comparison::default();
@@ -168,7 +168,7 @@ impl Lockstep {
         let share = if is_slow { 6 } else { 3 };
         let until = budget.until.map(|until| after(left_until(until) / share));
         let (difference, is_exhaustive) =
-            self.breadth_first(initial.clone(), budget.until(until), stop);
+            self.breadth_first(initial.clone(), &budget.until(until), stop);
         result.is_exhaustive = is_exhaustive;
         result.difference = difference;
         let mut random = Random::new(SEED);
@@ -387,7 +387,7 @@ impl Lockstep {
     fn breadth_first(
         &mut self,
         initial: States,
-        budget: Budget<'_>,
+        budget: &Budget,
         stop: &AtomicBool,
     ) -> (Option<Difference>, bool) {
         let mut frontier = Frontier::new(initial);
@@ -416,7 +416,7 @@ impl Lockstep {
     }
 
     /// Adds the states after every joint move of the current state, which is this node.
-    fn add_successors(&mut self, at: usize, frontier: &mut Frontier, budget: Budget<'_>) {
+    fn add_successors(&mut self, at: usize, frontier: &mut Frontier, budget: &Budget) {
         if self.legal.iter().any(Vec::is_empty) {
             return;
         }
@@ -459,7 +459,7 @@ impl Lockstep {
         &mut self,
         initial: &States,
         random: &mut Random,
-        budget: Budget<'_>,
+        budget: &Budget,
         stop: &AtomicBool,
     ) -> Option<Difference> {
         let mut states = initial.clone();

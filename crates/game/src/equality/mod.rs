@@ -40,7 +40,7 @@ pub fn compare(
     first: &Rules,
     second: &Rules,
     naming: Naming,
-    budget: Budget<'_>,
+    budget: &Budget,
 ) -> Result<Comparison, CompareError> {
     let (names, other_names) = (first.role_names(), second.role_names());
     let Some(roles) = matching_roles(&names, &other_names, naming) else {
@@ -62,12 +62,12 @@ pub fn compare(
             }))
         };
         let unplayable = |which| move |why| CompareError::Unplayable { which, why };
-        let one = quick::machine(first, share(6), stop).map_err(unplayable("first"))?;
+        let one = quick::machine(first, &share(6), stop).map_err(unplayable("first"))?;
         // Where one network takes too long, so does the other.
         let is_slow = one.kind() == "prover";
         let other = match is_slow {
             true => quick::prover(second, budget, stop),
-            false => quick::machine(second, share(8), stop),
+            false => quick::machine(second, &share(8), stop),
         };
         let machines = [one, other.map_err(unplayable("second"))?];
         let has_same_facts = kinds_of_facts(first).is_some_and(|kinds| {

@@ -13,7 +13,7 @@ const COUNT: &str = "(role a) (init (at 0)) (succ 0 1) (succ 1 2) (succ 2 3) (su
 
 fn compared(first: &str, second: &str, naming: Naming) -> Result<Comparison, CompareError> {
     let [first, second] = [first, second].map(|text| panza_gdl::load(text).0);
-    compare(&first, &second, naming, Budget::of_steps(20_000))
+    compare(&first, &second, naming, &Budget::of_steps(20_000))
 }
 
 fn difference(from: &str, to: &str) -> Difference {

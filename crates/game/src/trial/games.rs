@@ -66,7 +66,7 @@ pub struct Seen {
 pub fn play(
     rules: &Rules,
     machine: &Arc<dyn Machine>,
-    budget: Budget<'_>,
+    budget: &Budget,
     prover: &mut LazyProver<'_>,
 ) -> Seen {
     let n_roles = machine.info().n_roles();
@@ -172,7 +172,7 @@ impl Player<'_> {
     fn game(
         &mut self,
         steps_left: &mut u64,
-        budget: Budget<'_>,
+        budget: &Budget,
         ends: &mut BTreeMap<Vec<u64>, Vec<MoveId>>,
     ) {
         self.state = self.machine.initial_state();

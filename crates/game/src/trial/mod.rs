@@ -48,7 +48,7 @@ const PLAYING_SHARE: f64 = 0.7;
 ///
 /// # Errors
 /// The game cannot be played at all.
-pub fn try_out(rules: &Rules, budget: Budget<'_>) -> Result<Trial, BuildError> {
+pub fn try_out(rules: &Rules, budget: &Budget) -> Result<Trial, BuildError> {
     quick::watched(budget, |stop| {
         let machine = quick::machine(rules, budget, stop)?;
         // The rest of the time is for the prover, which confirms what was seen.
@@ -59,7 +59,7 @@ pub fn try_out(rules: &Rules, budget: Budget<'_>) -> Result<Trial, BuildError> {
             ..Limits::within(budget.max_bytes)
         };
         let mut prover = LazyProver::new(rules, limits);
-        let seen = games::play(rules, &machine, playing, &mut prover);
+        let seen = games::play(rules, &machine, &playing, &mut prover);
         let findings = findings::findings(rules, machine.info(), &seen, &mut prover);
         Ok(Trial {
             games: seen.games,
@@ -74,7 +74,7 @@ pub fn try_out(rules: &Rules, budget: Budget<'_>) -> Result<Trial, BuildError> {
 ///
 /// # Errors
 /// The budget was stopped, or the game cannot be played at all.
-pub fn diagnostics(rules: &Rules, budget: Budget<'_>) -> Result<Vec<Diagnostic>, BuildError> {
+pub fn diagnostics(rules: &Rules, budget: &Budget) -> Result<Vec<Diagnostic>, BuildError> {
     let trial = try_out(rules, budget)?;
     if budget.is_stopped() {
         return Err(BuildError::Stopped);

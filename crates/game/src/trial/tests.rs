@@ -5,7 +5,7 @@ use panza_gdl::Severity;
 /// The findings of a rulesheet: severity and code.
 fn found(text: &str) -> Vec<Finding> {
     let (rules, _) = panza_gdl::load(text);
-    try_out(&rules, Budget::of_steps(200_000))
+    try_out(&rules, &Budget::of_steps(200_000))
         .expect("there is a role")
         .findings
 }

@@ -121,7 +121,7 @@ pub fn compare(network: &Network, seed: u64) {
     }
     let mut random = Random::new(seed);
     compare_gang(network, None, &chances, &mut random);
-    let phases = panza_propnet::phases(network, Budget::generous()).filter(is_in_lockstep);
+    let phases = panza_propnet::phases(network, &Budget::generous()).filter(is_in_lockstep);
     if let Some(phases) = phases {
         compare_gang(network, Some(&phases), &chances, &mut random);
     }
@@ -146,7 +146,7 @@ fn compare_gang(
         phases,
         mean_length,
         PlayoutPolicy::Uniform,
-        Budget::generous(),
+        &Budget::generous(),
     )
     .expect("the game is small");
     let layout = GangLayout::new(&programs, chances.n_roles, features, n_words);

@@ -119,8 +119,8 @@ impl Lanes {
     fn new(rules: &Rules) -> Self {
         let machine = machine_of(rules);
         let budget = Budget::generous();
-        let compiled = panza_game::compile(rules, budget).expect("it has a network");
-        let programs = |policy| compiled.lanes.programs(budget, policy);
+        let compiled = panza_game::compile(rules, &budget).expect("it has a network");
+        let programs = |policy| compiled.lanes.programs(&budget, policy);
         let even = programs(PlayoutPolicy::Uniform).expect("it fits lanes");
         let programs = programs(PlayoutPolicy::Decisive).expect("it fits lanes");
         assert!(

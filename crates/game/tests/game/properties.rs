@@ -301,7 +301,7 @@ proptest! {
     #[test]
     fn lane_playouts_have_the_exact_distribution(numbers in numbers(), seed in any::<u64>()) {
         let network = network_of(&rules_of(&game(&numbers)));
-        let network = passes::optimise(network, panza_sync::Budget::generous());
+        let network = passes::optimise(network, &panza_sync::Budget::generous());
         chances::compare(&network, seed);
     }
 

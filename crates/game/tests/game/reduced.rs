@@ -208,7 +208,7 @@ fn published_games_are_followed() {
         let text = std::fs::read(corpus.rulesheet(key)).expect("the rulesheet can be read");
         let (rules, _) = panza_gdl::load(&panza_gdl::text::decode(&text).0);
         let budget = Budget::within(BUILT_WITHIN, 1 << 30);
-        let game = panza_game::build(&rules, budget).ok();
+        let game = panza_game::build(&rules, &budget).ok();
         if let Some(mut pair) = game.and_then(|game| Pair::new(&game)) {
             let part = &pair.reduced.part;
             let (n_bases, n_supplies) = (part.bases.len(), part.supplies.len());
@@ -233,7 +233,7 @@ fn games_of_gamemaster_are_followed() {
         if let Ok(text) = std::fs::read_to_string(games.join(format!("{name}.hrf"))) {
             let (rules, _) = panza_hrf::load(&text);
             let budget = Budget::within(Duration::from_secs(60), 1 << 30);
-            let game = panza_game::build(&rules, budget).expect("a machine");
+            let game = panza_game::build(&rules, &budget).expect("a machine");
             Pair::new(&game).expect(name).compare_random();
         }
     }

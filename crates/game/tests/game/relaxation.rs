@@ -22,7 +22,7 @@ const PLAYER: RoleId = RoleId(0);
 
 fn built(text: &str, time: Duration) -> Option<BuiltGame> {
     let budget = Budget::within(time, 1 << 30);
-    panza_game::build(&panza_gdl::load(text).0, budget).ok()
+    panza_game::build(&panza_gdl::load(text).0, &budget).ok()
 }
 
 /// All states of a game that can be reached.
@@ -103,7 +103,7 @@ fn relaxed_steps(
 ) -> Option<Vec<Option<u32>>> {
     let until = Instant::now() + Duration::from_secs(10);
     let limits = Budget::generous().until(Some(until));
-    let relaxed = relaxation(network, targets, limits)?;
+    let relaxed = relaxation(network, targets, &limits)?;
     let programs = compile_expander(&relaxed)?;
     let layout = Arc::new(ExpanderLayout::new(programs, Features::detect(), 8));
     let mut words = Vec::new();

@@ -78,7 +78,7 @@ impl Document {
             let mut sheet = Box::new(Sheet::read(dialect, text));
             if sheet.diagnostics.iter().any(|it| it.code == "unstratified") {
                 let budget = Budget::within(GROUNDING_TIME, GROUNDING_BYTES);
-                panza_ground::examine(&sheet.rules, &mut sheet.diagnostics, budget);
+                panza_ground::examine(&sheet.rules, &mut sheet.diagnostics, &budget);
             }
             self.content = Content::Known(sheet);
         }

@@ -188,7 +188,7 @@ mod tests {
 
     fn tic_tac_toe() -> (Arc<dyn Machine>, Prospects) {
         let (rules, _) = panza_gdl::load(panza_gdl_games::rulesheet("ticTacToe").unwrap());
-        let built = panza_game::compile(&rules, Budget::generous()).unwrap();
+        let built = panza_game::compile(&rules, &Budget::generous()).unwrap();
         let network = built.network.unwrap();
         let prospects = Prospects::find(&network, &mut Meter::new(Budget::generous())).unwrap();
         (Arc::new(built.machine), prospects)

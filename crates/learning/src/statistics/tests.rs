@@ -11,7 +11,7 @@ const BUDGET: SampleBudget = SampleBudget {
 };
 
 fn compiled(text: &str) -> panza_game::Compiled {
-    panza_game::compile(&panza_gdl::load(text).0, Budget::generous()).unwrap()
+    panza_game::compile(&panza_gdl::load(text).0, &Budget::generous()).unwrap()
 }
 
 fn counter(text: &str) -> Arc<dyn Machine> {
@@ -21,7 +21,7 @@ fn counter(text: &str) -> Arc<dyn Machine> {
 fn lanes(text: &str) -> Arc<dyn Machine> {
     let compiled = compiled(text);
     let counter = Arc::new(compiled.machine);
-    let lanes = panza_game::compile_lanes(counter, &compiled.lanes, Budget::generous(), 8);
+    let lanes = panza_game::compile_lanes(counter, &compiled.lanes, &Budget::generous(), 8);
     Arc::new(lanes.unwrap())
 }
 

@@ -23,11 +23,11 @@ const TOKENS: &str = "
 
 fn machine(text: &str) -> Arc<CounterMachine> {
     let program =
-        ground(&panza_gdl::load(text).0, Budget::generous()).expect("the game can be grounded");
+        ground(&panza_gdl::load(text).0, &Budget::generous()).expect("the game can be grounded");
     let network =
-        panza_propnet::build(&program, Budget::generous()).expect("the game has a network");
+        panza_propnet::build(&program, &Budget::generous()).expect("the game has a network");
     let phases =
-        panza_propnet::phases(&network, Budget::generous()).expect("the turn is a mutex group");
+        panza_propnet::phases(&network, &Budget::generous()).expect("the turn is a mutex group");
     assert_eq!(phases.mutex_group.len(), 2);
     let layouts = phases.networks.iter().map(CounterLayout::compile).collect();
     Arc::new(CounterMachine::with_phases(

@@ -18,14 +18,14 @@ use panza_sync::Budget;
 
 fn network(text: &str) -> Network {
     let program =
-        ground(&panza_gdl::load(text).0, Budget::generous()).expect("the game can be grounded");
-    panza_propnet::build(&program, Budget::generous()).expect("the game has a network")
+        ground(&panza_gdl::load(text).0, &Budget::generous()).expect("the game can be grounded");
+    panza_propnet::build(&program, &Budget::generous()).expect("the game has a network")
 }
 
 /// The machine that counts the network as it is, and the one that runs it specialised.
 fn machines(network: &Network, phases: Option<&Phases>) -> [Arc<CounterMachine>; 2] {
     let specialised =
-        panza_propnet::specialise(network, phases, Budget::generous()).expect("there is time");
+        panza_propnet::specialise(network, phases, &Budget::generous()).expect("there is time");
     let specialised = SpecialisedLayout::compile(&specialised.expect("the game has no recursion"));
     let mutex_group = phases.map_or_else(Vec::new, |phases| phases.mutex_group.clone());
     [
@@ -116,7 +116,7 @@ fn phases_and_the_whole_come_to_the_same() {
     let states = if cfg!(miri) { 12 } else { 600 };
     agree(&machines(&network, None), states);
     let phases =
-        panza_propnet::phases(&network, Budget::generous()).expect("the turn is a mutex group");
+        panza_propnet::phases(&network, &Budget::generous()).expect("the turn is a mutex group");
     let machines = machines(&network, Some(&phases));
     agree(&machines, states);
 

@@ -49,7 +49,11 @@ fn check_history(game: &BuiltGame, history: &GameHistory) {
     assert_eq!(parameters["minimax_share"], 1.0);
 
     let prior = prior_study(game.info(), history, || find_prospects(game)).unwrap();
-    assert!(prior.depth_values(Method::AlphaBeta).is_some());
+    let by_alpha_beta = prior.apply(&SearchConfig {
+        method: Method::AlphaBeta,
+        ..SearchConfig::deterministic(1)
+    });
+    assert!(by_alpha_beta.alpha_beta_values.is_ok());
     let trained = prior.trained.unwrap();
     assert_eq!(trained.generation, 3);
     assert!(trained.parameters.prior);
@@ -86,7 +90,11 @@ fn check_history(game: &BuiltGame, history: &GameHistory) {
     };
     let notes = training.notes().unwrap();
     assert_eq!(kinds(&notes), kinds(&history.notes));
-    assert!(notes.iter().any(|(kind, _)| *kind == Kind::DepthEvaluation));
+    assert!(
+        notes
+            .iter()
+            .any(|(kind, _)| *kind == Kind::AlphaBetaEvaluation)
+    );
 }
 
 #[test]
@@ -96,7 +104,7 @@ fn a_memory_of_an_earlier_build_is_read() {
     fs::write(&path, MEMORY).unwrap();
     let rules = rules();
     let (_, history) = GameMemory::open(&path, 10, &rules).unwrap();
-    let game = build(&rules, Budget::lasting(Duration::from_secs(60))).unwrap();
+    let game = build(&rules, &Budget::lasting(Duration::from_secs(60))).unwrap();
     check_history(&game, &history.unwrap());
 }
 
@@ -109,6 +117,6 @@ fn an_export_of_an_earlier_build_is_read() {
     memory.write(&imported.notes).unwrap();
     let rules = rules();
     let (_, history) = GameMemory::open(&path, 10, &rules).unwrap();
-    let game = build(&rules, Budget::lasting(Duration::from_secs(60))).unwrap();
+    let game = build(&rules, &Budget::lasting(Duration::from_secs(60))).unwrap();
     check_history(&game, &history.unwrap());
 }

@@ -53,7 +53,7 @@ impl PartSearch {
     }
 
     /// Searches the least searched of some parts; false where there is none to search.
-    pub fn search_least(parts: &mut [PartSearch], limit: Budget<'_>) -> bool {
+    pub fn search_least(parts: &mut [PartSearch], limit: &Budget) -> bool {
         let open = parts
             .iter_mut()
             .filter(|part| !part.is_over && !part.is_proven);

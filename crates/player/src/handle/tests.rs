@@ -99,7 +99,7 @@ fn stop(match_id: &str, moves: Option<SentMoves>) -> Message {
 }
 
 /// A build that fails.
-fn no_build(_: &Rules, _: Budget<'_>) -> Result<BuiltGame, BuildError> {
+fn no_build(_: &Rules, _: &Budget) -> Result<BuiltGame, BuildError> {
     Err(BuildError::Panicked("no".into()))
 }
 

@@ -28,7 +28,7 @@ fn config() -> SearchConfig {
 fn proven(machine: &Arc<dyn Machine>, iterations: u64) -> Option<u8> {
     let state = machine.initial_state();
     let mut search = whole_search(machine, RoleId(0), &state, config()).search;
-    search.run(Budget::of_steps(iterations));
+    search.run(&Budget::of_steps(iterations));
     search.report(LineLimits::NONE).proven
 }
 

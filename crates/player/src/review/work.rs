@@ -225,12 +225,9 @@ impl Running {
         }
         let now = SLICE_ITERATIONS.min(all - self.iterations);
         self.iterations += now;
-        let budget = Budget {
-            max_steps: now * search.method().steps_an_iteration(),
-            stop: Some(stop),
-            ..Budget::generous()
-        };
-        match search.run(budget) {
+        let steps = now * search.method().steps_an_iteration();
+        let budget = Budget::generous().with_steps(steps).stopped_by(stop);
+        match search.run(&budget) {
             StopReason::Flag => None,
             StopReason::Proven | StopReason::Exhausted => Some(true),
             StopReason::Deadline | StopReason::Iterations => {

@@ -16,7 +16,7 @@ use panza_sync::Budget;
 pub(crate) fn assume(
     network: &Network,
     known: &[(BaseId, bool)],
-    budget: Budget<'_>,
+    budget: &Budget,
 ) -> Result<Network, NetworkError> {
     let mut bases: IdVec<BaseId, Option<bool>> = network.facts.iter().map(|_| None).collect();
     known
@@ -39,7 +39,7 @@ fn with_constants(
     network: &Network,
     bases: &IdVec<BaseId, Option<bool>>,
     moves: &IdVec<MoveId, Option<bool>>,
-    budget: Budget<'_>,
+    budget: &Budget,
 ) -> Result<Network, NetworkError> {
     let substitute = |signal: Signal| {
         let value = match network.node(signal) {

@@ -19,7 +19,7 @@ use panza_sync::Budget;
 const MAX_ROUNDS: usize = 64;
 const MAX_DEPTH: usize = 8;
 
-pub(super) fn factors(network: &Network, budget: Budget<'_>) -> Result<Network, NetworkError> {
+pub(super) fn factors(network: &Network, budget: &Budget) -> Result<Network, NetworkError> {
     rewrite(network, budget, |context: &mut Context<'_>, inputs| {
         let mut plain: Vec<Signal> = Vec::new();
         let mut terms: Vec<Vec<Signal>> = Vec::new();

@@ -12,7 +12,7 @@ use super::{Context, rewrite};
 use crate::{Network, NetworkError, Signal};
 use panza_sync::Budget;
 
-pub(super) fn flatten(network: &Network, budget: Budget<'_>) -> Result<Network, NetworkError> {
+pub(super) fn flatten(network: &Network, budget: &Budget) -> Result<Network, NetworkError> {
     let mut flat: Vec<Signal> = Vec::new();
     rewrite(network, budget, |context: &mut Context<'_>, inputs| {
         flat.clear();

@@ -30,7 +30,7 @@ const GUARD_STEPS: usize = 256;
 /// Signals examined, guards included.
 const MAX_SIGNALS: usize = 1000;
 
-pub(super) fn guards(network: &Network, budget: Budget<'_>) -> Result<Network, NetworkError> {
+pub(super) fn guards(network: &Network, budget: &Budget) -> Result<Network, NetworkError> {
     weighted(network, budget, |gates| {
         let mut heavy = heavy(gates);
         let mut is_changed = false;

@@ -47,12 +47,12 @@ const MAX_ROUNDS: usize = 4;
 ///
 /// The result computes the same outputs as `network` in every state, for joint moves with exactly
 /// one move per role. A budget that ends early costs gates, not correctness.
-pub fn optimise(network: Network, budget: Budget<'_>) -> Network {
+pub fn optimise(network: Network, budget: &Budget) -> Network {
     optimise_with(network, &PassSet::all(), budget)
 }
 
 /// As [`optimise`], with the passes of a set.
-pub fn optimise_with(mut network: Network, passes: &PassSet, budget: Budget<'_>) -> Network {
+pub fn optimise_with(mut network: Network, passes: &PassSet, budget: &Budget) -> Network {
     for round in 0..MAX_ROUNDS {
         let before = network.size();
         let of_round = |pass: &Pass| match pass.schedule() {
@@ -127,7 +127,7 @@ impl Context<'_> {
 /// in the new network.
 pub(super) fn rewrite(
     network: &Network,
-    budget: Budget<'_>,
+    budget: &Budget,
     replace: impl FnMut(&mut Context<'_>, &mut Vec<Signal>) -> Signal,
 ) -> Result<Network, NetworkError> {
     rewrite_with(network, budget, &|signal| signal, replace)
@@ -136,7 +136,7 @@ pub(super) fn rewrite(
 /// As [`rewrite`], with `substitute` giving what replaces the signal of a base or move.
 pub(super) fn rewrite_with(
     network: &Network,
-    budget: Budget<'_>,
+    budget: &Budget,
     substitute: &dyn Fn(Signal) -> Signal,
     mut replace: impl FnMut(&mut Context<'_>, &mut Vec<Signal>) -> Signal,
 ) -> Result<Network, NetworkError> {

@@ -15,7 +15,7 @@ use crate::{Network, NetworkError, Node, Signal};
 use panza_gdl::{Id, MoveId, RoleId};
 use panza_sync::Budget;
 
-pub(super) fn one_move(network: &Network, budget: Budget<'_>) -> Result<Network, NetworkError> {
+pub(super) fn one_move(network: &Network, budget: &Budget) -> Result<Network, NetworkError> {
     let role_moves = network.role_moves();
     let mut is_excluded = vec![false; network.moves.len()];
     let mut others: Vec<Signal> = Vec::new();

@@ -30,7 +30,7 @@ const N_STARTS: usize = 8;
 /// OR ends.
 const MAX_WORK_PER_INPUT: usize = 4;
 
-pub(super) fn products(network: &Network, budget: Budget<'_>) -> Result<Network, NetworkError> {
+pub(super) fn products(network: &Network, budget: &Budget) -> Result<Network, NetworkError> {
     rewrite(network, budget, |context: &mut Context<'_>, inputs| {
         let mut by_width: Vec<Vec<(Signal, Vec<Signal>)>> = vec![Vec::new(); MAX_WIDTH + 1];
         for &input in inputs.iter().filter(|input| input.is_inverted()) {

@@ -27,7 +27,7 @@ const MAX_WORK: usize = 6_000_000;
 
 impl PlayoutSample {
     /// Plays at random; `None` when the budget ends first.
-    pub(super) fn play(network: &Network, budget: Budget<'_>) -> Option<PlayoutSample> {
+    pub(super) fn play(network: &Network, budget: &Budget) -> Option<PlayoutSample> {
         // A block is iterated to its fixpoint, which a long chain of gates makes slow.
         if network.blocks.iter().map(Vec::len).sum::<usize>() > MAX_IN_BLOCKS {
             return Some(PlayoutSample::default());

@@ -50,7 +50,7 @@ macro_rules! passes {
             pub fn apply(
                 self,
                 network: &Network,
-                budget: Budget<'_>,
+                budget: &Budget,
             ) -> Result<Network, NetworkError> {
                 match self {
                     $(Pass::$pass => $function(network, budget),)+

@@ -28,7 +28,7 @@ const PAIR_STEPS: usize = 64;
 /// A pair has to save one update in so many steps.
 const MIN_GAIN_STEPS: i64 = 400;
 
-pub(super) fn shared(network: &Network, budget: Budget<'_>) -> Result<Network, NetworkError> {
+pub(super) fn shared(network: &Network, budget: &Budget) -> Result<Network, NetworkError> {
     weighted(network, budget, |gates| {
         let sharing = PairSharing {
             min_gain: gates.n_changes() / MIN_GAIN_STEPS,

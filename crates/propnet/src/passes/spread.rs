@@ -21,7 +21,7 @@ const MAX_FACTORS: usize = 4;
 /// The change has to save one update in so many steps.
 const MIN_GAIN_STEPS: i64 = 400;
 
-pub(super) fn spread(network: &Network, budget: Budget<'_>) -> Result<Network, NetworkError> {
+pub(super) fn spread(network: &Network, budget: &Budget) -> Result<Network, NetworkError> {
     let n_users = network.fan_out();
     let mut is_single: Vec<bool> = n_users.iter().map(|&n_users| n_users == 1).collect();
     weighted(network, budget, |gates| {

@@ -13,12 +13,12 @@ fn network_of(text: &str) -> Network {
         "{diagnostics:?}"
     );
     let budget = Budget::generous();
-    let program = panza_ground::ground(&rules, budget).expect("the game can be grounded");
-    crate::build(&program, budget).expect("the game has a network")
+    let program = panza_ground::ground(&rules, &budget).expect("the game can be grounded");
+    crate::build(&program, &budget).expect("the game has a network")
 }
 
 fn with(network: &Network, passes: PassSet) -> Network {
-    optimise_with(network.clone(), &passes, Budget::generous())
+    optimise_with(network.clone(), &passes, &Budget::generous())
 }
 
 /// Four squares hold a card each, and it is over when all four have a mark in common.

@@ -36,7 +36,7 @@ pub(super) struct WeightedNetwork<'a> {
     is_editable: Vec<bool>,
     /// Per node a number above those of all nodes that it depends on.
     height: Vec<u64>,
-    meter: Meter<'a>,
+    meter: Meter,
 }
 
 /// The difference of height between a gate and its highest input, which leaves room for new gates.
@@ -62,7 +62,7 @@ fn heights(network: &Network, first_gate: usize) -> Vec<u64> {
 /// random play unless that was done before; a network that cannot be sampled stays as it is.
 pub(super) fn weighted(
     network: &Network,
-    budget: Budget<'_>,
+    budget: &Budget,
     edit: impl FnOnce(&mut WeightedNetwork<'_>) -> bool,
 ) -> Result<Network, NetworkError> {
     let sample = match &network.sample {
@@ -94,7 +94,7 @@ pub(super) fn weighted(
 }
 
 impl<'a> WeightedNetwork<'a> {
-    fn new(network: &'a Network, sample: Arc<PlayoutSample>, budget: Budget<'a>) -> Self {
+    fn new(network: &'a Network, sample: Arc<PlayoutSample>, budget: &'a Budget) -> Self {
         let first_gate = network.first_gate();
         let outputs = network.legal.iter().chain([&network.terminal]);
         let mut is_editable = network.cone(outputs.copied());
@@ -134,7 +134,7 @@ impl<'a> WeightedNetwork<'a> {
             users,
             is_editable,
             height: heights(network, first_gate),
-            meter: Meter::new(budget),
+            meter: Meter::new(budget.clone()),
         }
     }
 
@@ -261,7 +261,7 @@ impl<'a> WeightedNetwork<'a> {
         self.signal_of(gate)
     }
 
-    fn into_network(self, budget: Budget<'_>) -> Result<Network, NetworkError> {
+    fn into_network(self, budget: &Budget) -> Result<Network, NetworkError> {
         let mut gates: IdVec<GateId, Gate> = IdVec::new();
         let mut inputs: Vec<Signal> = Vec::new();
         for (gate, of_gate) in self.inputs.iter().enumerate() {

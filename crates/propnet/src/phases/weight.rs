@@ -192,8 +192,8 @@ mod tests {
     #[test]
     fn lanes_count_what_is_left_under_their_own_assumption() {
         let program =
-            ground(&panza_gdl::load(SHEET).0, Budget::generous()).expect("it can be grounded");
-        let network = crate::build(&program, Budget::generous()).expect("a network");
+            ground(&panza_gdl::load(SHEET).0, &Budget::generous()).expect("it can be grounded");
+        let network = crate::build(&program, &Budget::generous()).expect("a network");
         let bases: Vec<BaseId> = network.facts.ids().collect();
         let mut assumptions = vec![Vec::new()];
         for &base in &bases {
@@ -205,7 +205,7 @@ mod tests {
         assert!(together[0] <= all && together[0] > all * 3 / 4);
         for (known, &size) in assumptions.iter().zip(&together).skip(1) {
             assert_eq!(remaining(&network, std::slice::from_ref(known)), [size]);
-            let made = assume(&network, known, Budget::generous()).expect("no limit");
+            let made = assume(&network, known, &Budget::generous()).expect("no limit");
             let left = made.gates.len() + made.n_edges();
             assert!(
                 left <= size && size < together[0],

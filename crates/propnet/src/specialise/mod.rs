@@ -76,7 +76,7 @@ pub struct KeyedUpdate {
 pub fn specialise(
     whole: &Network,
     phases: Option<&Phases>,
-    budget: Budget<'_>,
+    budget: &Budget,
 ) -> Result<Option<SpecialisedGame>, NetworkError> {
     let (group, networks): (&[BaseId], &[Network]) = match phases {
         Some(phases) => (&phases.mutex_group, &phases.networks),

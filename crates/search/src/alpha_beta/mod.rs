@@ -320,7 +320,7 @@ impl AlphaBeta {
     /// Searches deeper and deeper within a budget, whose steps are nodes of each thread, up to
     /// `max_depth`. A later call goes on where this one ended. Returns whether there is nothing
     /// left to search.
-    fn run(&mut self, budget: Budget<'_>, max_depth: u32) -> bool {
+    fn run(&mut self, budget: &Budget, max_depth: u32) -> bool {
         let max_depth = i32::try_from(max_depth).unwrap_or(i32::MAX).min(MAX_DEPTH);
         let Self {
             found,
@@ -330,7 +330,7 @@ impl AlphaBeta {
             ..
         } = self;
         let mut is_finished = false;
-        self.threads.run(&budget, max_depth, |all| {
+        self.threads.run(budget, max_depth, |all| {
             let deepest = all.iter().rev().max_by_key(|found| found.depth);
             if let Some(deepest) = deepest {
                 found.clone_from(deepest);

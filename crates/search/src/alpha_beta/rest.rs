@@ -12,33 +12,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::Duration;
 
-use super::Counts;
 use super::root::RootMoves;
 use super::score::Score;
-use panza_sync::{Budget, Instant, lock, thread_cpu_time, unpoisoned};
-
-/// When a search is to end.
-#[derive(Clone)]
-pub(super) struct Limits {
-    pub until: Option<Instant>,
-    pub max_nodes: u64,
-    /// Set from outside.
-    pub stop: Option<Arc<AtomicBool>>,
-    /// The greatest depth.
-    pub max_depth: i32,
-    /// Set when another thread of the search is done.
-    pub is_done: Arc<AtomicBool>,
-}
-
-impl Limits {
-    pub fn are_reached(&self) -> bool {
-        let budget = Budget {
-            stop: self.stop.as_ref(),
-            ..Budget::generous().until(self.until)
-        };
-        self.is_done.load(Ordering::Relaxed) || budget.is_over()
-    }
-}
+use super::{Counts, MAX_DEPTH};
+use panza_sync::{Budget, lock, thread_cpu_time, unpoisoned};
 
 /// What a thread has found about the position.
 #[derive(Clone, Default)]
@@ -55,14 +32,34 @@ pub(super) struct Found {
     pub is_finished: bool,
 }
 
-/// What a run asks for.
-#[derive(Clone, Default)]
+/// When a run is to end.
+#[derive(Clone)]
 pub(super) struct Run {
-    pub until: Option<Instant>,
-    /// Nodes of each thread.
-    pub max_nodes: u64,
-    pub stop: Option<Arc<AtomicBool>>,
+    /// A step is a node of a thread. A thread counts them since its start, the caller since the
+    /// start of the run.
+    pub budget: Budget,
+    /// The greatest depth.
     pub max_depth: i32,
+}
+
+impl Run {
+    /// The same for a thread that has searched this number of nodes.
+    pub fn after(&self, nodes: u64) -> Self {
+        let max_nodes = nodes.saturating_add(self.budget.max_steps);
+        Self {
+            budget: self.budget.with_steps(max_nodes),
+            max_depth: self.max_depth,
+        }
+    }
+}
+
+impl Default for Run {
+    fn default() -> Self {
+        Self {
+            budget: Budget::generous(),
+            max_depth: MAX_DEPTH,
+        }
+    }
 }
 
 /// What the caller wants, and what the threads have left.
@@ -88,7 +85,7 @@ pub(super) struct Shared {
     pub control: Mutex<Control>,
     pub changed: Condvar,
     /// Set in a run once a thread has nothing left to do in it.
-    pub is_done: Arc<AtomicBool>,
+    pub is_done: AtomicBool,
 }
 
 /// Where a thread rests.
@@ -111,9 +108,9 @@ impl Rest {
         }
     }
 
-    /// Leaves what was found and waits for the next run. Its limits; `None` once there is another
-    /// position, and at the end.
-    pub fn until_next_run(&mut self, mut found: Found) -> Option<Limits> {
+    /// Leaves what was found and waits for the next run. `None` once there is another position,
+    /// and at the end.
+    pub fn until_next_run(&mut self, mut found: Found) -> Option<Run> {
         found.processor_time = thread_cpu_time().unwrap_or_default();
         let nodes = found.counts.nodes;
         let mut control = lock(&self.shared.control);
@@ -129,7 +126,7 @@ impl Rest {
             return None;
         }
         self.run_number = control.run_number;
-        Some(self.limits(&control.run, nodes))
+        Some(control.run.after(nodes))
     }
 
     fn arrive(&self, control: &mut MutexGuard<'_, Control>) {
@@ -144,18 +141,13 @@ impl Rest {
         self.shared.is_done.store(true, Ordering::Relaxed);
     }
 
-    fn limits(&self, run: &Run, nodes: u64) -> Limits {
-        Limits {
-            until: run.until,
-            max_nodes: nodes.saturating_add(run.max_nodes),
-            stop: run.stop.clone(),
-            max_depth: run.max_depth,
-            is_done: Arc::clone(&self.shared.is_done),
-        }
+    /// Whether another thread has nothing left to do in this run.
+    pub fn is_run_over(&self) -> bool {
+        self.shared.is_done.load(Ordering::Relaxed)
     }
 
-    /// Waits for a run of another position: its state and limits; `None` at the end.
-    pub fn until_next_position(&mut self, nodes: u64) -> Option<(Vec<u64>, Limits)> {
+    /// Waits for a run of another position: its state and the run; `None` at the end.
+    pub fn until_next_position(&mut self, nodes: u64) -> Option<(Vec<u64>, Run)> {
         let control = lock(&self.shared.control);
         let is_waiting = |control: &mut Control| {
             !control.is_over
@@ -163,8 +155,7 @@ impl Rest {
         };
         let control = unpoisoned(self.shared.changed.wait_while(control, is_waiting));
         (self.position, self.run_number) = (control.position, control.run_number);
-        let limits = self.limits(&control.run, nodes);
-        (!control.is_over).then(|| (control.state.clone(), limits))
+        (!control.is_over).then(|| (control.state.clone(), control.run.after(nodes)))
     }
 
     /// Leaves what was found, unless there is another position meanwhile.

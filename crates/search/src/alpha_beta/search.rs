@@ -165,7 +165,7 @@ impl Searcher for AlphaBetaSearch {
         Method::AlphaBeta
     }
 
-    fn run(&mut self, budget: Budget<'_>) -> StopReason {
+    fn run(&mut self, budget: &Budget) -> StopReason {
         self.is_exhausted = self.search.run(budget, u32::MAX);
         self.keep_value();
         match () {
@@ -178,18 +178,15 @@ impl Searcher for AlphaBetaSearch {
     }
 
     fn glance(&mut self) {
-        self.search.run(Budget::of_steps(GLANCE_NODES), 1);
+        self.search.run(&Budget::of_steps(GLANCE_NODES), 1);
         self.keep_value();
     }
 
     /// Trains where the other role chooses and the result is open.
-    fn ponder(&mut self, budget: Budget<'_>) -> StopReason {
+    fn ponder(&mut self, budget: &Budget) -> StopReason {
         if !self.is_seen {
             self.is_seen = true;
-            return self.run(Budget {
-                max_steps: NODES_BEFORE_TRAINING,
-                ..budget
-            });
+            return self.run(&budget.with_steps(NODES_BEFORE_TRAINING));
         }
         let report = self.search.report();
         let is_theirs = report.mover.is_some_and(|it| it != self.role.index());
@@ -392,8 +389,8 @@ mod tests {
 
     /// Ponders until the state was looked at, and then for a tenth of a second.
     fn ponder(search: &mut AlphaBetaSearch) {
-        search.ponder(Budget::lasting(Duration::from_secs(60)));
-        search.ponder(Budget::lasting(Duration::from_millis(100)));
+        search.ponder(&Budget::lasting(Duration::from_secs(60)));
+        search.ponder(&Budget::lasting(Duration::from_millis(100)));
     }
 
     #[test]
@@ -411,7 +408,7 @@ mod tests {
         search.reasoner.next_state(&moves, &mut next);
         search.advance(&moves, &next);
         assert_eq!(search.n_games_in_use, n_games);
-        search.run(Budget::of_steps(1_000));
+        search.run(&Budget::of_steps(1_000));
         let best = search.choose().unwrap();
         assert!(search.reasoner.is_legal(RoleId(1), best.mv));
         assert!(search.search.counts().nodes >= nodes + 1_000);

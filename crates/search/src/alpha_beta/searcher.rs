@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 use super::entry::{AGES, Bound, Entry, worth};
 use super::frame::{Frame, History, MAX_HISTORY};
-use super::rest::{Found, Limits, Rest};
+use super::rest::{Found, Rest, Run};
 use super::root::RootMoves;
 use super::score::{INFINITE, PROVEN, Score, WIN, Window, from_here, from_root, of_goal, of_logit};
 use super::turns::Turns;
@@ -100,8 +100,8 @@ pub(super) struct NodeSearch {
     pub parameters: AlphaBetaParameters,
     pub units: Units,
     pub age: u8,
-    pub limits: Limits,
-    /// Where the thread rests when the limits are reached; without one the search is over then.
+    pub run: Run,
+    /// Where the thread rests when the run is over; without one the search is over then.
     pub rest: Option<Rest>,
     pub is_over: bool,
     /// The score of the last depth that was searched in full, and that depth.
@@ -170,13 +170,7 @@ impl NodeSearch {
             parameters,
             units: Units::default(),
             age: 0,
-            limits: Limits {
-                until: None,
-                max_nodes: u64::MAX,
-                stop: None,
-                max_depth: MAX_DEPTH,
-                is_done: Arc::default(),
-            },
+            run: Run::default(),
             rest: None,
             is_over: false,
             completed: (0, 0),
@@ -213,14 +207,18 @@ impl NodeSearch {
         of_logit(logits[0])
     }
 
-    fn look_at_limits(&mut self) -> bool {
+    fn look_at_run(&mut self) -> bool {
         let nodes = self.counts.nodes;
-        if nodes >= self.limits.max_nodes
-            || nodes.is_multiple_of(CHECK_EVERY) && self.limits.are_reached()
+        if nodes >= self.run.budget.max_steps
+            || nodes.is_multiple_of(CHECK_EVERY) && self.is_run_over()
         {
             self.is_over = !self.rests();
         }
         self.is_over
+    }
+
+    fn is_run_over(&self) -> bool {
+        self.rest.as_ref().is_some_and(Rest::is_run_over) || self.run.budget.is_over()
     }
 
     /// Rests until the next run, where the thread has a place to rest. Returns whether the search
@@ -229,10 +227,10 @@ impl NodeSearch {
         let Some(mut rest) = self.rest.take() else {
             return false;
         };
-        let limits = rest.until_next_run(self.found());
+        let run = rest.until_next_run(self.found());
         self.rest = Some(rest);
-        match limits {
-            Some(limits) => self.limits = limits,
+        match run {
+            Some(run) => self.run = run,
             None => return false,
         }
         true
@@ -275,7 +273,7 @@ impl NodeSearch {
             if Self::is_settled(score, depth) || depth >= MAX_DEPTH {
                 return true;
             }
-            if depth >= self.limits.max_depth {
+            if depth >= self.run.max_depth {
                 if let Some(rest) = &self.rest {
                     rest.end_run();
                 }
@@ -327,7 +325,7 @@ impl NodeSearch {
 
     /// The score of the state of a frame, as seen by the first role.
     fn node(&mut self, ply: usize, depth: i32, window: Window, is_pv: bool) -> Score {
-        if self.is_over || self.look_at_limits() {
+        if self.is_over || self.look_at_run() {
             return 0;
         }
         self.counts.nodes += 1;

@@ -191,7 +191,7 @@ fn compare_with_minimax(
             let has_few_leaves = |&depth: &u32| (counts[0] * counts[1]).pow(depth) <= most_leaves;
             let depth = (2..=5).rev().find(has_few_leaves).unwrap_or(2);
             search.set_state(&state);
-            search.run(Budget::generous(), depth);
+            search.run(&Budget::generous(), depth);
             let report = search.report();
             let expected = minimax(&mut *reasoner, evaluation, &state, depth as i32);
             let is_second = report.mover.unwrap() == 1;
@@ -220,7 +220,7 @@ fn proven_results_are_those_of_best_play() {
     for _ in 0..60 {
         let state = random_state(&game, random);
         search.set_state(&state);
-        search.run(Budget::generous(), 12);
+        search.run(&Budget::generous(), 12);
         let report = search.report();
         // Deeper than any game.
         let result = minimax(&mut *reasoner, &evaluation, &state, 12);
@@ -244,7 +244,7 @@ fn a_search_repeats_exactly_and_goes_on_where_it_rested() {
         let config = config(&game, &evaluation, AlphaBetaParameters::USUAL);
         let mut search = AlphaBeta::new(&game.machine, &config).unwrap();
         for &nodes in parts {
-            search.run(Budget::of_steps(nodes), u32::MAX);
+            search.run(&Budget::of_steps(nodes), u32::MAX);
         }
         (search.report(), search.counts())
     };
@@ -268,12 +268,12 @@ fn a_search_goes_on_with_other_weights() {
             ..config(&game, &first, AlphaBetaParameters::PLAIN)
         };
         let mut search = AlphaBeta::new(&game.machine, &config).unwrap();
-        search.run(Budget::generous(), 3);
+        search.run(&Budget::generous(), 3);
         let before = search.counts();
         // The table knows nothing of this state.
         let state = random_state(&game, &mut Random::new(3));
         search.set_state_and_evaluation(&state, &second);
-        search.run(Budget::generous(), 1);
+        search.run(&Budget::generous(), 1);
         let (report, counts) = (search.report(), search.counts());
         let mut reasoner = Arc::clone(&game.machine).reasoner();
         let of_first = minimax(&mut *reasoner, &second, &state, 1);
@@ -299,7 +299,7 @@ fn the_calling_thread_searches_in_runs_as_a_thread_does() {
     // One run is the same search.
     let mut searches = [search(0), search(1)];
     for search in &mut searches {
-        search.run(Budget::of_steps(20_000), u32::MAX);
+        search.run(&Budget::of_steps(20_000), u32::MAX);
     }
     let [own, other] = searches.each_ref().map(|it| (it.report(), it.counts()));
     assert_eq!(
@@ -309,13 +309,13 @@ fn the_calling_thread_searches_in_runs_as_a_thread_does() {
     // Short runs get as far as the whole, nearly.
     let mut parts = search(0);
     for _ in 0..100 {
-        parts.run(Budget::of_steps(1000), u32::MAX);
+        parts.run(&Budget::of_steps(1000), u32::MAX);
     }
     assert!(parts.report().depth >= own.0.depth, "{:?}", parts.report());
     let before = parts.report().depth;
     parts.set_state(&random_state(&game, &mut Random::new(3)));
     assert_eq!(parts.report().depth, 0);
-    parts.run(Budget::of_steps(20_000), 2);
+    parts.run(&Budget::of_steps(20_000), 2);
     assert_eq!(parts.report().depth, 2);
     assert!(before > 2);
 }
@@ -338,12 +338,12 @@ fn threads_leave_a_position_in_the_middle() {
             "nothing is left of another position"
         );
         for _ in 0..round % 4 {
-            search.run(Budget::of_steps(300), u32::MAX);
+            search.run(&Budget::of_steps(300), u32::MAX);
         }
     }
     // Nothing is searched without a budget, and what was found stays.
     let before = search.report();
-    search.run(Budget::of_steps(0), u32::MAX);
+    search.run(&Budget::of_steps(0), u32::MAX);
     assert_eq!(search.report(), before);
 }
 
@@ -419,7 +419,7 @@ fn play_pairs(game: &BuiltGame, mut searches: [AlphaBeta; 2], n_pairs: u64) -> f
             if moves[mover].len() > 1 && length >= 4 {
                 let search = &mut searches[mover ^ first];
                 search.set_state(&state);
-                search.run(Budget::of_steps(500), u32::MAX);
+                search.run(&Budget::of_steps(500), u32::MAX);
                 joint[mover] = search.report().best.unwrap_or(joint[mover]);
             }
             let mut next = Vec::new();

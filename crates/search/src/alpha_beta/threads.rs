@@ -17,7 +17,7 @@ use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
 
 use super::Counts;
-use super::rest::{Control, Found, Limits, Rest, Run, Shared};
+use super::rest::{Control, Found, Rest, Run, Shared};
 use super::searcher::NodeSearch;
 use panza_sync::{Budget, Stopwatch, lock, spawn, unpoisoned};
 
@@ -88,7 +88,7 @@ impl Threads {
     ///
     /// # Panics
     /// A thread has panicked, in this run or in an earlier one.
-    pub fn run(&mut self, budget: &Budget<'_>, max_depth: i32, read: impl FnOnce(&[Found])) {
+    pub fn run(&mut self, budget: &Budget, max_depth: i32, read: impl FnOnce(&[Found])) {
         if self.own.is_some() {
             return self.run_on_caller(budget, max_depth, read);
         }
@@ -99,9 +99,7 @@ impl Threads {
         if n_unfinished == control.found.len() {
             self.shared.is_done.store(false, Ordering::Relaxed);
             control.run = Run {
-                until: budget.until,
-                max_nodes: budget.max_steps,
-                stop: budget.stop.cloned(),
+                budget: budget.clone(),
                 max_depth,
             };
             control.run_number += 1;
@@ -117,19 +115,14 @@ impl Threads {
         read(&control.found);
     }
 
-    fn run_on_caller(&mut self, budget: &Budget<'_>, max_depth: i32, read: impl FnOnce(&[Found])) {
+    fn run_on_caller(&mut self, budget: &Budget, max_depth: i32, read: impl FnOnce(&[Found])) {
         let mut control = lock(&self.shared.control);
         let Some((searcher, position)) = &mut self.own else {
             return;
         };
         if !control.found[0].is_finished {
-            searcher.limits = Limits {
-                until: budget.until,
-                max_nodes: searcher.counts.nodes.saturating_add(budget.max_steps),
-                stop: budget.stop.cloned(),
-                max_depth,
-                is_done: Arc::default(),
-            };
+            let budget = budget.clone();
+            searcher.run = Run { budget, max_depth }.after(searcher.counts.nodes);
             if *position != control.position {
                 *position = control.position;
                 searcher.begin_position();
@@ -159,8 +152,8 @@ impl Drop for Threads {
 
 /// The work of a thread.
 fn work(mut searcher: NodeSearch, mut rest: Rest) {
-    while let Some((state, limits)) = rest.until_next_position(searcher.counts.nodes) {
-        searcher.limits = limits;
+    while let Some((state, run)) = rest.until_next_position(searcher.counts.nodes) {
+        searcher.run = run;
         searcher.rest = Some(rest);
         let searched = catch_unwind(AssertUnwindSafe(|| searcher.deepen(&state)));
         rest = match searcher.rest.take() {

@@ -155,11 +155,11 @@ impl MatchTraining {
 
     /// Plays games from a state and trains on them. A game that has begun goes on after the end of
     /// the time, and ends when the budget is stopped.
-    pub fn run(&mut self, state: &[u64], budget: Budget<'_>) {
+    pub fn run(&mut self, state: &[u64], budget: &Budget) {
         let budget = LearningBudget {
             games: usize::MAX,
             until: budget.until.map(Deadline::wall),
-            cancelled: budget.stop.map(|stop| &**stop),
+            cancelled: budget.stop.as_deref(),
             threads: self.0.players.len(),
             seed: 0,
             openings: &[],
@@ -669,18 +669,14 @@ mod tests {
         let state = game.machine.initial_state();
         // A game in progress ends where training is cancelled.
         let cancelled = Arc::new(AtomicBool::new(true));
-        let budget = Budget::lasting(std::time::Duration::ZERO);
-        training.run(
-            &state,
-            Budget {
-                stop: Some(&cancelled),
-                ..budget
-            },
-        );
+        training.run(&state, &Budget::generous().stopped_by(&cancelled));
         assert_eq!(training.n_games(), 0);
         assert_eq!(*training.evaluation(), known.evaluation);
         while training.n_games() < 50 {
-            training.run(&state, Budget::lasting(std::time::Duration::from_millis(1)));
+            training.run(
+                &state,
+                &Budget::lasting(std::time::Duration::from_millis(1)),
+            );
         }
         assert_ne!(*training.evaluation(), known.evaluation);
 

@@ -21,7 +21,7 @@ fn built(text: &str) -> Arc<dyn Machine> {
     let (rules, faults) = panza_gdl::load(text);
     assert!(faults.is_empty(), "{faults:?}");
     let budget = Budget::within(Duration::from_secs(120), 1 << 30);
-    panza_game::build(&rules, budget).unwrap().machine
+    panza_game::build(&rules, &budget).unwrap().machine
 }
 
 fn own_game(name: &str) -> Arc<dyn Machine> {
@@ -190,7 +190,7 @@ fn compare(name: &str, n_positions: usize, count: u64) -> f64 {
         let settings = SearchConfig::deterministic(index as u64 + 1);
         let mut search = Search::new(Arc::clone(&machine), RoleId::from_index(*role), settings);
         search.set_state(state);
-        search.run(iterations(count));
+        search.run(&iterations(count));
         let loss = exact.loss(state, *role, search.best_move().unwrap());
         most = most.max(loss);
         assert!(loss <= MAX_LOSS, "{name} {index}: a move loses {loss}");
@@ -226,7 +226,7 @@ fn late_positions_are_solved() {
     let state = machine.info().state_from_facts(&facts).unwrap();
     let mut search = Search::new(Arc::clone(&machine), RoleId(0), config());
     search.set_state(&state);
-    assert_eq!(search.run(Budget::of_steps(20_000)), StopReason::Proven);
+    assert_eq!(search.run(&Budget::of_steps(20_000)), StopReason::Proven);
     let value = f64::from(search.root().value.unwrap());
     let expected = exact.values(&state)[0];
     assert!(expected.fract() > 0.01, "{expected}");
@@ -254,7 +254,7 @@ fn many_outcomes_are_sampled() {
         let machine = built(&text.replace("SAFE", &safe.to_string()));
         assert_eq!(machine.info().chance_role(), Some(RoleId(1)));
         let mut search = Search::new(Arc::clone(&machine), RoleId(0), config());
-        search.run(iterations(5000));
+        search.run(&iterations(5000));
         let mv = search.best_move().unwrap();
         assert_eq!(machine.info().move_text(mv), best);
         let bet = machine.info().find_move(RoleId(0), "bet").unwrap();
@@ -279,7 +279,7 @@ fn a_move_beside_one_of_chance_is_the_best_on_average() {
         (<= (goal random 90) (not (true right))) (<= (goal random 10) (true right))";
     let machine = built(text);
     let mut search = Search::new(Arc::clone(&machine), RoleId(1), config());
-    search.run(iterations(2000));
+    search.run(&iterations(2000));
     let mv = search.best_move().unwrap();
     assert_eq!(machine.info().move_text(mv), "(guess red)");
     let root = search.root();
@@ -295,7 +295,7 @@ fn outcomes_are_listed_with_their_values() {
     let mut exact = Expectimax::new(&machine);
     let initial = machine.initial_state();
     let mut search = Search::new(Arc::clone(&machine), RoleId(0), config());
-    search.run(iterations(20_000));
+    search.run(&iterations(20_000));
     search.settle();
     let legal = exact.legal(&initial);
     let chance = exact.chance;
@@ -311,6 +311,6 @@ fn outcomes_are_listed_with_their_values() {
     }
     // Where a player chooses, nothing is drawn.
     search.set_state(&after[0]);
-    search.run(iterations(100));
+    search.run(&iterations(100));
     assert!(search.outcomes().is_empty());
 }

@@ -65,7 +65,7 @@ fn equal_states_are_one_node() {
         }
     }
     let mut search = Search::new(Game::new(lights()), RoleId(0), config());
-    search.run(iterations(30_000));
+    search.run(&iterations(30_000));
     search.check();
     // Terminal nodes are not in the table; all other states are there once.
     let met = search.graph.table_len();
@@ -83,13 +83,13 @@ fn cycles_end_a_descent_and_the_win_is_found() {
         };
         let machine: Arc<dyn Machine> = Game::new(Ring { places, won });
         let mut search = Search::new(machine, RoleId(0), config);
-        assert_eq!(search.run(iterations(20_000)), StopReason::Proven);
+        assert_eq!(search.run(&iterations(20_000)), StopReason::Proven);
         search.check();
         // Every position can be won; the shorter way is played.
         let mut at = 0;
         let mut steps = 0;
         while at != won && steps < places {
-            search.run(iterations(2_000));
+            search.run(&iterations(2_000));
             let best = search.best_move().expect("a move");
             search.advance(&[best]);
             at = (at + if best == mv(0, 0) { places - 1 } else { 1 }) % places;
@@ -109,7 +109,7 @@ fn a_transposition_of_the_match_is_in_the_graph() {
         RoleId(0),
         config(),
     );
-    search.run(iterations(5_000));
+    search.run(&iterations(5_000));
     let before = search.statistics();
     // Two moves in either order lead to one state.
     for order in [[0, 1], [1, 0]] {

@@ -232,7 +232,7 @@ fn a_search_with_joint_families_finds_the_equilibrium_of_the_second_round() {
             ..config()
         };
         let mut search = Search::new(wide(round(&cells)), RoleId(role), config);
-        search.run(iterations(4_000));
+        search.run(&iterations(4_000));
         search.check();
         let bounds = search.graph.bounds[search.graph.root][role as usize];
         let own = if role == 0 {
@@ -262,12 +262,12 @@ fn the_only_move_worth_playing_is_played() {
             nodes: nodes.clone(),
         };
         let mut search = Search::new(wide(table), RoleId(role), config());
-        search.run(iterations(200));
+        search.run(&iterations(200));
         search.advance(&[mv(0, 0), mv(1, 0)]);
         assert_eq!(search.best_move(), Some(mv(role, 0)));
         let report = search.root();
         assert_eq!(report.moves[0].mv, mv(role, 0));
-        search.run(iterations(200));
+        search.run(&iterations(200));
         assert_eq!(search.best_move(), Some(mv(role, 0)));
         search.check();
     }
@@ -288,7 +288,7 @@ fn small_graphs_evict_terminal_children() {
             ..config()
         };
         let mut search = Search::new(wide(round(&cells)), RoleId(0), config);
-        search.run(iterations(500));
+        search.run(&iterations(500));
         search.check();
         let _: Option<MoveId> = search.best_move();
     }

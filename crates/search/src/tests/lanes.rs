@@ -373,7 +373,7 @@ fn a_search_with_lanes_counts_all_requests_and_playouts() {
             RoleId(0),
             wide_config(threads, samples),
         );
-        assert_eq!(search.run(iterations(3_000)), StopReason::Iterations);
+        assert_eq!(search.run(&iterations(3_000)), StopReason::Iterations);
         let statistics = check_settled(&mut search);
         // The writer may use lanes of its own when the threads are at their limit.
         let gangs = machine.watch.gangs.load(Ordering::Relaxed);
@@ -500,7 +500,7 @@ fn a_search_with_lanes_plays_as_well_as_one_without() {
         assert_eq!(self_play(&machine, 20_000, &config), [50, 50]);
         let nim = Arc::new(Wide::new(Game::new(Nim::new(2, &[2, 3, 4])), 64));
         let mut search = Search::new(nim, RoleId(0), config);
-        assert_eq!(search.run(iterations(1_000_000)), StopReason::Proven);
+        assert_eq!(search.run(&iterations(1_000_000)), StopReason::Proven);
         assert_eq!(search.best_move(), Some(mv(0, Nim::mv(2, 3))));
         check_settled(&mut search);
     }
@@ -516,7 +516,7 @@ fn without_rollout_threads_the_writer_uses_lanes_reproducibly() {
         };
         let machine = Arc::clone(&wide) as Arc<dyn Machine>;
         let mut search = Search::new(machine, RoleId(0), config);
-        search.run(iterations(500));
+        search.run(&iterations(500));
         assert_eq!(wide.watch.gangs.load(Ordering::Relaxed), 1);
         let statistics = check_settled(&mut search);
         assert_eq!(statistics.writer_playouts, statistics.playouts);
@@ -539,16 +539,16 @@ fn the_search_goes_on_when_lanes_panic() {
             assert!(number < count || !is_rollout, "this step was made to fail");
         });
         let mut search = Search::new(Arc::new(machine), RoleId(0), wide_config(2, 1));
-        assert_eq!(search.run(iterations(3_000)), StopReason::Iterations);
+        assert_eq!(search.run(&iterations(3_000)), StopReason::Iterations);
         // Both threads fail at their next step, so more requests bring the second to its end too.
         while search.statistics().rollout_threads > 0 {
-            search.run(iterations(50));
+            search.run(&iterations(50));
         }
         let statistics = check_settled(&mut search);
         assert!(statistics.lost_requests > 0);
         assert_eq!(statistics.ring_slots, 0);
         let before = statistics.writer_playouts;
-        assert_eq!(search.run(iterations(500)), StopReason::Iterations);
+        assert_eq!(search.run(&iterations(500)), StopReason::Iterations);
         assert_eq!(search.statistics().writer_playouts, before + 500);
     }
 }

@@ -18,7 +18,7 @@ fn the_search_goes_on_within_the_bound_in_nodes() {
         };
         let mut search = Search::new(Game::new(Endless), RoleId(0), config);
         for _ in 0..20 {
-            assert_eq!(search.run(iterations(500)), StopReason::Iterations);
+            assert_eq!(search.run(&iterations(500)), StopReason::Iterations);
             assert!(search.statistics().nodes <= max_nodes);
             search.check();
         }
@@ -58,7 +58,7 @@ fn the_bound_in_bytes_is_kept() {
         Game::new(Endless),
     ] {
         let mut search = Search::new(machine, RoleId(0), config.clone());
-        assert_eq!(search.run(iterations(60_000)), StopReason::Iterations);
+        assert_eq!(search.run(&iterations(60_000)), StopReason::Iterations);
         let statistics = search.statistics();
         assert!(statistics.bytes <= max_bytes, "{}", statistics.bytes);
         assert!(statistics.bytes > max_bytes / 2, "{}", statistics.bytes);
@@ -76,7 +76,7 @@ fn a_match_of_many_moves_leaks_no_records() {
     };
     let mut search = Search::new(Game::new(Endless), RoleId(0), config);
     for step in 0..60 {
-        search.run(iterations(300));
+        search.run(&iterations(300));
         search.check();
         let best = search.best_move().expect("a move");
         if step % 7 == 6 {

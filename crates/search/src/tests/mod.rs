@@ -41,7 +41,7 @@ fn tic_tac_toe() -> Arc<dyn Machine> {
 }
 
 /// A limit in iterations.
-fn iterations(count: u64) -> Budget<'static> {
+fn iterations(count: u64) -> Budget {
     Budget::of_steps(count)
 }
 
@@ -69,7 +69,7 @@ fn self_play(machine: &Arc<dyn Machine>, count: u64, config: &SearchConfig) -> V
         let joint_move: Vec<MoveId> = players
             .iter_mut()
             .map(|player| {
-                player.run(iterations(count));
+                player.run(&iterations(count));
                 player.best_move().expect("there is a legal move")
             })
             .collect();

@@ -30,7 +30,7 @@ fn ends(machine: &Arc<dyn Machine>, line: &[Vec<panza_gdl::MoveId>]) -> bool {
 fn a_proven_line_begins_with_the_winning_move() {
     let machine: Arc<dyn Machine> = Game::new(Nim::new(2, &[3, 5]));
     let mut search = Search::new(Arc::clone(&machine), RoleId(0), config());
-    search.run(Budget::generous());
+    search.run(&Budget::generous());
     let line = search.principal_line(20);
     assert_eq!(line[0][0], mv(0, Nim::mv(1, 2)));
     assert!(!line.is_empty() && line.len() < 20);
@@ -44,7 +44,7 @@ fn a_proven_line_begins_with_the_winning_move() {
 fn a_search_reports_for_whoever_is_to_move() {
     let machine = tic_tac_toe();
     let mut search = Search::new(Arc::clone(&machine), RoleId(0), config());
-    search.run(iterations(2_000));
+    search.run(&iterations(2_000));
     search.settle();
     let outlook = search.outlook();
     let values: Vec<f32> = outlook.iter().filter_map(|role| role.value).collect();
@@ -53,7 +53,7 @@ fn a_search_reports_for_whoever_is_to_move() {
     let line = search.principal_line(2);
     search.advance(&line[0]);
     search.set_role(RoleId(1));
-    search.run(iterations(2_000));
+    search.run(&iterations(2_000));
     let best = search.best_move();
     let report = search.root();
     assert_eq!(report.moves.len(), 8);
@@ -66,7 +66,7 @@ fn a_search_reports_for_whoever_is_to_move() {
     // No role of this number: nothing changes.
     search.set_role(RoleId(9));
     assert_eq!(search.root().moves.len(), 9);
-    search.run(iterations(2_000_000));
+    search.run(&iterations(2_000_000));
     assert_eq!(search.outlook()[1].proven, Some(50));
     assert!(ends(&machine, &search.principal_line(9)));
 }

@@ -32,7 +32,7 @@ fn the_winning_square_is_taken_and_the_losing_one_blocked() {
     let winning = 0b011 | (0b11_000) << 16;
     let mut search = Search::new(tic_tac_toe(), RoleId(0), config());
     search.set_state(&[winning]);
-    search.run(iterations(200));
+    search.run(&iterations(200));
     let text = |search: &mut Search| {
         let best = search.best_move().expect("a move");
         tic_tac_toe().info().move_text(best)
@@ -42,7 +42,7 @@ fn the_winning_square_is_taken_and_the_losing_one_blocked() {
     let blocking = 0b011 | (0b10_000) << 16;
     let mut search = Search::new(tic_tac_toe(), RoleId(1), config());
     search.set_state(&[blocking]);
-    search.run(iterations(2_000));
+    search.run(&iterations(2_000));
     assert_eq!(text(&mut search), "(mark 1 3)");
 }
 
@@ -80,9 +80,9 @@ fn a_legal_move_is_there_before_the_first_iteration() {
 #[test]
 fn a_run_in_iterations_does_exactly_that_many() {
     let mut search = Search::new(Game::new(Endless), RoleId(0), config());
-    assert_eq!(search.run(iterations(0)), StopReason::Iterations);
-    assert_eq!(search.run(iterations(300)), StopReason::Iterations);
-    assert_eq!(search.run(iterations(11)), StopReason::Iterations);
+    assert_eq!(search.run(&iterations(0)), StopReason::Iterations);
+    assert_eq!(search.run(&iterations(300)), StopReason::Iterations);
+    assert_eq!(search.run(&iterations(11)), StopReason::Iterations);
     let report = search.root();
     assert_eq!((report.iterations, report.playouts), (311, 311));
     let visits: f64 = report.moves.iter().map(|report| report.visits).sum();
@@ -96,12 +96,12 @@ fn the_same_seed_gives_the_same_search() {
         let mut search = Search::new(tic_tac_toe(), RoleId(0), SearchConfig { seed, ..config() });
         let mut reports = Vec::new();
         for count in [10, 500, 1_500] {
-            search.run(iterations(count));
+            search.run(&iterations(count));
             reports.push(search.root());
         }
         let first = search.best_move().expect("a move");
         search.advance(&[first, panza_gdl::MoveId(16 + 9)]);
-        search.run(iterations(700));
+        search.run(&iterations(700));
         reports.push(search.root());
         (reports, search.statistics(), search.best_move())
     };
@@ -112,7 +112,7 @@ fn the_same_seed_gives_the_same_search() {
 #[test]
 fn the_subtree_of_the_played_moves_is_kept() {
     let mut search = Search::new(tic_tac_toe(), RoleId(0), config());
-    search.run(iterations(3_000));
+    search.run(&iterations(3_000));
     let before = search.root();
     let played = before.moves[0];
     let pass = panza_gdl::MoveId(16 + 9);
@@ -123,7 +123,7 @@ fn the_subtree_of_the_played_moves_is_kept() {
     assert!(after.nodes > 100);
     let kept = search.check();
     let before = search.statistics().nodes;
-    search.run(iterations(u64::from(before)));
+    search.run(&iterations(u64::from(before)));
     assert!(search.check() >= kept);
 }
 
@@ -131,7 +131,7 @@ fn the_subtree_of_the_played_moves_is_kept() {
 fn a_joint_move_outside_the_graph_starts_a_new_root() {
     let mut search = Search::new(Game::new(Nim::new(2, &[3, 4, 5])), RoleId(1), config());
     search.advance(&[mv(0, Nim::mv(0, 3)), mv(1, 99_999)]);
-    assert_eq!(search.run(iterations(100_000)), StopReason::Proven);
+    assert_eq!(search.run(&iterations(100_000)), StopReason::Proven);
     // Left are 4 and 5: the first of them makes the heaps equal.
     assert_eq!(search.best_move(), Some(mv(1, Nim::mv(2, 1))));
     // Joint moves of the wrong length are ignored.
@@ -164,7 +164,7 @@ fn a_line_of_forced_moves_is_followed_step_by_step() {
         ],
     };
     let mut search = Search::new(Game::new(table), RoleId(0), config());
-    assert_eq!(search.run(Budget::generous()), StopReason::Proven);
+    assert_eq!(search.run(&Budget::generous()), StopReason::Proven);
     let report = search.root();
     // The second role prefers 90 to 30 after the first move and 40 to 10 after the second.
     assert_eq!(report.proven, Some(60));
@@ -180,7 +180,7 @@ fn a_line_of_forced_moves_is_followed_step_by_step() {
         assert_eq!(report.proven, Some(60));
         assert_eq!(report.moves.len(), 1);
         assert_eq!(search.best_move(), Some(mv(0, 0)));
-        assert_eq!(search.run(iterations(5)), StopReason::Proven);
+        assert_eq!(search.run(&iterations(5)), StopReason::Proven);
         search.advance(&[mv(0, 0), mv(1, 0)]);
     }
     assert_eq!(search.current, [8]);
@@ -189,7 +189,7 @@ fn a_line_of_forced_moves_is_followed_step_by_step() {
     let report = search.root();
     assert_eq!((report.proven, report.moves.len()), (Some(60), 0));
     assert_eq!(search.best_move(), None);
-    assert_eq!(search.run(Budget::generous()), StopReason::Proven);
+    assert_eq!(search.run(&Budget::generous()), StopReason::Proven);
 }
 
 #[test]
@@ -206,11 +206,11 @@ fn a_match_may_leave_a_forced_line() {
         ],
     };
     let mut search = Search::new(Game::new(table), RoleId(0), config());
-    assert_eq!(search.run(Budget::generous()), StopReason::Proven);
+    assert_eq!(search.run(&Budget::generous()), StopReason::Proven);
     search.set_state(&[1]);
     assert_eq!(search.best_move(), Some(mv(0, 0)));
     search.set_state(&[2]);
-    assert_eq!(search.run(Budget::generous()), StopReason::Proven);
+    assert_eq!(search.run(&Budget::generous()), StopReason::Proven);
     assert_eq!(search.best_move(), Some(mv(0, 1)));
     search.check();
 }
@@ -237,17 +237,17 @@ fn a_role_without_legal_moves_ends_the_game() {
     };
     let machine: Arc<dyn Machine> = Game::new(table);
     let mut search = Search::new(Arc::clone(&machine), RoleId(0), config());
-    assert_eq!(search.run(Budget::generous()), StopReason::Proven);
+    assert_eq!(search.run(&Budget::generous()), StopReason::Proven);
     assert_eq!(search.best_move(), Some(mv(0, 0)));
     let known = search.root().moves;
     let best = known.iter().find(|report| report.mv == mv(0, 0));
     assert_eq!(best.and_then(|report| report.proven()), Some(40));
     search.set_state(&[2]);
-    assert_eq!(search.run(Budget::generous()), StopReason::Proven);
+    assert_eq!(search.run(&Budget::generous()), StopReason::Proven);
     assert!(search.best_move().is_some());
     let mut other = Search::new(machine, RoleId(1), config());
     other.set_state(&[2]);
-    assert_eq!(other.run(Budget::generous()), StopReason::Proven);
+    assert_eq!(other.run(&Budget::generous()), StopReason::Proven);
     assert_eq!(other.best_move(), None);
     assert!(other.root().moves.is_empty());
 }
@@ -260,7 +260,7 @@ fn playouts_are_cut_off_at_the_step_limit_and_counted() {
         ..config()
     };
     let mut search = Search::new(Game::new(Endless), RoleId(1), config);
-    search.run(iterations(200));
+    search.run(&iterations(200));
     let statistics = search.statistics();
     assert_eq!(statistics.playouts, 600);
     assert_eq!(statistics.cut_off, 600);
@@ -281,16 +281,16 @@ fn the_moves_of_unvisited_children_are_not_generated() {
     };
     let game = wide(4);
     let mut search = Search::new(Arc::clone(&game) as Arc<dyn Machine>, RoleId(0), config());
-    search.run(iterations(4_000));
+    search.run(&iterations(4_000));
     // Each iteration tried another of the root's moves, and only the root was asked for them, once
     // for each role.
     assert_eq!(game.rules.asked.load(Ordering::Relaxed), 2);
-    search.run(iterations(4_000));
+    search.run(&iterations(4_000));
     assert_eq!(search.best_move(), Some(mv(0, 4_321)));
     search.check();
     // One move before the end the best of 5,000 moves is proven when it is tried.
     let mut search = Search::new(wide(1), RoleId(0), config());
-    assert_eq!(search.run(iterations(5_001)), StopReason::Proven);
+    assert_eq!(search.run(&iterations(5_001)), StopReason::Proven);
     assert_eq!(search.best_move(), Some(mv(0, 4_321)));
     assert_eq!(search.root().moves.len(), 5_000);
 }
@@ -311,7 +311,7 @@ fn first_play_urgency_follows_good_moves_before_all_are_tried() {
             ..config()
         };
         let mut search = Search::new(game(), RoleId(0), config);
-        search.run(iterations(1_000));
+        search.run(&iterations(1_000));
         let moves = search.root().moves;
         moves.iter().filter(|report| report.visits > 0.0).count()
     };
@@ -329,10 +329,10 @@ fn dominated_moves_are_avoided_where_both_choose_at_once() {
         &[(20, 80), (10, 90), (60, 40)],
     ]));
     let mut first = Search::new(Arc::clone(&machine), RoleId(0), config());
-    first.run(iterations(3_000));
+    first.run(&iterations(3_000));
     assert_eq!(first.best_move(), Some(mv(0, 1)));
     let mut second = Search::new(machine, RoleId(1), config());
-    second.run(iterations(3_000));
+    second.run(&iterations(3_000));
     assert_eq!(second.best_move(), Some(mv(1, 0)));
     second.check();
 }
@@ -347,7 +347,7 @@ fn matching_pennies_and_rock_paper_scissors_have_even_values() {
     ]);
     for table in [pennies, scissors] {
         let mut search = Search::new(Game::new(table), RoleId(0), config());
-        assert_eq!(search.run(iterations(30_000)), StopReason::Iterations);
+        assert_eq!(search.run(&iterations(30_000)), StopReason::Iterations);
         let report = search.root();
         let value = report.value.expect("a value");
         assert!((40.0..60.0).contains(&value), "{value}");
@@ -366,11 +366,8 @@ fn the_deadline_is_kept_in_a_fast_game() {
     let is_kept = (0..400).any(|_| {
         let mut search = Search::new(Game::new(Endless), RoleId(0), config());
         let start = Instant::now();
-        let limit = Budget {
-            until: Some(start + time),
-            ..Budget::generous()
-        };
-        assert_eq!(search.run(limit), StopReason::Deadline);
+        let limit = Budget::generous().until(Some(start + time));
+        assert_eq!(search.run(&limit), StopReason::Deadline);
         late.push(start.elapsed().checked_sub(time).expect("not too early"));
         iterations += search.root().iterations;
         late.last() < Some(&Duration::from_millis(1))
@@ -391,11 +388,8 @@ fn the_deadline_is_missed_by_one_playout_at_most_in_a_slow_game() {
         // A busy machine may start the first iteration of a run after its deadline.
         let started = (0..100).find_map(|_| {
             let mut search = Search::new(slow(Endless, playout), RoleId(0), config.clone());
-            let limit = Budget {
-                until: Some(Instant::now() + playout / 2),
-                ..Budget::generous()
-            };
-            assert_eq!(search.run(limit), StopReason::Deadline);
+            let limit = Budget::generous().until(Some(Instant::now() + playout / 2));
+            assert_eq!(search.run(&limit), StopReason::Deadline);
             let statistics = search.statistics();
             (statistics.iterations > 0 || statistics.in_flight > 0).then_some(statistics)
         });
@@ -408,11 +402,8 @@ fn the_deadline_is_missed_by_one_playout_at_most_in_a_slow_game() {
 #[test]
 fn a_deadline_that_has_passed_stops_before_the_first_iteration() {
     let mut search = Search::new(tic_tac_toe(), RoleId(0), config());
-    let limit = Budget {
-        until: Some(Instant::now()),
-        ..Budget::generous()
-    };
-    assert_eq!(search.run(limit), StopReason::Deadline);
+    let limit = Budget::generous().until(Some(Instant::now()));
+    assert_eq!(search.run(&limit), StopReason::Deadline);
     assert_eq!(search.statistics().iterations, 0);
     assert!(search.best_move().is_some());
 }
@@ -422,13 +413,10 @@ fn the_stop_flag_ends_a_run_within_one_iteration() {
     let flag = Arc::new(AtomicBool::new(false));
     let machine = stopping(Endless, 25, flag.clone());
     let mut search = Search::new(machine, RoleId(0), config());
-    let limit = Budget {
-        stop: Some(&flag),
-        ..Budget::generous()
-    };
-    assert_eq!(search.run(limit), StopReason::Flag);
+    let limit = Budget::generous().stopped_by(&flag);
+    assert_eq!(search.run(&limit), StopReason::Flag);
     assert_eq!(search.statistics().playouts, 25);
-    assert_eq!(search.run(limit), StopReason::Flag);
+    assert_eq!(search.run(&limit), StopReason::Flag);
     assert_eq!(search.statistics().playouts, 25);
 }
 
@@ -444,12 +432,12 @@ fn evaluation_and_proof_work_without_playouts() {
         ..config()
     };
     let mut search = Search::new(Arc::clone(&machine), RoleId(0), config.clone());
-    search.run(iterations(200_000));
+    search.run(&iterations(200_000));
     assert_eq!(search.root().proven, Some(50));
     assert_eq!(search.statistics().playouts, 0);
     let again = [0, 1].map(|_| {
         let mut search = Search::new(Arc::clone(&machine), RoleId(0), config.clone());
-        search.run(iterations(500));
+        search.run(&iterations(500));
         search.root()
     });
     assert_eq!(again[0], again[1]);

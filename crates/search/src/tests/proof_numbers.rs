@@ -95,7 +95,7 @@ fn a_search_with_proof_numbers_proves_sooner() {
             ..config()
         };
         let mut search = Search::new(nim(), RoleId(0), config);
-        assert_eq!(search.run(iterations(1_000_000)), StopReason::Proven);
+        assert_eq!(search.run(&iterations(1_000_000)), StopReason::Proven);
         assert_eq!(search.root().proven, Some(100));
         assert_eq!(search.best_move(), Some(mv(0, Nim::mv(2, 1))));
         search.check();
@@ -118,7 +118,7 @@ fn what_is_asked_first_is_known_sooner() {
             search.ask_first(RoleId(0), 100);
         }
         while !search.knows(RoleId(0), 100) {
-            search.run(iterations(1));
+            search.run(&iterations(1));
         }
         assert!(search.outlook()[0].bounds.1 < 100);
         search.statistics().iterations

@@ -26,7 +26,7 @@ fn nim_is_proven() {
             let machine: Arc<dyn Machine> = Game::new(Nim::new(2, &heaps));
             let mut search = Search::new(machine, RoleId(role), config());
             assert_eq!(
-                search.run(iterations(500_000)),
+                search.run(&iterations(500_000)),
                 StopReason::Proven,
                 "{heaps:?}"
             );
@@ -41,7 +41,7 @@ fn nim_is_proven() {
 #[test]
 fn the_proven_nim_move_is_the_winning_one() {
     let mut search = Search::new(Game::new(Nim::new(2, &[3, 5])), RoleId(0), config());
-    assert_eq!(search.run(Budget::generous()), StopReason::Proven);
+    assert_eq!(search.run(&Budget::generous()), StopReason::Proven);
     assert_eq!(search.best_move(), Some(mv(0, Nim::mv(1, 2))));
     let report = search.root();
     assert_eq!(
@@ -57,7 +57,7 @@ fn the_proven_nim_move_is_the_winning_one() {
 #[test]
 fn tic_tac_toe_is_proven_a_draw() {
     let mut search = Search::new(tic_tac_toe(), RoleId(0), config());
-    assert_eq!(search.run(iterations(2_000_000)), StopReason::Proven);
+    assert_eq!(search.run(&iterations(2_000_000)), StopReason::Proven);
     assert_eq!(search.root().proven, Some(50));
 }
 
@@ -79,7 +79,7 @@ fn shorter_wins_and_longer_losses_are_preferred() {
     for seed in 0..8 {
         let config = SearchConfig { seed, ..config() };
         let mut search = Search::new(Game::new(wins.clone()), RoleId(0), config);
-        assert_eq!(search.run(Budget::generous()), StopReason::Proven);
+        assert_eq!(search.run(&Budget::generous()), StopReason::Proven);
         let best = search.best_move();
         let known = search.root().moves;
         let short = known
@@ -103,7 +103,7 @@ fn shorter_wins_and_longer_losses_are_preferred() {
         ],
     };
     let mut search = Search::new(Game::new(losses), RoleId(0), config());
-    assert_eq!(search.run(Budget::generous()), StopReason::Proven);
+    assert_eq!(search.run(&Budget::generous()), StopReason::Proven);
     assert_eq!(search.root().proven, Some(0));
     assert_eq!(search.best_move(), Some(mv(0, 1)));
 }
@@ -302,7 +302,7 @@ proptest! {
         // Every intermediate bound holds.
         let mut stopped = StopReason::Iterations;
         for _ in 0..5_000 {
-            stopped = search.run(iterations(step));
+            stopped = search.run(&iterations(step));
             for (node, state) in inner_nodes(&search) {
                 for (bounds, value) in search.graph.bounds[node].iter().zip(&values[state]) {
                     prop_assert!((bounds.lower..=bounds.upper).contains(value));
@@ -334,7 +334,7 @@ proptest! {
         let config = SearchConfig { seed, ..config() };
         let machine: Arc<dyn Machine> = Game::new(table.clone());
         let mut search = Search::new(machine, RoleId(role as u32), config);
-        let stopped = search.run(iterations(20_000));
+        let stopped = search.run(&iterations(20_000));
         prop_assert_eq!(stopped, StopReason::Proven);
         for coin in 0..10 {
             let values = minimax(&table, 0, role, &mut Random::new(seed ^ coin));
@@ -361,7 +361,7 @@ proptest! {
         let mut random = Random::new(seed);
         let mut state = table.initial();
         loop {
-            search.run(iterations(1 + u64::from(random.below(300))));
+            search.run(&iterations(1 + u64::from(random.below(300))));
             search.check();
             prop_assert!(bounds_contain_the_known(&search, &table, role));
             prop_assert!(search.statistics().nodes <= max_nodes);
@@ -393,7 +393,7 @@ proptest! {
         let machine: Arc<dyn Machine> = Game::new(table.clone());
         let mut search = Search::new(machine, RoleId(role as u32), config);
         for _ in 0..10 {
-            let stopped = search.run(iterations(300));
+            let stopped = search.run(&iterations(300));
             prop_assert!(bounds_contain_the_known(&search, &table, role));
             if stopped == StopReason::Proven {
                 break;
@@ -412,12 +412,12 @@ fn a_dominant_simultaneous_move_is_proven() {
         &[(100, 0), (0, 100), (50, 50)],
     ]);
     let mut search = Search::new(Game::new(table.clone()), RoleId(0), config());
-    assert_eq!(search.run(iterations(1_000)), StopReason::Proven);
+    assert_eq!(search.run(&iterations(1_000)), StopReason::Proven);
     assert_eq!(search.root().proven, Some(100));
     assert_eq!(search.best_move(), Some(mv(0, 1)));
     // For the second role nothing is proven: what it gets depends on what the first does.
     let mut search = Search::new(Game::new(table), RoleId(1), config());
-    assert_eq!(search.run(iterations(1_000)), StopReason::Iterations);
+    assert_eq!(search.run(&iterations(1_000)), StopReason::Iterations);
     assert_eq!(search.root().proven, None);
 }
 
@@ -431,7 +431,7 @@ fn a_mixed_strategy_is_proven_and_played() {
     ]));
     for (role, expected) in [(0, (66, 67)), (1, (33, 34))] {
         let mut search = Search::new(Arc::clone(&machine), RoleId(role), config());
-        assert_eq!(search.run(iterations(3_000)), StopReason::Iterations);
+        assert_eq!(search.run(&iterations(3_000)), StopReason::Iterations);
         let root = search.graph.root;
         let bounds = search.graph.bounds[root][role as usize];
         assert_eq!((bounds.lower, bounds.upper), expected);
@@ -457,7 +457,7 @@ fn a_mixed_strategy_with_a_whole_value_is_still_mixed() {
         &[(0, 100), (100, 0)],
     ]));
     let mut search = Search::new(machine, RoleId(0), config());
-    assert_eq!(search.run(iterations(3_000)), StopReason::Iterations);
+    assert_eq!(search.run(&iterations(3_000)), StopReason::Iterations);
     assert_eq!(search.root().proven, Some(50));
     let moves = search.root().moves;
     assert_eq!(moves.len(), 2);
@@ -468,7 +468,7 @@ fn a_mixed_strategy_with_a_whole_value_is_still_mixed() {
 fn a_constant_goal_is_proven_at_simultaneous_moves() {
     let table = super::games::matrix(&[&[(40, 10), (40, 90)], &[(40, 20), (40, 60)]]);
     let mut search = Search::new(Game::new(table), RoleId(0), config());
-    assert_eq!(search.run(iterations(1_000)), StopReason::Proven);
+    assert_eq!(search.run(&iterations(1_000)), StopReason::Proven);
     assert_eq!(search.root().proven, Some(40));
 }
 
@@ -486,7 +486,7 @@ fn a_role_without_a_choice_is_bounded_by_all_outcomes() {
     };
     assert_eq!(table.legal(&[0], 2), [0]);
     let mut search = Search::new(Game::new(table), RoleId(2), config());
-    assert_eq!(search.run(iterations(1_000)), StopReason::Proven);
+    assert_eq!(search.run(&iterations(1_000)), StopReason::Proven);
     assert_eq!(search.root().proven, Some(30));
 }
 
@@ -504,6 +504,6 @@ fn a_fixed_sum_narrows_what_simultaneous_moves_can_give() {
         ],
     };
     let mut search = Search::new(Game::new(table), RoleId(0), config());
-    assert_eq!(search.run(iterations(3_000)), StopReason::Proven);
+    assert_eq!(search.run(&iterations(3_000)), StopReason::Proven);
     assert_eq!(search.root().proven, Some(50));
 }

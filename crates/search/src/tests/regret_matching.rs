@@ -81,7 +81,7 @@ fn exploitabilities(goals: Goals, shares: &[Vec<f64>; 2]) -> [f64; 2] {
 fn strategies(goals: Goals, count: u64, config: &SearchConfig) -> [Vec<f64>; 2] {
     [0, 1].map(|role| {
         let mut search = Search::new(game(goals), RoleId(role), config.clone());
-        assert_eq!(search.run(iterations(count)), StopReason::Iterations);
+        assert_eq!(search.run(&iterations(count)), StopReason::Iterations);
         shares(&mut search)
     })
 }
@@ -161,7 +161,7 @@ fn moves_are_drawn_with_their_probabilities() {
     for seed in 0..DRAWS {
         let config = SearchConfig { seed, ..config() };
         let mut search = Search::new(game(HEAVY_ROCK), RoleId(0), config);
-        search.run(iterations(200));
+        search.run(&iterations(200));
         for (mv, share) in shares(&mut search).into_iter().enumerate() {
             expected[mv] += share;
             variance[mv] += share * (1.0 - share);
@@ -184,7 +184,7 @@ fn a_seed_fixes_the_strategy() {
     let find = |seed| {
         let config = SearchConfig { seed, ..config() };
         let mut search = Search::new(game(HEAVY_ROCK), RoleId(0), config);
-        search.run(iterations(3_000));
+        search.run(&iterations(3_000));
         (search.root(), search.best_move())
     };
     assert_eq!(find(5), find(5));
@@ -227,7 +227,7 @@ fn each_of_two_rounds_has_its_own_strategy() {
         let value = (solve(&numbers(first)).value + solve(&numbers(second)).value) / 2.0;
         let found = [0, 1].map(|role| {
             let mut search = Search::new(Arc::clone(&machine), RoleId(role), config());
-            search.run(iterations(20_000));
+            search.run(&iterations(20_000));
             let root = search.root().value.expect("it was visited");
             let expected = if role == 0 { value } else { 100.0 - value };
             assert!(
@@ -237,7 +237,7 @@ fn each_of_two_rounds_has_its_own_strategy() {
             let above = shares(&mut search);
             search.advance(&[mv(0, 1), mv(1, 1)]);
             assert!(shares(&mut search).iter().all(|&share| share == 0.0));
-            search.run(iterations(20_000));
+            search.run(&iterations(20_000));
             let below = shares(&mut search);
             (above, below)
         });

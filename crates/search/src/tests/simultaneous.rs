@@ -197,7 +197,7 @@ fn shares(
 ) -> Vec<f64> {
     let mut search = Search::new(Arc::clone(machine), role, config.clone());
     search.set_state(state);
-    search.run(Budget::of_steps(iterations));
+    search.run(&Budget::of_steps(iterations));
     let report = search.root();
     let share = |&mv: &MoveId| {
         let report = report.moves.iter().find(|report| report.mv == mv);

@@ -46,7 +46,7 @@ fn proof(machine: &Arc<dyn Machine>, effects: &[ScoreRange]) -> (Option<u8>, u64
         ..SearchConfig::deterministic(1)
     };
     let mut search = Search::new(Arc::clone(machine), RoleId(0), config);
-    search.run(Budget::of_steps(300_000));
+    search.run(&Budget::of_steps(300_000));
     let root = search.root();
     (root.proven, search.statistics().iterations)
 }
@@ -99,6 +99,6 @@ fn unreachable_goals_bound_the_root() {
     };
     let mut broken = Search::new(Arc::clone(&machine), RoleId(0), config);
     broken.set_state(&state);
-    broken.run(Budget::of_steps(10));
+    broken.run(&Budget::of_steps(10));
     assert_eq!(broken.root().proven, Some(0));
 }

@@ -35,11 +35,8 @@ pub(super) fn check_settled(search: &mut Search) -> SearchStatistics {
 /// before its first request, or after its last answer.
 pub(super) fn run_until_in_flight(search: &mut Search) {
     let is_in_flight = (0..400).any(|_| {
-        let limit = Budget {
-            until: Some(Instant::now() + Duration::from_millis(5)),
-            ..Budget::generous()
-        };
-        assert_eq!(search.run(limit), StopReason::Deadline);
+        let limit = Budget::generous().until(Some(Instant::now() + Duration::from_millis(5)));
+        assert_eq!(search.run(&limit), StopReason::Deadline);
         search.statistics().in_flight > 0
     });
     assert!(is_in_flight, "no request was in flight at any deadline");
@@ -54,7 +51,7 @@ fn every_request_is_answered_and_in_flight_returns_to_zero() {
             ..threaded(threads)
         };
         let mut search = Search::new(Game::new(Endless), RoleId(0), config);
-        assert_eq!(search.run(iterations(2_000)), StopReason::Iterations);
+        assert_eq!(search.run(&iterations(2_000)), StopReason::Iterations);
         let statistics = check_settled(&mut search);
         assert!(statistics.requests > 0);
         assert_eq!(statistics.iterations, 2_000);
@@ -69,7 +66,7 @@ fn every_request_is_answered_and_in_flight_returns_to_zero() {
 fn threads_play_as_well_as_one() {
     assert_eq!(self_play(&tic_tac_toe(), 20_000, &threaded(2)), [50, 50]);
     let mut search = Search::new(Game::new(Nim::new(2, &[2, 3, 4])), RoleId(0), threaded(2));
-    assert_eq!(search.run(iterations(1_000_000)), StopReason::Proven);
+    assert_eq!(search.run(&iterations(1_000_000)), StopReason::Proven);
     assert_eq!(search.best_move(), Some(mv(0, Nim::mv(2, 3))));
     check_settled(&mut search);
 }
@@ -84,11 +81,8 @@ fn answers_for_an_earlier_root_are_stale() {
     let mut search = Search::new(machine, RoleId(0), config);
     let mut stale = 0;
     for step in 0..20 {
-        let limit = Budget {
-            until: Some(Instant::now() + Duration::from_millis(5)),
-            ..Budget::generous()
-        };
-        assert_eq!(search.run(limit), StopReason::Deadline);
+        let limit = Budget::generous().until(Some(Instant::now() + Duration::from_millis(5)));
+        assert_eq!(search.run(&limit), StopReason::Deadline);
         let before = search.statistics();
         stale += before.in_flight;
         if step % 2 == 0 {
@@ -114,17 +108,17 @@ fn answers_for_an_earlier_root_are_stale() {
 fn the_search_goes_on_when_rollout_threads_panic() {
     for count in [1, 40] {
         let mut search = Search::new(panicking(Endless, count), RoleId(0), threaded(2));
-        assert_eq!(search.run(iterations(3_000)), StopReason::Iterations);
+        assert_eq!(search.run(&iterations(3_000)), StopReason::Iterations);
         // Both threads fail at their next playout, so more requests bring the second to its end
         // too.
         while search.statistics().rollout_threads > 0 {
-            search.run(iterations(50));
+            search.run(&iterations(50));
         }
         let statistics = check_settled(&mut search);
         assert!(statistics.lost_requests > 0);
         assert_eq!(statistics.ring_slots, 0);
         let before = statistics.writer_playouts;
-        assert_eq!(search.run(iterations(500)), StopReason::Iterations);
+        assert_eq!(search.run(&iterations(500)), StopReason::Iterations);
         assert_eq!(search.statistics().writer_playouts, before + 500);
     }
 }
@@ -143,22 +137,15 @@ fn dropping_a_search_with_requests_in_flight_joins_its_threads() {
 fn the_stop_flag_and_the_deadline_end_a_run_with_threads() {
     let flag = Arc::new(AtomicBool::new(false));
     let mut search = Search::new(stopping(Endless, 500, flag.clone()), RoleId(0), threaded(2));
-    let limit = Budget {
-        stop: Some(&flag),
-        ..Budget::generous()
-    };
-    assert_eq!(search.run(limit), StopReason::Flag);
+    let limit = Budget::generous().stopped_by(&flag);
+    assert_eq!(search.run(&limit), StopReason::Flag);
     check_settled(&mut search);
 
     // The iterations would take the one rollout thread a minute.
     let playout = Duration::from_millis(60);
     let mut search = Search::new(slow(Endless, playout), RoleId(0), threaded(1));
-    let limit = Budget {
-        until: Some(Instant::now() + playout),
-        max_steps: 1000,
-        ..Budget::generous()
-    };
-    assert_eq!(search.run(limit), StopReason::Deadline);
+    let limit = Budget::lasting(playout).with_steps(1000);
+    assert_eq!(search.run(&limit), StopReason::Deadline);
     assert!(search.statistics().iterations < 1000);
     check_settled(&mut search);
 }

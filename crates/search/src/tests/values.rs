@@ -9,7 +9,7 @@ use panza_gdl::{Id, MoveId, NodeId, RoleId};
 #[test]
 fn the_mean_of_a_node_is_that_of_its_own_results_and_its_edges() {
     let mut search = Search::new(tic_tac_toe(), RoleId(0), config());
-    search.run(iterations(3_000));
+    search.run(&iterations(3_000));
     search.settle();
     let graph = &search.graph;
     let mut n_checked = 0;

@@ -360,25 +360,20 @@ impl Host {
         let begin = Instant::now();
         let memory = usize::try_from(self.settings.player.build_memory_mib).unwrap_or(usize::MAX);
         let memory = memory.saturating_mul(1 << 20);
-        let budget = Budget {
-            until: Some(begin + BUILD_TIME),
-            max_bytes: memory.min(self.resources.share(build_memory::TABLE_BYTES)),
-            stop: Some(cancelled),
-            ..Budget::generous()
-        };
+        let budget = Budget::generous()
+            .until(Some(begin + BUILD_TIME))
+            .with_bytes(memory.min(self.resources.share(build_memory::TABLE_BYTES)))
+            .stopped_by(cancelled);
         let mut kind = BuildKind::Main;
         let rules = &*self.opened.rules.rules;
-        let game = builders.main.build(rules, budget).or_else(|why| {
+        let game = builders.main.build(rules, &budget).or_else(|why| {
             kind = BuildKind::Fallback;
             match &builders.fallback {
                 Some(fallback) if why != BuildError::Stopped => {
                     // Else what the first build held is held beside the prover.
                     allocator::give_back();
-                    let budget = Budget {
-                        max_bytes: build_memory::PROVER_BYTES,
-                        ..budget
-                    };
-                    fallback.build(rules, budget)
+                    let budget = budget.with_bytes(build_memory::PROVER_BYTES);
+                    fallback.build(rules, &budget)
                 }
                 _ => Err(why),
             }

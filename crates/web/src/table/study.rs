@@ -284,10 +284,7 @@ impl Host {
             session.why_tree = why_tree;
             search
         });
-        let mut limit = Budget {
-            stop: Some(stop),
-            ..Budget::generous()
-        };
+        let mut limit = Budget::generous().stopped_by(stop);
         match self.effort {
             Effort::Time(time) => {
                 let slice = SLICE.min(time.saturating_sub(session.spent.time));
@@ -302,7 +299,7 @@ impl Host {
             }
         }
         search.set_role(role);
-        let reason = search.run(limit);
+        let reason = search.run(&limit);
         session.is_proven = reason == StopReason::Proven;
         if reason == StopReason::Exhausted && HAS_THREADS {
             // The time for the position is not over.

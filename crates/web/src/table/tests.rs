@@ -303,7 +303,7 @@ fn closed_tables_end_their_builds() {
 #[test]
 fn one_table_builds_at_a_time_and_a_closed_one_stops_or_never_begins() {
     let (begun, builds) = bounded(10);
-    let endless = move |_: &Rules, budget: Budget<'_>| {
+    let endless = move |_: &Rules, budget: &Budget| {
         begun.send(budget.max_bytes).unwrap();
         while !budget.is_stopped() {
             std::thread::sleep(Duration::from_millis(1));
@@ -332,13 +332,13 @@ fn one_table_builds_at_a_time_and_a_closed_one_stops_or_never_begins() {
 #[test]
 fn a_prover_in_place_of_a_network_is_bounded_and_ends_with_its_table() {
     let (begun, builds) = bounded(10);
-    let prover = move |rules: &Rules, budget: Budget<'_>| {
-        let stop = budget.stop.cloned().unwrap();
+    let prover = move |rules: &Rules, budget: &Budget| {
+        let stop = budget.stop.clone().unwrap();
         begun.send((budget.max_bytes, stop)).unwrap();
         panza_game::prover(rules)
     };
     let tables = tables_with(GameBuilders {
-        main: Arc::new(|_: &Rules, _: Budget<'_>| Err("too large".into())),
+        main: Arc::new(|_: &Rules, _: &Budget| Err("too large".into())),
         fallback: Some(Arc::new(prover)),
     });
     let table = tables.open(setting("ticTacToe", People::Nth(0))).unwrap();
@@ -858,7 +858,7 @@ fn there_are_at_most_so_many_studies_and_a_table_can_be_studied() {
 /// Tic-tac-toe, and a study of it as a match leaves it.
 fn studied_for_alpha_beta() -> (Rules, BuiltGame, metagame::Study) {
     let rules = panza_gdl::load(panza_gdl_games::rulesheet("ticTacToe").unwrap()).0;
-    let game = panza_game::build(&rules, Budget::generous()).unwrap();
+    let game = panza_game::build(&rules, &Budget::generous()).unwrap();
     let settings = Settings::load(None, &[]).unwrap();
     let config = panza_player::search_config(&settings.search, 1);
     let time = Duration::from_secs(3);

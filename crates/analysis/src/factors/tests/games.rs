@@ -1,6 +1,6 @@
 //! Games with independent factors are divided into them, and others are not.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use panza_gdl_games::EMBEDDED;
 use panza_propnet::Network;
@@ -18,12 +18,9 @@ const BUILT_WITHIN: Duration = Duration::from_secs(2);
 /// The network of some rules, before passes; nothing where it takes too long.
 fn network_of(text: &str) -> Option<Network> {
     let rules = panza_gdl::load(text).0;
-    let limits = Budget {
-        until: Some(Instant::now() + BUILT_WITHIN),
-        ..Budget::generous()
-    };
-    let program = panza_ground::ground(&rules, limits).ok()?;
-    panza_propnet::build(&program, limits).ok()
+    let limits = Budget::lasting(BUILT_WITHIN);
+    let program = panza_ground::ground(&rules, &limits).ok()?;
+    panza_propnet::build(&program, &limits).ok()
 }
 
 fn relevant(found: &Factors) -> usize {
@@ -36,7 +33,7 @@ fn games_of_the_project_have_their_factors() {
     let mut wrong = Vec::new();
     for &(name, text) in EMBEDDED {
         let network = network_of(text).expect("a network");
-        let found = factors(&network, Budget::generous()).expect("no time limit");
+        let found = factors(&network, &Budget::generous()).expect("no time limit");
         let expected = match name {
             "jointConnectFour" | "connectFourSimultaneous" | "dualHamilton" => 2,
             "jointButtonsAndLights" => 3,
@@ -83,10 +80,7 @@ fn published_games_have_their_factors() {
         let Some(network) = network_of(&text) else {
             continue;
         };
-        let found = factors(
-            &network,
-            Budget::generous().until(Some(Instant::now() + ALLOWED)),
-        );
+        let found = factors(&network, &Budget::lasting(ALLOWED));
         let n_found = found.as_ref().map_or(0, relevant);
         let expected = SPLIT.iter().find(|(split, _)| split == name);
         let expected = expected.map_or(1, |&(_, expected)| expected);

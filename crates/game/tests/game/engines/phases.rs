@@ -16,7 +16,7 @@ use panza_testing::{network_of, rules_of};
 
 /// The optimised network of a game, and its phases as the player makes them.
 fn in_phases(text: &str) -> (Network, Option<Phases>) {
-    let network = passes::optimise(network_of(&rules_of(text)), Budget::generous());
+    let network = passes::optimise(network_of(&rules_of(text)), &Budget::generous());
     let phases = phases_by_play(&network).into_iter().next();
     (network, phases)
 }
@@ -108,14 +108,14 @@ const BREAKING: &str = "
 #[test]
 fn a_broken_mutex_group_falls_back_to_the_whole_network() {
     let rules = rules_of(BREAKING);
-    let network = passes::optimise(network_of(&rules), Budget::generous());
+    let network = passes::optimise(network_of(&rules), &Budget::generous());
     let short = PlayBudget {
         states: 200,
         states_per_game: 25,
         seed: 3,
         limits: Budget::generous(),
     };
-    let found = mutex_groups::find(&network, &whole(&network), short);
+    let found = mutex_groups::find(&network, &whole(&network), short.clone());
     let group = panza_propnet::shortlist(&network, &found.groups, &found.played)[0];
     let phases = phases_of(&network, group);
     assert_eq!(

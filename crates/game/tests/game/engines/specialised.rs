@@ -35,12 +35,12 @@ fn clock(n: usize) -> String {
 }
 
 fn optimised(sheet: &str) -> Network {
-    passes::optimise(network_of(&rules_of(sheet)), Budget::generous())
+    passes::optimise(network_of(&rules_of(sheet)), &Budget::generous())
 }
 
 fn specialised(network: &Network) -> SpecialisedGame {
     let specialised =
-        panza_propnet::specialise(network, None, Budget::generous()).expect("there is time");
+        panza_propnet::specialise(network, None, &Budget::generous()).expect("there is time");
     specialised.expect("the game has no recursion")
 }
 
@@ -190,7 +190,7 @@ fn groups(n_cells: usize, n_moves: usize) -> String {
 
 /// Whether what happens seldom was taken out of the gates, in each phase.
 fn is_keyed(network: &Network, phases: &Phases) -> Vec<bool> {
-    let specialised = panza_propnet::specialise(network, Some(phases), Budget::generous())
+    let specialised = panza_propnet::specialise(network, Some(phases), &Budget::generous())
         .expect("there is time");
     let specialised = specialised.expect("the game has no recursion");
     specialised
@@ -205,13 +205,13 @@ fn groups_with_numbers_are_keyed() {
     let sheet = groups(60, 30);
     // Factors would hide which terms clear a base and which set it.
     let set = PassSet::default().without(Pass::Factors);
-    let network = passes::optimise_with(network_of(&rules_of(&sheet)), &set, Budget::generous());
+    let network = passes::optimise_with(network_of(&rules_of(&sheet)), &set, &Budget::generous());
     let facts = network.facts.enumerate();
     let group: Vec<BaseId> = facts
         .filter(|(_, fact)| fact.starts_with("(control "))
         .map(|(base, _)| base)
         .collect();
-    let phases = panza_propnet::phases_of(&network, &group, &set, Budget::generous());
+    let phases = panza_propnet::phases_of(&network, &group, &set, &Budget::generous());
     let phases = phases.expect("there is time");
     assert_eq!(is_keyed(&network, &phases), [true, true]);
     let mut machines = Machines::new();

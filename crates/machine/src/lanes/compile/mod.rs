@@ -132,7 +132,7 @@ pub fn compile(
     phases: Option<&Phases>,
     mean_length: f64,
     policy: PlayoutPolicy,
-    limits: Budget<'_>,
+    limits: &Budget,
 ) -> Option<GangPrograms> {
     let networks = phases.map_or(&[][..], |split| &split.networks);
     let are_monotone = block::are_monotone(network) && networks.iter().all(block::are_monotone);

@@ -16,8 +16,8 @@ use panza_sync::Random;
 fn network(rules: &str) -> Network {
     let (rules, _) = panza_gdl::load(rules);
     let budget = panza_sync::Budget::generous();
-    let program = panza_ground::ground(&rules, budget).unwrap();
-    passes::optimise(panza_propnet::build(&program, budget).unwrap(), budget)
+    let program = panza_ground::ground(&rules, &budget).unwrap();
+    passes::optimise(panza_propnet::build(&program, &budget).unwrap(), &budget)
 }
 
 /// A position and what is asked of it.
@@ -168,7 +168,7 @@ fn for_play(network: &Network, counter: &Arc<CounterMachine>) -> Arc<LanesMachin
         None,
         10.0,
         PlayoutPolicy::Uniform,
-        panza_sync::Budget::generous(),
+        &panza_sync::Budget::generous(),
     )
     .unwrap();
     let gangs = gang::GangLayout::new(&gangs, network.roles.len(), features, 4);

@@ -16,15 +16,15 @@ fn uniform(
     mean_length: f64,
 ) -> GangPrograms {
     let (policy, budget) = (PlayoutPolicy::Uniform, panza_sync::Budget::generous());
-    compile(network, phases, mean_length, policy, budget).unwrap()
+    compile(network, phases, mean_length, policy, &budget).unwrap()
 }
 
 /// The network of some rules.
 fn network(rules: &str) -> Network {
     let (rules, _) = panza_gdl::load(rules);
     let budget = panza_sync::Budget::generous();
-    let program = panza_ground::ground(&rules, budget).unwrap();
-    passes::optimise(panza_propnet::build(&program, budget).unwrap(), budget)
+    let program = panza_ground::ground(&rules, &budget).unwrap();
+    passes::optimise(panza_propnet::build(&program, &budget).unwrap(), &budget)
 }
 
 /// Checks each step of a gang of 256.
@@ -179,7 +179,7 @@ fn every_lane_of_every_step_is_as_the_counters_have_it() {
     let budget = panza_sync::Budget::generous();
     for (name, rules) in panza_gdl_games::EMBEDDED {
         let network = network(rules);
-        let phases = panza_propnet::phases(&network, budget).filter(is_in_lockstep);
+        let phases = panza_propnet::phases(&network, &budget).filter(is_in_lockstep);
         let is_large = network.gates.len() > 20_000;
         for phases in [None, phases.as_ref()] {
             let mut checker = Checker::new(&network, phases);
@@ -239,7 +239,7 @@ fn a_seed_and_a_width_fix_the_playouts_whatever_the_processor_has() {
         "pathRace",
     ] {
         let network = game(name);
-        let phases = panza_propnet::phases(&network, panza_sync::Budget::generous());
+        let phases = panza_propnet::phases(&network, &panza_sync::Budget::generous());
         let phases = phases.filter(is_in_lockstep);
         let programs = uniform(&network, phases.as_ref(), 20.0);
         let initial = initial_state(&network);
@@ -280,7 +280,7 @@ fn goals_and_lengths_agree_with_the_counters() {
         "pathRace",
     ] {
         let network = game(name);
-        let phases = panza_propnet::phases(&network, panza_sync::Budget::generous());
+        let phases = panza_propnet::phases(&network, &panza_sync::Budget::generous());
         let phases = phases.filter(is_in_lockstep);
         let programs = uniform(&network, phases.as_ref(), 20.0);
         let layout = GangLayout::new(&programs, network.roles.len(), Features::detect(), 8);
@@ -433,7 +433,7 @@ fn playouts_are_cut_off_at_the_limit_and_counted() {
 fn states_in_which_nothing_can_be_played_end_at_once() {
     for name in ["ticTacToe", "knightsTour"] {
         let network = game(name);
-        let phases = panza_propnet::phases(&network, panza_sync::Budget::generous());
+        let phases = panza_propnet::phases(&network, &panza_sync::Budget::generous());
         let phases = phases.filter(is_in_lockstep);
         let programs = uniform(&network, phases.as_ref(), 10.0);
         let layout = Arc::new(GangLayout::new(

@@ -176,11 +176,11 @@ fn the_programs_of_games_give_the_interpreters_bits() {
     for name in GAMES {
         let rules = panza_gdl_games::rulesheet(name).expect("there is such a game");
         let (rules, _) = panza_gdl::load(rules);
-        let program = panza_ground::ground(&rules, budget).expect("it can be grounded");
-        let network = panza_propnet::build(&program, budget).expect("it has a network");
-        let network = passes::optimise(network, budget);
+        let program = panza_ground::ground(&rules, &budget).expect("it can be grounded");
+        let network = panza_propnet::build(&program, &budget).expect("it has a network");
+        let network = passes::optimise(network, &budget);
         let policy = PlayoutPolicy::Decisive;
-        let programs = compile(&network, None, 30.0, policy, budget).expect("it has lanes");
+        let programs = compile(&network, None, 30.0, policy, &budget).expect("it has lanes");
         let n_bases = programs.n_bases;
         let expander = compile_expander(&network).expect("it has lanes");
         let mut all: Vec<(SectionedProgram, usize)> = Vec::new();

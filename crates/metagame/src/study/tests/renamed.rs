@@ -27,7 +27,7 @@ const GAMES: [&str; 9] = [
 
 fn studied(rules: &Rules) -> (BuiltGame, Study) {
     let budget = Budget::within(Duration::from_secs(120), 4 << 30);
-    let game = build(rules, budget).unwrap();
+    let game = build(rules, &budget).unwrap();
     let budget = StudyBudget {
         until: None,
         more_for_alpha_beta: Duration::ZERO,
