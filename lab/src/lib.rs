@@ -111,7 +111,7 @@ enum Command {
             Examples:\n  cargo lab duel --game connectFour --a exploration=0.6\n  \
             cargo lab duel --pool --book book.jsonl --share-studies studies --studies 3 --a amaf=false --out amaf.jsonl\n  \
             cargo lab duel --game connectFour breakthrough ../shared/corpus/games/amazons_8x8.kif --ms 30 --study 20 --studies 10 \\\n    \
-            --b-program '../older/target/release/panza-lab engine' --out older.jsonl --page docs/duels.md\n  \
+            --b-program '../older/target/release/panza-lab engine' --out older.jsonl --page older.md\n  \
             cargo lab duel --game hex --iterations 1000 --a first_play_visits=0 --pairs 100 --elo0 -20 --elo1 20 --json"
     )]
     Duel(duel::DuelArguments),
