@@ -1,4 +1,5 @@
-//! The page of `cargo lab corpus`: totals, faults, known defects, and a row per game.
+//! The page of `cargo lab corpus`: totals, faults, known defects, and the slowest games. `--json`
+//! has every game.
 
 use panza_cli::EngineKind;
 use serde::Serialize;
@@ -7,6 +8,11 @@ use super::examine::{Built, Finding, Verified};
 use super::known::KNOWN;
 use crate::children::Findings;
 use crate::page::{Page, Table, count, or_dash};
+
+/// Rows of the table of the slowest games.
+const N_SLOWEST: usize = 25;
+/// Seconds of a build below which games are counted.
+const BUILD_LIMITS: [f64; 4] = [0.01, 0.1, 1.0, 10.0];
 
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct GameReport {
@@ -96,10 +102,10 @@ pub fn fill(mut page: Page, games: &[GameReport]) -> Page {
     let about = "Differences in these parts are counted apart.";
     page.section("Known defects of traces", about, &defects);
     page.section(
-        "Games",
-        "Build s is wall-clock time, processor s the processor time of it. States are those \
-         compared on each engine.",
-        &table(games),
+        "Slowest builds",
+        "Build s is wall-clock time, processor s the processor time of it, states those that were \
+         compared.\n`--json` prints a line for every game.",
+        &slowest(games),
     );
     page
 }
@@ -121,6 +127,12 @@ fn totals(games: &[GameReport]) -> Table {
     let states = |machine| games.iter().filter_map(|game| game.states(machine)).sum();
     total("games", games.len() as u64);
     total("games on a network", networks.len() as u64);
+    for limit in BUILD_LIMITS {
+        let fast = networks
+            .iter()
+            .filter(|(built, _)| built.build_seconds <= limit);
+        total(&format!("built within {limit} s"), fast.count() as u64);
+    }
     total(
         "games that failed",
         games.iter().filter(|game| game.failure.is_some()).count() as u64,
@@ -149,41 +161,29 @@ fn totals(games: &[GameReport]) -> Table {
     table
 }
 
-fn table(games: &[GameReport]) -> Table {
+/// The games on a network that took the longest to build.
+fn slowest(games: &[GameReport]) -> Table {
     let mut table = Table::new([
         "game",
-        "engine",
         "gates, full",
         "optimised",
-        "by phase",
         "build s",
         "processor s",
         "peak MiB",
-        "states, counter",
-        "states, prover",
-        "disagreements",
-    ])
-    .with_text_columns(&[0, 1]);
-    for game in games {
-        let built = game.built.as_ref();
-        let network = network(game);
-        let phases = network.map(|built| built.gates_of_phases.iter().map(|&gates| count(gates)));
-        let phases: Vec<String> = phases.into_iter().flatten().collect();
+        "states",
+    ]);
+    let networks = games.iter().filter_map(|game| Some((network(game)?, game)));
+    let mut networks: Vec<(&Built, &GameReport)> = networks.collect();
+    networks.sort_by(|(one, _), (other, _)| other.build_seconds.total_cmp(&one.build_seconds));
+    for (built, game) in networks.into_iter().take(N_SLOWEST) {
         table.push(vec![
             game.game.clone(),
-            or_dash(built.map(|built| built.machine)),
-            or_dash(network.and_then(|built| built.gates_full).map(count)),
-            or_dash(network.and_then(|built| built.gates_optimised).map(count)),
-            or_dash((!phases.is_empty()).then(|| phases.join(" + "))),
-            or_dash(built.map(|built| format!("{:.4}", built.build_seconds))),
-            or_dash(built.and_then(|built| Some(format!("{:.4}", built.processor_seconds?)))),
-            or_dash(built.and_then(|built| Some(format!("{:.1}", mib(built.peak_bytes?))))),
+            or_dash(built.gates_full.map(count)),
+            or_dash(built.gates_optimised.map(count)),
+            format!("{:.4}", built.build_seconds),
+            or_dash(built.processor_seconds.map(|it| format!("{it:.4}"))),
+            or_dash(built.peak_bytes.map(|bytes| format!("{:.1}", mib(bytes)))),
             or_dash(game.states(EngineKind::Counter).map(count)),
-            or_dash(game.states(EngineKind::Prover).map(count)),
-            match game.failure {
-                Some(_) => "failed".to_string(),
-                None => count(game.sum(|verified| verified.disagreements)),
-            },
         ]);
     }
     table
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn the_page_lists_totals_faults_defects_and_games() {
+    fn the_page_lists_totals_faults_defects_and_the_slowest_games() {
         use EngineKind::{Counter, Prover};
         let fast = vec![
             built(Counter, 0.25),
@@ -260,10 +260,12 @@ mod tests {
         ];
         let holds = games.each_ref().map(GameReport::holds);
         assert_eq!(holds, [true, false, true, false]);
-        let (totals, table) = (totals(&games).to_string(), table(&games).to_string());
+        let (totals, table) = (totals(&games).to_string(), slowest(&games).to_string());
         for expected in [
             "| games | 4 | - | - |",
             "| games on a network | 2 | - | - |",
+            "| built within 0.1 s | 0 | - | - |",
+            "| built within 1 s | 2 | - | - |",
             "| games that failed | 1 | - | - |",
             "| states on the counter engine | 2,000 | - | - |",
             "| disagreements | 2 | - | - |",
@@ -272,13 +274,14 @@ mod tests {
         ] {
             assert!(totals.contains(expected), "no `{expected}` in\n{totals}");
         }
-        for expected in [
-            "| fast | counter | 1,200 | 30 | 10 + 12 | 0.2500 | 0.1250 | 3.0 | 1,000 | 1,000 | 0 |",
-            "| large | prover | - | - | - | 60.0000 | 30.0000 | 3.0 | - | 1,000 | 2 |",
-            "| dead | - | - | - | - | - | - | - | - | - | failed |",
-        ] {
-            assert!(table.contains(expected), "no `{expected}` in\n{table}");
-        }
+        let rows: Vec<&str> = table.lines().skip(2).collect();
+        assert_eq!(
+            rows,
+            [
+                "| test_case_3a | 1,200 | 30 | 0.5000 | 0.2500 | 3.0 | 1,000 |",
+                "| fast | 1,200 | 30 | 0.2500 | 0.1250 | 3.0 | 1,000 |",
+            ]
+        );
         assert_eq!(games[0].faults(), [""; 0]);
         assert_eq!(
             games[1].faults(),
@@ -288,5 +291,18 @@ mod tests {
             ]
         );
         assert_eq!(games[3].faults(), ["dead: ended with signal: 9"]);
+    }
+    #[test]
+    fn the_table_of_the_slowest_games_has_a_bounded_number_of_rows() {
+        let games: Vec<GameReport> = (0..N_SLOWEST + 5)
+            .map(|index| {
+                let found = vec![built(EngineKind::Counter, index as f64)];
+                game(&format!("game{index}"), found, None)
+            })
+            .collect();
+        let table = slowest(&games).to_string();
+        let rows: Vec<&str> = table.lines().skip(2).collect();
+        assert_eq!(rows.len(), N_SLOWEST);
+        assert!(rows[0].starts_with(&format!("| game{} ", N_SLOWEST + 4)));
     }
 }
