@@ -45,7 +45,6 @@ fn plan(cancelled: &AtomicBool) -> RoundPlan<'_> {
     RoundPlan {
         time: Duration::from_millis(400),
         threads: 1,
-        families: 4,
         seed: 1,
         cancelled,
         members: None,

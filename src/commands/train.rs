@@ -54,9 +54,6 @@ pub struct TrainArguments {
     /// Threads that play. [default: all processors]
     #[arg(short = 'j', long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
     threads: Option<u16>,
-    /// Positions expanded for each move of self-play; 1 evaluates the moves alone.
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=4096))]
-    families: u32,
     /// Draw the learning curve into this file, as SVG, after each round.
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
@@ -119,7 +116,6 @@ pub fn run_with(
     let plan = RoundPlan {
         time: Duration::from_secs_f64(arguments.round).min(longest),
         threads: arguments.threads.map_or(processors, usize::from),
-        families: arguments.families,
         seed: arguments.seed,
         cancelled: &stop,
         members,

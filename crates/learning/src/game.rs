@@ -9,13 +9,12 @@
 //!
 //! Never uses: machines, clocks.
 
-use super::tree::Tree;
 use super::worth::{Edge, MAX_LOGIT, Worth, logit_of};
 use panza_gdl::MoveId;
 use panza_sync::Random;
 
 /// The joint moves of a batch, roughly. The clock is read once per round.
-pub(super) const BATCH_SIZE: usize = 2048;
+const BATCH_SIZE: usize = 2048;
 /// The most moves of a role that are evaluated in a state; of more, a random sample.
 pub(super) const MAX_MOVES: usize = 64;
 /// The same for an evaluation with prospects, which cost more than the states.
@@ -99,8 +98,6 @@ pub(super) struct Game {
     pub is_fresh: bool,
     /// The evaluated moves of the last turn, where one role moves.
     pub edges: Vec<Edge>,
-    /// The tree of the last search, where moves are searched.
-    pub tree: Tree,
     /// The legal moves of all roles in the last state expanded, role by role, and the end of each
     /// role's moves.
     pub legal: Vec<MoveId>,
@@ -120,7 +117,6 @@ impl Game {
             opening,
             is_fresh: false,
             edges: Vec::new(),
-            tree: Tree::default(),
             legal: Vec::new(),
             ends: Vec::new(),
             is_over: false,
@@ -213,7 +209,7 @@ impl Batch {
 }
 
 /// All of these moves; of more than `most` one of each of as many parts, at random.
-pub(super) fn some_of(moves: &[MoveId], most: usize, random: &mut Random) -> Vec<MoveId> {
+fn some_of(moves: &[MoveId], most: usize, random: &mut Random) -> Vec<MoveId> {
     let n = moves.len().min(most);
     let parts = (0..n).map(|part| part * moves.len() / n..(part + 1) * moves.len() / n);
     parts.map(|part| any_of(&moves[part], random)).collect()
@@ -239,7 +235,6 @@ mod tests {
         Edge {
             mv: MoveId(mv),
             worth: Worth { logits, is_exact },
-            is_end: is_exact,
         }
     }
 

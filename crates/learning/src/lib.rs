@@ -11,8 +11,7 @@
 //! A new evaluation is first trained both on facts alone and with the prospects of roles, and goes
 //! on with what predicts the next games better. Prospects that cost too much are left out.
 //!
-//! Moves may be searched first: each tree of a game grows by best-first minimax on the evaluation,
-//! the trees of all games in step. Games may begin in given positions.
+//! Games may begin in given positions.
 //!
 //! Several threads have games and weights of their own, which are averaged again and again. A
 //! [`Team`] of other processes takes the place of threads.
@@ -33,7 +32,6 @@ pub mod statistics;
 mod images;
 mod samples;
 mod game;
-mod tree;
 mod worth;
 mod self_play;
 pub mod team;
@@ -107,9 +105,6 @@ pub struct LearningBudget<'a> {
     pub threads: usize,
     /// Random seed.
     pub seed: u64,
-    /// Positions expanded for each move of a role that chooses alone; with 1 its moves get the
-    /// values of the evaluation.
-    pub families: u32,
     /// States in which half of the games begin, where there are some.
     pub openings: &'a [Vec<u64>],
 }
@@ -472,7 +467,6 @@ mod tests {
             cancelled: None,
             threads: 1,
             seed: 1,
-            families: 1,
             openings: &[],
         }
     }
@@ -552,7 +546,6 @@ mod tests {
                 let plan = MemberPlan {
                     games,
                     seed: budget.seed + member,
-                    families: budget.families,
                     openings: Vec::new(),
                 };
                 Member::new(&self.machine, None, evaluation.clone(), plan).unwrap()
@@ -640,7 +633,6 @@ mod tests {
             cancelled: None,
             threads: 1,
             seed: 1,
-            families: 1,
             openings: &[],
         };
         let learned = learn(&machine, None, None, None, None, budget, None).unwrap();

@@ -3,20 +3,15 @@
 //! A round evaluates the present state of each game: its legal moves, then the states after each of
 //! them, all games together. Then each game makes a move. The chance role draws its moves; the
 //! states in which it does make samples like others, with the value of the next state. A finished
-//! game makes samples, or a position for validation. In training that lasts, the moves of a role
-//! that chooses alone are searched first, and larger nodes of the trees make samples as well.
-
-mod deepening;
+//! game makes samples, or a position for validation.
 
 use std::sync::Arc;
 
-use self::deepening::worth_of;
 use super::LearningBudget;
 use super::game::{Batch, Game, MAX_COSTLY_MOVES, MAX_MOVES, SEVERAL, Turn, any_of};
 use super::samples::Samples;
-use super::tree::Tree;
 use super::validation::Position;
-use super::worth::{Edge, Worth, logit_of};
+use super::worth::{Edge, Logits, MAX_ESTIMATE, MAX_LOGIT, Worth, logit_of};
 use crate::evaluation::{Evaluation, MAX_ROLES, ValueReader, sigmoid, uniform};
 use panza_gdl::{Id, MoveId, RoleId};
 use panza_machine::{Expander, ExpansionStep, Machine, PositionBatch, with_wide_vectors};
@@ -24,8 +19,6 @@ use panza_sync::Random;
 
 /// Games played in parallel.
 const PARALLEL_GAMES: usize = 128;
-/// The same where moves are searched: each tree grows by one position at a time.
-const PARALLEL_SEARCHES: usize = 256;
 /// The same for validation, for which there is less time.
 const PARALLEL_VALIDATIONS: usize = 64;
 /// Games with more joint moves are abandoned.
@@ -41,8 +34,6 @@ const TRACE_GAP: f32 = 1.0;
 const WARM_UP_GAMES: usize = 500;
 /// The temperature of the softmax over logits that draws a move.
 const TEMPERATURE: f32 = 0.3;
-/// The part of the positions of a tree that must lie below a node for it to make a sample.
-const SAMPLED_PART: u32 = 8;
 /// Rounds between two copies of the averaged weights for play.
 const ROUNDS_PER_COPY: u64 = 16;
 
@@ -72,8 +63,6 @@ pub(super) struct SelfPlay {
     games: Vec<Game>,
     positions: PositionBatch,
     earlier_games: usize,
-    /// Positions expanded for a move.
-    families: u32,
     rounds: u64,
     /// Finished games, and their joint moves.
     pub(super) finished: usize,
@@ -104,7 +93,6 @@ impl SelfPlay {
             games: Vec::new(),
             positions: PositionBatch::default(),
             earlier_games,
-            families: 1,
             rounds: 0,
             finished: 0,
             moves: 0,
@@ -115,13 +103,8 @@ impl SelfPlay {
     /// Plays and trains until so many games more have ended. Games in progress stay.
     pub(super) fn run(&mut self, budget: LearningBudget<'_>) {
         let end = self.finished.saturating_add(budget.games);
-        self.families = budget.families;
-        let parallel = match self.families {
-            0 | 1 => PARALLEL_GAMES,
-            _ => PARALLEL_SEARCHES,
-        };
         while self.finished < end && !self.is_endless() && !budget.is_over() {
-            while self.games.len() < parallel && self.finished + self.games.len() < end {
+            while self.games.len() < PARALLEL_GAMES && self.finished + self.games.len() < end {
                 let game = self.new_game(budget.openings);
                 self.games.push(game);
             }
@@ -160,7 +143,6 @@ impl SelfPlay {
         budget: LearningBudget<'_>,
     ) -> Vec<Position> {
         self.games.clear();
-        self.families = 1;
         self.evaluation.clone_from(self.samples.trainer().average());
         self.purpose = Purpose::Validation(Vec::new());
         let (finished, moves) = (self.finished, self.moves);
@@ -230,9 +212,6 @@ impl SelfPlay {
             self.reader.load(&self.evaluation, &self.positions);
             with_wide_vectors(|| self.add_edges(&batch, &mut best));
             from = batch.end;
-        }
-        if self.families > 1 {
-            self.deepen(max_moves);
         }
         let mut games = std::mem::take(&mut self.games);
         for (game, best) in games.iter_mut().zip(best.chunks(self.n_roles)) {
@@ -334,8 +313,7 @@ impl SelfPlay {
             let (evaluation, positions) = (&self.evaluation, &self.positions);
             let worth = worth_of(evaluation, reader, &game.state, positions, position);
             if game.mover() != SEVERAL {
-                let is_end = worth.is_exact;
-                game.edges.push(Edge { mv, worth, is_end });
+                game.edges.push(Edge { mv, worth });
                 continue;
             }
             let role = role as usize;
@@ -374,21 +352,9 @@ impl SelfPlay {
         };
         turn.make(&game.edges, chosen, self.n_outputs);
         game.joint_move[mover] = edge.mv;
-        if self.families > 1 && self.confidence() >= 1.0 {
-            self.add_tree(&game.tree);
-        }
-        if edge.is_end {
+        if edge.worth.is_exact {
             self.finish(game, edge.worth.logits.map(sigmoid));
             game.is_over = true;
-        }
-    }
-
-    /// Makes samples of larger nodes of a searched tree.
-    fn add_tree(&mut self, tree: &Tree) {
-        for (state, worth) in tree.nodes(self.families.div_ceil(SAMPLED_PART)) {
-            let targets = worth.logits.map(sigmoid);
-            let targets = &targets[..self.n_outputs];
-            self.samples.push(state, targets, &mut self.random);
         }
     }
 
@@ -470,6 +436,33 @@ impl SelfPlay {
             self.samples.push(state, targets, &mut self.random);
         }
     }
+}
+
+/// What a generated position is worth: its goals at an end, else by the evaluation. The reader has
+/// begun with the state `from`.
+#[inline(always)]
+fn worth_of(
+    evaluation: &Evaluation,
+    reader: &mut ValueReader,
+    from: &[u64],
+    positions: &PositionBatch,
+    position: usize,
+) -> Worth {
+    let mut logits: Logits = [0.0; MAX_ROLES];
+    let outputs = &mut logits[..evaluation.n_outputs()];
+    let is_exact = positions.terminal[position];
+    if is_exact {
+        for (logit, goal) in outputs.iter_mut().zip(positions.goals(position)) {
+            let share = share_of(*goal, evaluation);
+            *logit = (share / (1.0 - share)).ln().clamp(-MAX_LOGIT, MAX_LOGIT);
+        }
+    } else {
+        reader.logits_after(evaluation, from, positions, position, outputs);
+        for logit in outputs {
+            *logit = logit.clamp(-MAX_ESTIMATE, MAX_ESTIMATE);
+        }
+    }
+    Worth { logits, is_exact }
 }
 
 /// A goal as the target of an output, 0 to 1.

@@ -61,8 +61,6 @@ pub struct MemberPlan {
     pub games: usize,
     /// Random seed, another one for each member.
     pub seed: u64,
-    /// See [`LearningBudget::families`].
-    pub families: u32,
     /// See [`LearningBudget::openings`].
     pub openings: Vec<Vec<u64>>,
 }
@@ -107,7 +105,6 @@ impl Member {
             cancelled: Some(cancelled),
             threads: 1,
             seed: self.plan.seed,
-            families: self.plan.families,
             openings: &self.plan.openings,
         });
         if part.is_last {

@@ -25,9 +25,8 @@ pub(super) struct Worth {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Edge {
     pub mv: MoveId,
+    /// It is exact where the game ends with the move.
     pub worth: Worth,
-    /// Whether the game ends with it.
-    pub is_end: bool,
 }
 
 /// The logit of a role among those of the outputs.

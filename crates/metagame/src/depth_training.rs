@@ -190,7 +190,6 @@ impl DepthTraining {
             cancelled: Some(round.cancelled),
             threads: 1,
             seed: round.seed.wrapping_add(known.games as u64),
-            families: 1,
             openings: &[],
         };
         let machine = &round.game.machine;
@@ -336,7 +335,6 @@ mod tests {
         let plan = RoundPlan {
             time: Duration::from_secs(1),
             threads,
-            families: 1,
             seed: 1,
             cancelled: &cancelled,
             members: None,
@@ -437,7 +435,6 @@ mod tests {
         let plan = RoundPlan {
             time: Duration::from_millis(10),
             threads: 1,
-            families: 1,
             seed: 1,
             cancelled: &cancelled,
             members: None,

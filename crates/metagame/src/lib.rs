@@ -21,10 +21,10 @@
 //! alpha-beta, by games of its own searches. Fast games of alpha-beta against the tree then choose
 //! which of them plays, unless the settings do.
 //!
-//! `metagame::training` trains for hours, in rounds. A round is self-play, in which moves may be
-//! searched by a small tree (`panza_learning`), and games against the best generation so far,
-//! which a sequential test decides (`metagame::sprt`). All that training goes on with is kept as
-//! notes. A match with such notes uses the best generation and its settings and studies nothing.
+//! `metagame::training` trains for hours, in rounds. A round is self-play
+//! (`panza_learning`) and games against the best generation so far, which a sequential test
+//! decides (`metagame::sprt`). All that training goes on with is kept as notes. A match with such
+//! notes uses the best generation and its settings and studies nothing.
 //!
 //! # What holds
 //!

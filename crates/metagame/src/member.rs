@@ -64,13 +64,11 @@ impl<'a> Member<'a> {
                 evaluation,
                 games,
                 seed,
-                families,
                 openings,
             } => {
                 let plan = MemberPlan {
                     games,
                     seed,
-                    families,
                     openings,
                 };
                 self.begin_learning(facts, &evaluation, plan)?;

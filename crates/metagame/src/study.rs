@@ -286,7 +286,6 @@ impl StudyBudget {
             cancelled: Some(&self.cancelled),
             threads: self.threads,
             seed,
-            families: 1,
             openings: &[],
         }
     }

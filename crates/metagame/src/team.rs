@@ -48,7 +48,6 @@ pub(super) enum Order {
         evaluation: Value,
         games: usize,
         seed: u64,
-        families: u32,
         openings: Vec<Vec<u64>>,
     },
     /// Play and train for a part; numbers follow.
@@ -131,7 +130,6 @@ impl Team for LearningTeam<'_> {
                 evaluation: note.clone(),
                 games,
                 seed: budget.seed ^ (member as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15),
-                families: budget.families,
                 openings: budget.openings.to_vec(),
             };
             encoded(&order, &[])

@@ -75,8 +75,6 @@ pub struct RoundPlan<'a> {
     pub time: Duration,
     /// Threads that play.
     pub threads: usize,
-    /// Positions expanded for each move of self-play.
-    pub families: u32,
     /// Random seed.
     pub seed: u64,
     /// Set once training is to end.
@@ -398,7 +396,6 @@ impl<'a> Training<'a> {
             cancelled: Some(plan.cancelled),
             threads: plan.threads,
             seed: plan.seed.wrapping_add(self.progress.games as u64),
-            families: plan.families,
             openings: &self.openings,
         };
         let before = self.progress.games;

@@ -39,9 +39,6 @@ pub struct NetsArguments {
     /// Threads of each training.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=64), value_name = "T")]
     threads: u16,
-    /// Positions expanded for each move of self-play.
-    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=4096), value_name = "N")]
-    families: u32,
     /// Seed of the first evaluation; each further one has the next.
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -139,7 +136,6 @@ fn train_all(
             cancelled: None,
             threads: usize::from(arguments.threads),
             seed,
-            families: arguments.families,
             openings: &[],
         };
         let learned = learn(

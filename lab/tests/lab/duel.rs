@@ -252,7 +252,6 @@ fn studies_begin_with_what_long_training_has_left() {
     let plan = RoundPlan {
         time: Duration::from_secs(1),
         threads: 1,
-        families: 1,
         seed: 1,
         cancelled: &never,
         members: None,

@@ -103,7 +103,6 @@ pub fn study(
             cancelled: Some(stop),
             threads,
             seed,
-            families: 1,
             openings: &[],
         },
         None,

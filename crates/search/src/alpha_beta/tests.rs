@@ -379,7 +379,6 @@ fn training_learns_who_wins() {
         cancelled: None,
         threads: 1,
         seed: 1,
-        families: 1,
         openings: &[],
     };
     let turns = turns_of(&game).unwrap();

@@ -158,7 +158,6 @@ impl MatchTraining {
             cancelled: Some(cancelled),
             threads: self.0.players.len(),
             seed: 0,
-            families: 1,
             openings: &[],
         };
         let setup = GameSetup {
@@ -566,7 +565,6 @@ mod tests {
             cancelled: None,
             threads,
             seed: 1,
-            families: 1,
             openings: &[],
         }
     }
