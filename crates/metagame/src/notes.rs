@@ -11,7 +11,6 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::depth::DepthStudy;
@@ -203,8 +202,7 @@ pub fn prior_study(
         (generation > 0).then_some(generation)
     };
     let alpha_beta = parameters.and_then(|note| note["alpha_beta"].as_bool());
-    let parameters = parameters.and_then(|note| Parameters::deserialize(note).ok());
-    let parameters = parameters.filter(Parameters::are_sound);
+    let parameters = parameters.and_then(Parameters::from_note);
     let trained = progress.zip(parameters).and_then(|(progress, parameters)| {
         // Where the tree has no generation, that of alpha-beta counts, if it plays.
         let of_depth = || {

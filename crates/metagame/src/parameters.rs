@@ -4,6 +4,7 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use panza_learning::Evaluation;
 use panza_learning::validation::Validation;
@@ -16,9 +17,6 @@ pub struct Parameters {
     pub evaluation_share: f32,
     /// Whether values of the evaluation give moves priors.
     pub prior: bool,
-    /// Weight of minimax values against means where the evaluation has weight; see
-    /// [`SearchConfig::minimax_share`].
-    pub minimax_share: f32,
     /// Factor on the exploration of the settings.
     pub exploration: f32,
     /// Whether alpha-beta plays rather than the tree.
@@ -32,7 +30,6 @@ impl Default for Parameters {
         Self {
             evaluation_share: 0.0,
             prior: false,
-            minimax_share: MINIMAX_SHARE,
             exploration: 1.0,
             alpha_beta: false,
         }
@@ -66,7 +63,7 @@ impl Parameters {
             evaluation,
             evaluation_share: share,
             prior_temperature: if has_prior { PRIOR_TEMPERATURE } else { 0.0 },
-            minimax_share: if is_mixed { self.minimax_share } else { 0.0 },
+            minimax_share: if is_mixed { MINIMAX_SHARE } else { 0.0 },
             ..config.clone()
         }
     }
@@ -93,10 +90,6 @@ const MAX_MIXED_SHARE: f64 = 0.6;
 /// weight is usual and not nothing.
 const USUAL_SHARE: f64 = 0.4;
 const SHARE_DEVIATION: f64 = 0.25;
-/// Correlation with results from which on best-first minimax on the evaluation alone is used, and
-/// the share that it must have less its error.
-const BEST_FIRST_CORRELATION: f64 = 0.6;
-const BEST_FIRST_SHARE: f64 = 0.85;
 /// The weight of an evaluation in tests.
 const TESTED_SHARE: f32 = 0.4;
 
@@ -117,22 +110,21 @@ impl Parameters {
 
     /// Whether the numbers are such as studies choose.
     pub fn are_sound(&self) -> bool {
-        let is_share = |name: &str, value: f32| {
-            Parameter::find(name).is_some_and(|it| it.allows(value.into()))
-        };
-        is_share("evaluation_share", self.evaluation_share)
-            && is_share("minimax_share", self.minimax_share)
+        Parameter::find("evaluation_share")
+            .is_some_and(|it| it.allows(self.evaluation_share.into()))
             && EXPLORATION_FACTORS.contains(&self.exploration)
     }
 
-    /// Best-first minimax on the evaluation alone, without playouts (Korf and Chickering 1996;
-    /// unbounded best-first minimax, Cohen-Solal 2020).
-    pub fn best_first(self) -> Self {
-        Self {
-            evaluation_share: 1.0,
-            minimax_share: 1.0,
-            ..self
+    /// The settings in a note. `None` if it is damaged.
+    ///
+    /// Earlier studies could choose minimax on the evaluation alone, with a `minimax_share` of 1.
+    /// Its place takes the greatest weight beside playouts.
+    pub(super) fn from_note(note: &Value) -> Option<Self> {
+        let mut found = Self::deserialize(note).ok().filter(Self::are_sound)?;
+        if note["minimax_share"] == 1.0 {
+            found.evaluation_share = found.evaluation_share.min(MAX_MIXED_SHARE as f32);
         }
+        Some(found)
     }
 
     /// The weight of an evaluation from its validation, and whether it gives a prior. Without
@@ -142,21 +134,14 @@ impl Parameters {
             validation.positions >= MIN_POSITIONS && validation.evaluation >= MIN_CORRELATION;
         let is_good = predicts_results
             && validation.evaluation >= MIN_RELATIVE_CORRELATION * validation.playouts;
-        let is_best_first = is_good
-            && validation.evaluation >= BEST_FIRST_CORRELATION
-            && validation.share - validation.share_error >= BEST_FIRST_SHARE;
         let likely_share = likely_share(validation.share, validation.share_error);
-        let parameters = Self {
+        Self {
             evaluation_share: match is_good && likely_share >= MIN_SHARE {
                 true => likely_share.min(MAX_MIXED_SHARE) as f32,
                 false => 0.0,
             },
             prior: predicts_results,
             ..Self::default()
-        };
-        match is_best_first {
-            true => parameters.best_first(),
-            false => parameters,
         }
     }
 }
@@ -193,9 +178,7 @@ mod tests {
             "as uncertain as the usual share"
         );
         assert_eq!(share(0.4, 0.0, 10.0), 0.4, "nothing was measured");
-        assert_eq!(share(0.7, 0.95, 0.05), 1.0);
-        assert_eq!(share(0.7, 0.88, 0.05), 0.6);
-        assert_eq!(share(0.5, 0.95, 0.05), 0.6);
+        assert_eq!(share(0.7, 0.95, 0.05), 0.6);
         assert_eq!(share(0.1, 0.5, 0.05), 0.0);
         assert_eq!(share(0.22, 0.5, 0.05), 0.0);
         let nothing = Parameters::of(&Validation::default());

@@ -172,8 +172,7 @@ fn check(claimed: &str, record: GameRecord) -> Result<Imported, ImportError> {
     for kind in kinds {
         let note = history.note(kind);
         let fits = note.is_some_and(|note| match kind {
-            Kind::Parameters => Parameters::deserialize(&note["parameters"])
-                .is_ok_and(|parameters| parameters.are_sound()),
+            Kind::Parameters => Parameters::from_note(&note["parameters"]).is_some(),
             Kind::Evaluation => is_evaluation(note),
             Kind::DepthEvaluation => {
                 read_depth(game.info(), note, || find_prospects(&game)).is_some()
