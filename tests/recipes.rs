@@ -112,8 +112,10 @@ fn parameters_are_named_in_the_crate_of_the_search_alone_unless_code_sets_them()
         let code = read(file);
         for name in PARAMETERS.iter().map(|it| it.name) {
             let is_named = code.contains(&format!("\"{name}\""));
-            let may_be = matches!(name, "evaluation_share" | "exploration");
-            assert!(!is_named || may_be, "{file} names {name}");
+            assert!(
+                !is_named || name == "evaluation_share",
+                "{file} names {name}"
+            );
         }
     }
 }

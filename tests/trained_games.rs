@@ -202,7 +202,7 @@ fn a_file_of_another_machine_is_checked() {
             "training does not fit",
         ),
         (
-            changed(&|it| it["notes"]["parameters"]["parameters"]["exploration"] = json!(1e9)),
+            changed(&|it| it["notes"]["parameters"]["parameters"]["evaluation_share"] = json!(1e9)),
             "parameters does not fit",
         ),
         (

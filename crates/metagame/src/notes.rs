@@ -14,7 +14,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value, json};
 
 use super::depth::DepthStudy;
-use super::parameters::{EXPLORATION_FACTORS, Parameters};
+use super::parameters::Parameters;
 use super::study::{PriorStudy, Study, Trained};
 use panza_analysis::prospects::WORD_BITS;
 use panza_analysis::tuples::Variable;
@@ -192,10 +192,6 @@ pub fn prior_study(
     let parameters = history
         .note(Kind::Parameters)
         .map(|note| &note["parameters"]);
-    let exploration = parameters
-        .and_then(|note| note["exploration"].as_f64())
-        .map(|factor| factor as f32)
-        .filter(|factor| EXPLORATION_FACTORS.contains(factor));
     let progress = history.note(Kind::Training).map(|note| &note["progress"]);
     let generation_in = |progress: &Value| {
         let generation = u32::try_from(progress["generation"].as_u64()?).ok()?;
@@ -218,7 +214,6 @@ pub fn prior_study(
         known,
         depth,
         alpha_beta: alpha_beta.unwrap_or(false),
-        exploration: exploration.unwrap_or(1.0),
         trained,
     })
 }
@@ -504,7 +499,6 @@ mod tests {
             }),
             parameters: Parameters {
                 evaluation_share: 0.5,
-                exploration: 1.7,
                 ..Parameters::default()
             },
             ..Study::default()
@@ -520,7 +514,6 @@ mod tests {
         let (depth, kept) = (study.depth.unwrap(), prior.depth.unwrap());
         assert_eq!((kept.units, kept.turns), (depth.units, depth.turns));
         assert_eq!((kept.games, kept.sums), (77, None));
-        assert!((prior.exploration - 1.7).abs() < 1e-3);
         let (mut before, mut after) = ([0.0; 2], [0.0; 2]);
         let state = machine.initial_state();
         let evaluation = study.evaluation.unwrap();

@@ -1,6 +1,5 @@
 //! Search settings that are chosen for a game.
 
-use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -17,8 +16,6 @@ pub struct Parameters {
     pub evaluation_share: f32,
     /// Whether values of the evaluation give moves priors.
     pub prior: bool,
-    /// Factor on the exploration of the settings.
-    pub exploration: f32,
     /// Whether alpha-beta plays rather than the tree.
     #[serde(default)]
     pub alpha_beta: bool,
@@ -30,14 +27,11 @@ impl Default for Parameters {
         Self {
             evaluation_share: 0.0,
             prior: false,
-            exploration: 1.0,
             alpha_beta: false,
         }
     }
 }
 
-/// Factors on the exploration that studies may choose.
-pub(super) const EXPLORATION_FACTORS: RangeInclusive<f32> = 0.1..=10.0;
 /// The reduction of exploration at a full evaluation share: evaluations have no sampling noise.
 const EXPLORATION_REDUCTION: f32 = 0.4;
 
@@ -57,9 +51,7 @@ impl Parameters {
         let has_prior = evaluation.is_some() && self.prior;
         let share = if is_mixed { self.evaluation_share } else { 0.0 };
         SearchConfig {
-            exploration: config.exploration
-                * self.exploration
-                * (1.0 - EXPLORATION_REDUCTION * share),
+            exploration: config.exploration * (1.0 - EXPLORATION_REDUCTION * share),
             evaluation,
             evaluation_share: share,
             prior_temperature: if has_prior { PRIOR_TEMPERATURE } else { 0.0 },
@@ -112,7 +104,6 @@ impl Parameters {
     pub fn are_sound(&self) -> bool {
         Parameter::find("evaluation_share")
             .is_some_and(|it| it.allows(self.evaluation_share.into()))
-            && EXPLORATION_FACTORS.contains(&self.exploration)
     }
 
     /// The settings in a note. `None` if it is damaged.

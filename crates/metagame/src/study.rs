@@ -76,8 +76,6 @@ pub struct PriorStudy {
     pub depth: Option<DepthStudy>,
     /// Whether alpha-beta was the stronger search.
     pub alpha_beta: bool,
-    /// See [`Parameters::exploration`].
-    pub exploration: f32,
     /// What long training has found, if there was any. Then nothing is trained.
     pub trained: Option<Trained>,
 }
@@ -175,7 +173,6 @@ pub fn finish_study(
     budget: &StudyBudget,
 ) -> Study {
     if let Some(prior) = prior {
-        study.parameters.exploration = prior.exploration;
         study.games = prior.known.games;
         study.sums = prior.known.sums;
         study.evaluation = Some(Arc::new(prior.known.evaluation));

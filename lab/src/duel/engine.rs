@@ -320,9 +320,8 @@ fn studied(studies: Option<&Studies>) -> Value {
         false => json!({
             "games": studies.iter().map(|study| study.games).sum::<usize>(),
             "evaluation_share": mean(|study| study.parameters.evaluation_share),
-            "exploration": mean(|study| study.parameters.exploration),
         }),
-        true => json!({"games": 0, "evaluation_share": 0, "exploration": 1}),
+        true => json!({"games": 0, "evaluation_share": 0}),
     }
 }
 

@@ -7,7 +7,7 @@
 //! |---|---|---|
 //! | `version` | names the build | `name`, `commit` |
 //! | `game PATH` | builds a game, as a match does | `game`, `machine`, `roles` |
-//! | `study SECONDS SEED` | studies it, see below | `games`, `evaluation_share`, `exploration` |
+//! | `study SECONDS SEED` | studies it, see below | `games`, `evaluation_share` |
 //! | `save FILE` | writes the study in use to a file | |
 //! | `load FILE` | plays with a study that was saved, and learns nothing more | as `study` |
 //! | `set KEY VALUE` | overrides a setting, see below | |

@@ -206,7 +206,6 @@ impl Report {
             })),
             "parameters": evaluation.map(|_| json!({
                 "evaluation_share": study.parameters.evaluation_share,
-                "exploration": study.parameters.exploration,
             })),
             "machine": game.machine.kind(),
             "reason": self.reason,
@@ -389,9 +388,7 @@ impl Report {
                 counted(study.games as u64, "game")
             );
             let share = percent(study.parameters.evaluation_share.into());
-            let exploration = study.parameters.exploration;
-            let parameters =
-                format!("evaluation share {share}, exploration factor {exploration:.2}");
+            let parameters = format!("evaluation share {share}");
             rows.extend([("evaluation", correlations), ("parameters", parameters)]);
         }
         if let Some(sampled) = &study.sampled {

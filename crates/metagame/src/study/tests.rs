@@ -120,7 +120,6 @@ fn an_evaluation_is_trained_until_the_deadline() {
         (0.0..=1.0).contains(&parameters.evaluation_share),
         "{parameters:?}"
     );
-    assert!(parameters.exploration > 0.0, "{parameters:?}");
 }
 
 #[test]
