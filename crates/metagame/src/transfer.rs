@@ -8,6 +8,9 @@
 //!
 //! Never uses: the memory file.
 
+#[cfg(test)]
+mod tests;
+
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
