@@ -29,8 +29,8 @@ const RULES: &str = "(role left) (role right) (flag gold) (flag red) (flag blue)
     (<= (goal ?p 100) (true (has ?p gold)))
     (<= (goal ?p 0) (role ?p) (not (true (has ?p gold))))";
 /// `memory.db` and `game.json` were written by commit a751053a.
-const MEMORY: &[u8] = include_bytes!("tests/memory.db");
-const EXPORT: &str = include_str!("tests/game.json");
+const MEMORY: &[u8] = include_bytes!("../../tests/stored/memory.db");
+const EXPORT: &str = include_str!("../../tests/stored/game.json");
 
 fn rules() -> Rules {
     let (rules, faults) = panza_gdl::load(RULES);
