@@ -25,7 +25,7 @@ use panza_learning::{
 };
 use panza_search::alpha_beta::{DepthValues, TrainingBase, Turns};
 use panza_search::{Method, SearchConfig};
-use panza_sync::{Budget, Instant, Meter, thread_cpu_time};
+use panza_sync::{Budget, Instant, thread_cpu_time};
 
 /// What a study does, and its limits.
 #[derive(Clone, Debug)]
@@ -188,11 +188,11 @@ pub fn finish_study(
     if let Some(size) = budget.sampling {
         study.autonomous = game.network.as_ref().and_then(|network| {
             let limits = budget.limits(AUTONOMOUS_SHARE);
-            autonomous::find(network, &mut Meter::new(limits.with_steps(STEPS)))
+            autonomous::find(network, &mut limits.with_steps(STEPS))
         });
         study.distances = game.network.as_ref().and_then(|network| {
             let limits = budget.limits(DISTANCES_SHARE);
-            distances(network, &mut Meter::new(limits.with_steps(STEPS)))
+            distances(network, &mut limits.with_steps(STEPS))
         });
         let sampling = SampleBudget {
             games: size.games,
@@ -212,7 +212,7 @@ pub fn finish_study(
 /// The prospects of a game, equal ones for equal networks. `None` where it is too large.
 pub fn find_prospects(game: &BuiltGame) -> Option<Prospects> {
     let network = game.network.as_ref()?;
-    Prospects::find(network, &mut Meter::new(Budget::of_steps(PROSPECT_STEPS)))
+    Prospects::find(network, &mut Budget::of_steps(PROSPECT_STEPS))
 }
 
 impl StudyBudget {
@@ -456,7 +456,7 @@ impl Study {
         });
         // A known evaluation has its own tuples and prospects.
         let network = game.network.as_ref().filter(|_| known.is_none());
-        let of_tuples = &mut Meter::new(budget.limits(TUPLES_SHARE).with_steps(STEPS));
+        let of_tuples = &mut budget.limits(TUPLES_SHARE).with_steps(STEPS);
         let of_lines = network.filter(|_| !budget.without.tuples);
         let tuples = of_lines.and_then(|it| Tuples::find(it, &game.machine, of_tuples));
         let of_prospects = network.filter(|_| !budget.without.prospects);
