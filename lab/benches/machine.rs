@@ -18,7 +18,7 @@ use panza_cli::{EngineChoice, EngineKind, Game};
 use panza_game::PlayoutPolicy;
 use panza_gdl::{Id, MoveId, RoleId};
 use panza_machine::{ExpansionStep, Machine, PlayoutTotals, PositionBatch, Reasoner};
-use panza_sync::{Budget, Meter, Random};
+use panza_sync::{Budget, Random};
 
 /// A tiny game, two of moderate size, and two larger ones.
 const GAMES: [&str; 5] = [
@@ -355,7 +355,7 @@ fn prospects(criterion: &mut Criterion) {
         let game = Game::load(name).expect("the game can be played");
         let built = panza_game::build(&game.rules, &budget).expect("it has a network");
         let network = built.network.expect("it has a network");
-        let found = Prospects::find(&network, &mut Meter::new(Budget::of_steps(1 << 24)));
+        let found = Prospects::find(&network, &mut Budget::of_steps(1 << 24));
         let found = found.expect("it is small enough");
         let mut reasoner = Arc::clone(&built.machine).reasoner();
         let places = places(built.machine.as_ref(), reasoner.as_mut());

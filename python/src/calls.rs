@@ -270,7 +270,7 @@ impl SearchArguments<'_, '_> {
         let time = self.ms.map(|ms| duration("ms", ms / 1000.0)).transpose()?;
         let learned = self.evaluation.map(|evaluation| &evaluation.get().learned);
         let method = self.method();
-        if method == Method::AlphaBeta && matches!(learned, Some(None)) {
+        if method != Method::Tree && matches!(learned, Some(None)) {
             return Err(PyValueError::new_err(
                 "the evaluation is for the tree: expected one of study(..., method=\"alpha-beta\")",
             ));
@@ -484,7 +484,8 @@ pub fn study(
         })?;
         let reason = study.why_tree;
         let found = Evaluation::of_study(core, study, method);
-        if method == Method::AlphaBeta && found.as_ref().is_some_and(|it| it.suited != method) {
+        let is_other = |it: &Evaluation| it.method_of(method) != it.suited;
+        if found.as_ref().is_some_and(is_other) {
             return Err(refused(reason));
         }
         found

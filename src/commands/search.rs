@@ -70,7 +70,7 @@ pub fn run(arguments: &SearchArguments, output: Output) -> anyhow::Result<Outcom
     let progress = spinner(format!("{}: compiling", game.sheet.name));
     let history = match arguments.method {
         Method::Tree => None,
-        Method::Auto | Method::AlphaBeta => history(&settings.memory, &game.rules),
+        _ => history(&settings.memory, &game.rules),
     };
     let built = build(&game, arguments, &settings, history.is_some())?;
     let prior = history.and_then(|history| remembered(&built, &history));

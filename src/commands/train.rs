@@ -17,9 +17,7 @@ use panza_cli::engine_choice::build_as_in_match;
 use panza_cli::output::{counted, grouped, show_seconds, spinner, write_whole};
 use panza_cli::{Outcome, Output, SettingsChoice, interrupt};
 use panza_memory::GameMemory;
-use panza_metagame::{
-    AlphaBetaProgress, Member, Members, Progress, RoundPlan, RoundReport, Training, curve,
-};
+use panza_metagame::{Member, Members, Progress, RoundPlan, RoundReport, Training, curve};
 use panza_player::search_config;
 
 /// The time limit for building the game.
@@ -241,39 +239,8 @@ fn object(progress: &Progress, report: &RoundReport, left: Option<Duration>) -> 
         "correlation": report.correlation,
         "pending": report.pending.map(|(pairs, score)| json!({ "pairs": pairs, "score": score })),
         "test": report.test,
-        "alpha_beta": progress.alpha_beta.as_ref().map(of_alpha_beta),
+        "alpha_beta": progress.alpha_beta.as_ref().map(|it| it.to_json()),
     })
-}
-
-/// The training for alpha-beta, for scripts.
-fn of_alpha_beta(progress: &AlphaBetaProgress) -> Value {
-    json!({
-        "games": progress.games,
-        "generation": progress.generation,
-        "elo": progress.elo,
-        "tests": progress.tests,
-        "games_against_tree": progress.games_against_tree,
-        "points_against_tree": progress.points_against_tree,
-        "plays": progress.plays(),
-    })
-}
-
-/// The training for alpha-beta, for people.
-fn alpha_beta_line(progress: &AlphaBetaProgress) -> String {
-    let games = progress.games_against_tree;
-    let score = f64::from(progress.points_against_tree) / f64::from(games.max(1));
-    let against_tree = match games {
-        0 => "no games against the tree".to_string(),
-        _ => format!("{:.1} % of {games} games against the tree", 100.0 * score),
-    };
-    let plays = if progress.plays() { ", plays" } else { "" };
-    format!(
-        "{:9}  {:>11} games  alpha-beta, generation {} ({:+.0} Elo), {against_tree}{plays}",
-        "",
-        grouped(progress.games as u64),
-        progress.generation,
-        progress.elo,
-    )
 }
 
 /// What is shown while a round runs.
@@ -321,8 +288,8 @@ fn line(progress: &Progress, report: &RoundReport) -> String {
         }
         (None, None) => {}
     }
-    if let Some(alpha_beta) = &progress.alpha_beta {
-        line += &format!("\n{}", alpha_beta_line(alpha_beta));
+    if let Some(by_games) = &progress.alpha_beta {
+        line += &format!("\n{:9}  {by_games}", "");
     }
     line
 }

@@ -14,7 +14,7 @@ use std::collections::HashSet;
 use super::implications::{Implications, Outcome, Scope};
 use panza_gdl::{BaseId, Id, IdVec};
 use panza_propnet::{Network, Signal};
-use panza_sync::Meter;
+use panza_sync::Budget;
 
 /// The longest period of a turn order.
 const MAX_PERIOD: usize = 8;
@@ -37,7 +37,7 @@ pub struct Autonomous {
 }
 
 /// Finds the autonomous facts; `None` when the budget is spent.
-pub fn find(network: &Network, budget: &mut Meter) -> Option<Autonomous> {
+pub fn find(network: &Network, budget: &mut Budget) -> Option<Autonomous> {
     let mut going_on = Implications::new(network, Scope::Transitions, budget)?;
     let is_autonomous = autonomous_bases(network, |node| going_on.value(node).is_some());
     let bases = network.facts.ids();
@@ -233,7 +233,7 @@ mod tests {
     #[test]
     fn lengths_of_random_games_are_within_the_bounds() {
         each_game(|name, network| {
-            let Some(found) = find(network, &mut Meter::new(Budget::of_steps(1 << 27))) else {
+            let Some(found) = find(network, &mut Budget::of_steps(1 << 27)) else {
                 println!("{name}: not known");
                 return;
             };

@@ -21,7 +21,7 @@
 
 use panza_gdl::{BaseId, IdVec, MoveId, RoleId};
 use panza_propnet::{GateKind, Network, Node, Signal};
-use panza_sync::Meter;
+use panza_sync::Budget;
 
 /// What facts and moves can matter for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -71,7 +71,7 @@ pub struct Distances {
 
 /// The distances to the greatest goal of each role that has one, then to the end. `None` when the
 /// budget is spent.
-pub fn distances(network: &Network, budget: &mut Meter) -> Option<Vec<Distances>> {
+pub fn distances(network: &Network, budget: &mut Budget) -> Option<Vec<Distances>> {
     let mut targets: Vec<(Target, Signal)> = Vec::new();
     for role in network.roles.ids() {
         if let Some((goal, signal)) = network.greatest_goal(role) {
@@ -109,7 +109,7 @@ impl SeenSignals {
 
 /// The conditions of a signal, any of which makes it true: all facts that do so alone, and each
 /// conjunction.
-fn conditions(network: &Network, signal: Signal, budget: &mut Meter) -> Option<Vec<Vec<Signal>>> {
+fn conditions(network: &Network, signal: Signal, budget: &mut Budget) -> Option<Vec<Vec<Signal>>> {
     let mut seen = SeenSignals::new(network);
     let (mut facts, mut others) = (Vec::new(), Vec::new());
     let mut open = vec![signal];
@@ -139,7 +139,7 @@ fn to_target(
     network: &Network,
     target: Target,
     mut open: Vec<Signal>,
-    budget: &mut Meter,
+    budget: &mut Budget,
 ) -> Option<Distances> {
     let mut found = Distances {
         target,
@@ -281,9 +281,9 @@ mod tests {
             let n_targets = (network.roles.len() + 1) * (MAX_CONDITIONS + 2);
             // Each input is read once plain and once inverted, and each fact and move once more.
             let most = 2 * (network.n_edges() + network.n_nodes()) + 1;
-            let mut budget = Meter::new(Budget::of_steps((n_targets * most) as u64));
+            let mut budget = Budget::of_steps((n_targets * most) as u64);
             assert!(distances(network, &mut budget).is_some(), "{name}");
-            let mut budget = Meter::new(Budget::of_steps(0));
+            let mut budget = Budget::of_steps(0);
             assert!(distances(network, &mut budget).is_none(), "{name}");
         });
     }

@@ -27,7 +27,7 @@ use super::autonomous::autonomous_bases;
 use super::ternary::support;
 use panza_gdl::{BaseId, Id, IdVec, MoveId, RoleId};
 use panza_propnet::{Effects, Network, VisitedNodes, effects};
-use panza_sync::{Budget, Meter};
+use panza_sync::Budget;
 
 /// The most rounds of merging.
 const MAX_ROUNDS: usize = 64;
@@ -83,7 +83,7 @@ impl Factors {
 ///
 /// The network should be as built: passes take the conditions of the rules apart.
 pub fn factors(network: &Network, limits: &Budget) -> Option<Factors> {
-    let budget = &mut Meter::new(limits.clone());
+    let budget = &mut limits.clone();
     let is_autonomous = autonomous_bases(network, |_| false);
     let freedom = freedom(network, &is_autonomous, budget)?;
     let counts = relevant(network, &is_autonomous);
@@ -128,7 +128,7 @@ pub fn factors(network: &Network, limits: &Budget) -> Option<Factors> {
 /// The forced moves, in rising order, as far as the autonomous bases decide; `None` if the budget
 /// is over first.
 pub fn forced_moves(network: &Network, limits: &Budget) -> Option<Vec<MoveId>> {
-    let mut budget = Meter::new(limits.clone());
+    let mut budget = limits.clone();
     let is_autonomous = autonomous_bases(network, |_| false);
     let freedom = freedom(network, &is_autonomous, &mut budget)?;
     let moves = network.moves.ids();
@@ -156,7 +156,7 @@ struct Game<'a> {
 
 impl Game<'_> {
     /// The factors with usual effects defined in this way; none if the game does not factor.
-    fn split(&self, effects: &Effects, usual: Usual, budget: &mut Meter) -> Option<Vec<Factor>> {
+    fn split(&self, effects: &Effects, usual: Usual, budget: &mut Budget) -> Option<Vec<Factor>> {
         let network = self.network;
         let mut groups = DisjointSets::new(network.facts.len());
         self.unite_readers(effects, &mut groups, budget)?;
@@ -195,7 +195,7 @@ impl Game<'_> {
         &self,
         effects: &Effects,
         groups: &mut DisjointSets,
-        budget: &mut Meter,
+        budget: &mut Budget,
     ) -> Option<()> {
         let network = self.network;
         let mut seen = VisitedNodes::default();
@@ -252,7 +252,7 @@ impl Game<'_> {
         &self,
         touching: &Touching,
         groups: &mut DisjointSets,
-        budget: &mut Meter,
+        budget: &mut Budget,
     ) -> Option<()> {
         if self.network.roles.len() == 1 {
             return Some(());
@@ -292,7 +292,7 @@ impl Game<'_> {
         touching: &Touching,
         relevant: &[BaseId],
         mut groups: DisjointSets,
-        budget: &mut Meter,
+        budget: &mut Budget,
     ) -> Option<Vec<Factor>> {
         let network = self.network;
         // Irrelevant bases form one factor, after all others.

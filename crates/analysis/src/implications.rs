@@ -16,7 +16,7 @@ use std::ops::Range;
 use super::csr::Csr;
 use panza_gdl::{GateId, Id, MoveId};
 use panza_propnet::{GateKind, Network, Node, Signal};
-use panza_sync::Meter;
+use panza_sync::Budget;
 
 /// How a propagation ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -67,7 +67,7 @@ pub struct Implications<'a> {
 
 impl<'a> Implications<'a> {
     /// The values that hold without assumptions; `None` when the budget is spent.
-    pub fn new(network: &'a Network, scope: Scope, budget: &mut Meter) -> Option<Self> {
+    pub fn new(network: &'a Network, scope: Scope, budget: &mut Budget) -> Option<Self> {
         let first_move = 1 + network.facts.len();
         let first_gate = first_move + network.moves.len();
         let n_nodes = first_gate + network.gates.len();
@@ -201,7 +201,7 @@ impl<'a> Implications<'a> {
     }
 
     /// Derives all values that follow from the assumptions.
-    pub fn propagate(&mut self, budget: &mut Meter) -> Outcome {
+    pub fn propagate(&mut self, budget: &mut Budget) -> Outcome {
         while !self.is_contradictory {
             let Some(&signal) = self.trail.get(self.head) else {
                 return Outcome::Consistent;
@@ -243,7 +243,7 @@ impl<'a> Implications<'a> {
     }
 
     /// A gate that is off has an input that is off: the last one, if all others are on.
-    fn propagate_to_last_input(&mut self, gate: usize, budget: &mut Meter) {
+    fn propagate_to_last_input(&mut self, gate: usize, budget: &mut Budget) {
         let output = self.output(gate);
         if self.value(output) != Some(false) {
             return;
@@ -261,7 +261,7 @@ impl<'a> Implications<'a> {
     }
 
     /// The consequences of a gate's value for its inputs.
-    fn propagate_to_inputs(&mut self, gate: usize, budget: &mut Meter) {
+    fn propagate_to_inputs(&mut self, gate: usize, budget: &mut Budget) {
         let network = self.network;
         let id = GateId::from_index(gate);
         match self.value(self.output(gate)) {
@@ -277,7 +277,7 @@ impl<'a> Implications<'a> {
         }
     }
 
-    fn propagate_move(&mut self, mv: usize, is_made: bool, budget: &mut Meter) {
+    fn propagate_move(&mut self, mv: usize, is_made: bool, budget: &mut Budget) {
         let (role, _) = self.network.moves[MoveId::from_index(mv)];
         let role = role.index();
         if is_made {
@@ -429,13 +429,6 @@ mod tests {
     #[test]
     fn a_spent_budget_ends_construction() {
         let network = network(LAMP);
-        assert!(
-            Implications::new(
-                &network,
-                Scope::States,
-                &mut Meter::new(Budget::of_steps(3))
-            )
-            .is_none()
-        );
+        assert!(Implications::new(&network, Scope::States, &mut Budget::of_steps(3)).is_none());
     }
 }

@@ -13,7 +13,7 @@ use super::csr::Csr;
 use super::implications::{Implications, Outcome, Scope};
 use panza_gdl::{BaseId, Id};
 use panza_propnet::{Network, Signal};
-use panza_sync::Meter;
+use panza_sync::Budget;
 
 /// A fact with a value.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -72,7 +72,7 @@ impl Latches {
 }
 
 /// Finds latches. Those found before the budget is spent are right.
-pub fn latches(network: &Network, budget: &mut Meter) -> Latches {
+pub fn latches(network: &Network, budget: &mut Budget) -> Latches {
     let mut found = Latches::default();
     let Some(mut known) = Implications::new(network, Scope::Transitions, budget) else {
         return found;
@@ -103,7 +103,7 @@ fn stays(
     network: &Network,
     known: &mut Implications<'_>,
     setting: Setting,
-    budget: &mut Meter,
+    budget: &mut Budget,
 ) -> Option<bool> {
     let next = network.next[setting.base];
     if let Some(value) = known.value(next) {
@@ -123,7 +123,7 @@ fn conditional(
     network: &Network,
     known: &mut Implications<'_>,
     found: &mut Latches,
-    budget: &mut Meter,
+    budget: &mut Budget,
 ) -> Option<()> {
     let pairs: Vec<(u32, u32)> = network
         .next
@@ -249,7 +249,7 @@ mod tests {
         let all = latches(&network, &mut budget());
         let mut n_found = 0;
         for steps in (0..200).map(|n| n * 50) {
-            let some = latches(&network, &mut Meter::new(Budget::of_steps(steps)));
+            let some = latches(&network, &mut Budget::of_steps(steps));
             let count = some.positive.len() + some.negative.len() + some.conditional.len();
             assert!(count >= n_found, "more budget finds more");
             n_found = count;
@@ -260,13 +260,13 @@ mod tests {
             assert!(some.is_complete == (some == all));
         }
         assert!(n_found > 0);
-        assert!(!latches(&network, &mut Meter::new(Budget::of_steps(200))).is_complete);
+        assert!(!latches(&network, &mut Budget::of_steps(200)).is_complete);
     }
 
     #[test]
     fn no_random_game_contradicts_a_latch() {
         each_game(|name, network| {
-            let found = latches(network, &mut Meter::new(Budget::of_steps(1 << 26)));
+            let found = latches(network, &mut Budget::of_steps(1 << 26));
             for game in play(network, 3, 150) {
                 let mut settled: Vec<Setting> = Vec::new();
                 for state in &game.states {

@@ -13,7 +13,7 @@ use super::implications::{Implications, Outcome, Scope};
 use super::latches::Latches;
 use panza_gdl::{BaseId, IdVec, MoveId};
 use panza_propnet::{Network, Signal};
-use panza_sync::Meter;
+use panza_sync::Budget;
 
 /// Sums of goals that are kept for facts and roles, at most: facts beyond are left out, the last
 /// ones first.
@@ -32,7 +32,7 @@ pub struct Placements {
 
 impl Placements {
     /// Finds the facts of all moves. `None` where there are none, or when the budget is spent.
-    pub fn find(network: &Network, latches: &Latches, budget: &mut Meter) -> Option<Self> {
+    pub fn find(network: &Network, latches: &Latches, budget: &mut Budget) -> Option<Self> {
         if latches.positive.is_empty() {
             return None;
         }

@@ -40,7 +40,7 @@ use super::ternary::support;
 use panza_gdl::{BaseId, CHANCE_ROLE, IdVec, MoveId, RoleId};
 use panza_machine::{Condition, Supply};
 use panza_propnet::{Network, Signal, effects};
-use panza_sync::{Budget, Meter};
+use panza_sync::Budget;
 
 /// The share of the moves that a reduced game has at most. Where less falls away, what is known of
 /// the whole game is worth more.
@@ -91,7 +91,7 @@ fn ends(network: &Network) -> impl Iterator<Item = Signal> {
 ///
 /// The network should be as built: passes take the conditions of the rules apart.
 pub fn reduction(network: &Network, limits: &Budget) -> Option<Reduction> {
-    let budget = &mut Meter::new(limits.clone());
+    let budget = &mut limits.clone();
     let is_live = support(network, ends(network), |_| true);
     let has_chance = network.roles.iter().any(|role| role == CHANCE_ROLE);
     if has_chance || is_live.iter().all(|&is_live| is_live) {

@@ -11,7 +11,7 @@ use super::implications::{Implications, Outcome, Scope};
 use super::latches::{Latches, Setting};
 use panza_gdl::{Id, RoleId};
 use panza_propnet::{Network, Node};
-use panza_sync::Meter;
+use panza_sync::Budget;
 
 /// The range of a role's final goal, from states in which two settings hold.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -38,7 +38,7 @@ impl ScoreRange {
 
 /// Finds the score ranges of latches that are narrower than the range of all games. Those found
 /// before the budget is spent are right.
-pub fn score_ranges(network: &Network, latches: &Latches, budget: &mut Meter) -> Vec<ScoreRange> {
+pub fn score_ranges(network: &Network, latches: &Latches, budget: &mut Budget) -> Vec<ScoreRange> {
     let mut found = Vec::new();
     let Some(mut known) = Implications::new(network, Scope::States, budget) else {
         return found;
@@ -125,7 +125,7 @@ fn read_by_goals(network: &Network) -> Vec<bool> {
 fn may_be_undefined(
     network: &Network,
     known: &mut Implications<'_>,
-    budget: &mut Meter,
+    budget: &mut Budget,
 ) -> Vec<bool> {
     let of_role = |role: RoleId| {
         let mark = known.mark();
@@ -220,7 +220,7 @@ mod tests {
     #[test]
     fn random_games_end_within_all_ranges_on_their_way() {
         each_game(|name, network| {
-            let mut budget = Meter::new(Budget::of_steps(1 << 27));
+            let mut budget = Budget::of_steps(1 << 27);
             let found = latches(network, &mut budget);
             let ranges = score_ranges(network, &found, &mut budget);
             for game in play(network, 4, 150) {

@@ -17,7 +17,7 @@ use std::collections::HashSet;
 use graph::{Colouring, Graph};
 use panza_gdl::{BaseId, Id, MoveId, RoleId};
 use panza_propnet::Network;
-use panza_sync::Meter;
+use panza_sync::Budget;
 
 /// The largest group that is enumerated.
 const MAX_ELEMENTS: u128 = 1024;
@@ -91,7 +91,7 @@ pub struct Symmetries {
 impl Symmetries {
     /// Finds symmetries. If the budget is spent, those found so far are right and `order` is
     /// `None`.
-    pub fn find(network: &Network, budget: &mut Meter) -> Self {
+    pub fn find(network: &Network, budget: &mut Budget) -> Self {
         let mut found = Self::default();
         let Some(graph) = Graph::new(network, budget) else {
             return found;
@@ -176,7 +176,7 @@ struct Search<'a> {
 
 impl Search<'_> {
     /// Individualises vertices until the colouring is discrete; `None` when the budget is spent.
-    fn extend_left_path(&mut self, budget: &mut Meter) -> Option<()> {
+    fn extend_left_path(&mut self, budget: &mut Budget) -> Option<()> {
         let mut colouring = self.graph.refined(self.graph.start(), budget)?;
         while let Some(cell) = self.graph.cell_to_split(&colouring) {
             if self.path.len() * colouring.len() > MAX_PATH_SIZE || self.path.len() > MAX_GENERATORS
@@ -206,7 +206,7 @@ impl Search<'_> {
         level: usize,
         found: &mut Symmetries,
         is_role_level: bool,
-        budget: &mut Meter,
+        budget: &mut Budget,
     ) -> Option<usize> {
         let step = &self.path[level];
         if !self.graph.is_in_symmetry(step.chosen) {
@@ -269,7 +269,7 @@ impl Search<'_> {
         &self,
         level: usize,
         right: Colouring,
-        budget: &mut Meter,
+        budget: &mut Budget,
     ) -> Option<Option<Symmetry>> {
         let left = &self.path[level].after;
         if !self.graph.are_alike(left, &right, budget)? {
@@ -366,10 +366,7 @@ mod tests {
 
     #[test]
     fn a_spent_budget_leaves_the_order_unknown() {
-        let found = Symmetries::find(
-            &own_game("connectFour"),
-            &mut Meter::new(Budget::of_steps(20_000)),
-        );
+        let found = Symmetries::find(&own_game("connectFour"), &mut Budget::of_steps(20_000));
         assert_eq!(found.order, None);
     }
 
@@ -377,7 +374,7 @@ mod tests {
     #[test]
     fn images_of_games_are_games() {
         each_game(|name, network| {
-            let found = Symmetries::find(network, &mut Meter::new(Budget::of_steps(1 << 28)));
+            let found = Symmetries::find(network, &mut Budget::of_steps(1 << 28));
             let machine = std::sync::Arc::new(panza_machine::CounterMachine::new(
                 panza_machine::CounterLayout::compile(network),
             ));

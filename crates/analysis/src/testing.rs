@@ -8,7 +8,7 @@ use panza_gdl::{BaseId, Id, MoveId, RoleId};
 use panza_ground::ground;
 use panza_machine::{CounterLayout, CounterMachine, Machine};
 use panza_propnet::{Network, build};
-use panza_sync::{Budget, Meter, Random};
+use panza_sync::{Budget, Random};
 
 /// The network of some rules, as built.
 pub(super) fn network(rules: &str) -> Network {
@@ -38,8 +38,8 @@ pub(super) fn mv(network: &Network, text: &str) -> MoveId {
 }
 
 /// More than small games need.
-pub(super) fn budget() -> Meter {
-    Meter::new(Budget::of_steps(1 << 28))
+pub(super) fn budget() -> Budget {
+    Budget::of_steps(1 << 28)
 }
 
 /// The texts of bases.

@@ -22,7 +22,7 @@ use super::mutex_groups::parts;
 use panza_gdl::{BaseId, GateId, Id};
 use panza_machine::Machine;
 use panza_propnet::{GateKind, Network, Node, Signal};
-use panza_sync::{Meter, Random};
+use panza_sync::{Budget, Random};
 
 /// Tuples, at most.
 pub const MAX_TUPLES: usize = 256;
@@ -76,7 +76,11 @@ pub type Variable = Vec<BaseId>;
 
 impl Tuples {
     /// Finds the tuples of a game. `None` where there are few, or when the budget is spent.
-    pub fn find(network: &Network, machine: &Arc<dyn Machine>, budget: &mut Meter) -> Option<Self> {
+    pub fn find(
+        network: &Network,
+        machine: &Arc<dyn Machine>,
+        budget: &mut Budget,
+    ) -> Option<Self> {
         let conjunctions = Conjunctions::new(network, budget)?;
         let deciding = conjunctions.deciding(budget)?;
         if deciding.is_empty() {
@@ -206,7 +210,7 @@ impl Tuples {
 }
 
 /// The states of some random games.
-fn play(machine: &Arc<dyn Machine>, budget: &mut Meter) -> Option<Vec<Vec<u64>>> {
+fn play(machine: &Arc<dyn Machine>, budget: &mut Budget) -> Option<Vec<Vec<u64>>> {
     let mut random = Random::new(1);
     let mut reasoner = Arc::clone(machine).reasoner();
     let n_roles = machine.info().n_roles();
@@ -235,7 +239,7 @@ fn variables(
     network: &Network,
     facts: &[&[BaseId]],
     states: &[Vec<u64>],
-    budget: &mut Meter,
+    budget: &mut Budget,
 ) -> Option<Vec<Variable>> {
     let mut relations: BTreeMap<(&str, usize), Vec<Atom<'_>>> = BTreeMap::new();
     for fact in facts.iter().copied().flatten() {
@@ -311,7 +315,7 @@ struct Conjunctions<'a> {
 
 impl<'a> Conjunctions<'a> {
     /// `None` when the budget is spent.
-    fn new(network: &'a Network, budget: &mut Meter) -> Option<Self> {
+    fn new(network: &'a Network, budget: &mut Budget) -> Option<Self> {
         let mut found = Vec::new();
         let mut known = HashSet::new();
         let goals = network.goals.iter().map(|(_, _, signal)| *signal);
@@ -334,7 +338,7 @@ impl<'a> Conjunctions<'a> {
 
     /// The facts of those that imply the end of the game or something about a goal. `None` when the
     /// budget is spent.
-    fn deciding(&self, budget: &mut Meter) -> Option<Vec<&[BaseId]>> {
+    fn deciding(&self, budget: &mut Budget) -> Option<Vec<&[BaseId]>> {
         let mut known = Implications::new(self.network, Scope::States, budget)?;
         let goals = self.network.goals.iter().map(|(_, _, signal)| *signal);
         let goals: Vec<Signal> = goals.filter(|&goal| known.value(goal).is_none()).collect();
@@ -359,7 +363,7 @@ impl<'a> Conjunctions<'a> {
 
 /// The facts in the conjunction of a gate; none where it has many, and where it has conditions
 /// other than facts and their absence. `None` when the budget is spent.
-fn facts_of(network: &Network, gate: GateId, budget: &mut Meter) -> Option<Vec<BaseId>> {
+fn facts_of(network: &Network, gate: GateId, budget: &mut Budget) -> Option<Vec<BaseId>> {
     let mut facts = BTreeSet::new();
     let mut known = BTreeSet::new();
     let mut gates = vec![gate];

@@ -139,11 +139,7 @@ fn time_of_search(
     };
     let started = start(machine, RoleId(0), &machine.initial_state(), &config);
     let mut search = started.as_asked(config.method).ok()?;
-    let budget = Budget {
-        max_steps: MEASURED_NODES,
-        ..Budget::lasting(MEASURED_TIME)
-    };
-    search.run(&budget);
+    search.run(&Budget::lasting(MEASURED_TIME).with_steps(MEASURED_NODES));
     let spent = Some(search.processor_time()).filter(|spent| !spent.is_zero())?;
     Some(spent / u32::try_from(search.statistics().iterations.max(1)).ok()?)
 }

@@ -10,10 +10,12 @@
 //!
 //! Never uses: other processes, files, match clocks.
 
+use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
 use super::alpha_beta::{AlphaBetaStudy, is_stronger, turns, without_slow_prospects};
 use super::contest::{Contest, MoveBudget, decision, test_opening};
@@ -61,11 +63,47 @@ pub struct AlphaBetaProgress {
     pub points_against_tree: f32,
 }
 
+impl fmt::Display for AlphaBetaProgress {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            games,
+            generation,
+            elo,
+            ..
+        } = self;
+        write!(
+            out,
+            "{games:>11} games  alpha-beta, generation {generation} ({elo:+.0} Elo), "
+        )?;
+        match self.games_against_tree {
+            0 => write!(out, "no games against the tree")?,
+            games => {
+                let score = 100.0 * f64::from(self.points_against_tree) / f64::from(games);
+                write!(out, "{score:.1} % of {games} games against the tree")?;
+            }
+        }
+        out.write_str(if self.plays() { ", plays" } else { "" })
+    }
+}
+
 impl AlphaBetaProgress {
     /// Whether alpha-beta plays matches.
     pub fn plays(&self) -> bool {
         let (games, points) = (self.games_against_tree, self.points_against_tree);
         games > 0 && is_stronger(games, points)
+    }
+
+    /// As told to scripts.
+    pub fn to_json(&self) -> Value {
+        json!({
+            "games": self.games,
+            "generation": self.generation,
+            "elo": self.elo,
+            "tests": self.tests,
+            "games_against_tree": self.games_against_tree,
+            "points_against_tree": self.points_against_tree,
+            "plays": self.plays(),
+        })
     }
 
     /// Whether the numbers are those of a training.
@@ -294,8 +332,6 @@ mod tests {
     use super::*;
 
     use std::sync::Arc;
-
-    use serde_json::json;
 
     use crate::training::{RoundPlan, Training};
     use crate::{StudyBudget, find_prospects, prior_study, study};

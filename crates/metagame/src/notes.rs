@@ -519,7 +519,7 @@ mod tests {
         let network = built.network.unwrap();
         let machine: Arc<dyn Machine> = Arc::new(built.machine);
         let find = || {
-            let mut budget = panza_sync::Meter::new(limits.clone());
+            let mut budget = limits.clone();
             Prospects::find(&network, &mut budget)
         };
         let n_facts = machine.info().facts().unwrap().len();

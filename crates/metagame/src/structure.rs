@@ -13,7 +13,7 @@ use panza_analysis::{Factors, Latches, Placements, ScoreRange, Symmetries};
 use panza_game::BuiltGame;
 use panza_learning::Images;
 use panza_search::SearchConfig;
-use panza_sync::{Budget, Meter};
+use panza_sync::Budget;
 
 /// Limit of each analysis, in steps.
 pub(super) const STEPS: u64 = 1 << 28;
@@ -51,7 +51,7 @@ impl Structure {
                 ..Self::default()
             };
         };
-        let budget = || Meter::new(limits.with_steps(STEPS));
+        let budget = || limits.with_steps(STEPS);
         let mut of_latches = budget();
         let latches = latches(network, &mut of_latches);
         let mut of_ranges = budget();

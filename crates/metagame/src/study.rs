@@ -25,7 +25,7 @@ use panza_learning::{
 };
 use panza_search::alpha_beta::{AlphaBetaValues, TrainingBase, Turns};
 use panza_search::{Method, SearchConfig, WhyTree};
-use panza_sync::{Budget, Instant, Meter, thread_cpu_time};
+use panza_sync::{Budget, Instant, thread_cpu_time};
 
 /// What a study does, and its limits.
 #[derive(Clone, Debug)]
@@ -33,7 +33,7 @@ pub struct StudyBudget {
     /// The study is over by then. Without a deadline nothing is trained.
     pub until: Option<Instant>,
     /// Where alpha-beta is chosen, its training goes on for this long after that.
-    pub more_for_alpha_beta: Duration,
+    pub extension: Duration,
     /// Set once the study is no longer needed.
     pub cancelled: Arc<AtomicBool>,
     /// Whether an evaluation is trained.
@@ -187,11 +187,11 @@ pub fn finish_study(
     if let Some(size) = budget.sampling {
         study.autonomous = game.network.as_ref().and_then(|network| {
             let limits = budget.limits(AUTONOMOUS_SHARE);
-            autonomous::find(network, &mut Meter::new(limits.with_steps(STEPS)))
+            autonomous::find(network, &mut limits.with_steps(STEPS))
         });
         study.distances = game.network.as_ref().and_then(|network| {
             let limits = budget.limits(DISTANCES_SHARE);
-            distances(network, &mut Meter::new(limits.with_steps(STEPS)))
+            distances(network, &mut limits.with_steps(STEPS))
         });
         let sampling = SampleBudget {
             games: size.games,
@@ -211,7 +211,7 @@ pub fn finish_study(
 /// The prospects of a game, equal ones for equal networks. `None` where it is too large.
 pub fn find_prospects(game: &BuiltGame) -> Option<Prospects> {
     let network = game.network.as_ref()?;
-    Prospects::find(network, &mut Meter::new(Budget::of_steps(PROSPECT_STEPS)))
+    Prospects::find(network, &mut Budget::of_steps(PROSPECT_STEPS))
 }
 
 impl StudyBudget {
@@ -224,7 +224,7 @@ impl StudyBudget {
     ) -> Self {
         Self {
             until: Some(Instant::now() + time),
-            more_for_alpha_beta: Duration::ZERO,
+            extension: Duration::ZERO,
             cancelled: Arc::clone(cancelled),
             learning: settings.learning,
             threads: 1,
@@ -245,7 +245,7 @@ impl StudyBudget {
         let share = settings.seconds_share;
         let more = (MOST_FOR_ALPHA_BETA - share).max(0.0).min(share);
         Self {
-            more_for_alpha_beta: left.mul_f64(more),
+            extension: left.mul_f64(more),
             ..Self::from_now(settings, left.mul_f64(share), cancelled)
         }
     }
@@ -256,10 +256,10 @@ impl StudyBudget {
         Self {
             until: self.share(1.0 / n_left.max(1) as f64),
             // That would be the time of the next.
-            more_for_alpha_beta: if n_left > 1 {
+            extension: if n_left > 1 {
                 Duration::ZERO
             } else {
-                self.more_for_alpha_beta
+                self.extension
             },
             ..self.clone()
         }
@@ -380,7 +380,7 @@ impl Study {
 
     /// Where alpha-beta plays, trains what it searches with in the rest of the time.
     fn train_further(&mut self, game: &BuiltGame, config: &SearchConfig, budget: &StudyBudget) {
-        let until = budget.until.map(|until| until + budget.more_for_alpha_beta);
+        let until = budget.until.map(|until| until + budget.extension);
         let left = until.map(|until| until.saturating_duration_since(Instant::now()));
         let has_time = left.is_some_and(|left| left >= MIN_LEARNING_TIME);
         if let Some(alpha_beta) = self.alpha_beta_in_use(config).filter(|_| has_time) {
@@ -455,7 +455,7 @@ impl Study {
         });
         // A known evaluation has its own tuples and prospects.
         let network = game.network.as_ref().filter(|_| known.is_none());
-        let of_tuples = &mut Meter::new(budget.limits(TUPLES_SHARE).with_steps(STEPS));
+        let of_tuples = &mut budget.limits(TUPLES_SHARE).with_steps(STEPS);
         let of_lines = network.filter(|_| !budget.without.tuples);
         let tuples = of_lines.and_then(|it| Tuples::find(it, &game.machine, of_tuples));
         let of_prospects = network.filter(|_| !budget.without.prospects);

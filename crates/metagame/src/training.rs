@@ -38,7 +38,7 @@ use panza_learning::{Deadline, Evaluation, Known, Learned, LearningBudget, learn
 use panza_machine::{GameInfo, Machine};
 use panza_memory::{GameHistory, Kind, term, term_text};
 use panza_search::SearchConfig;
-use panza_sync::{Budget, HAS_THREADS, Instant, Meter, in_threads, lock};
+use panza_sync::{Budget, HAS_THREADS, Instant, in_threads, lock};
 
 /// Facts above which a game is not trained: its notes have some hundred bytes for each.
 const MAX_FACTS: usize = 10_000;
@@ -214,7 +214,7 @@ impl<'a> Training<'a> {
         let budget = limited();
         let structure = Structure::find(game, &budget);
         let network = game.network.as_ref();
-        let steps = &mut Meter::new(budget.with_steps(STEPS));
+        let steps = &mut budget.with_steps(STEPS);
         let tuples = network.and_then(|it| Tuples::find(it, &game.machine, steps));
         let mut training = Self {
             game,

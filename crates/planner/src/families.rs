@@ -16,7 +16,7 @@ use panza_analysis::latches::Setting;
 use panza_analysis::mutex_groups::parts;
 use panza_gdl::{Id, IdVec, MoveId};
 use panza_propnet::Network;
-use panza_sync::Meter;
+use panza_sync::Budget;
 
 /// Games of more moves have no families.
 const MAX_MOVES_IN_FAMILIES: usize = 4_096;
@@ -39,7 +39,7 @@ pub(super) fn families(
     network: &Network,
     sets: &IdVec<MoveId, Vec<u32>>,
     settings: &[Setting],
-    budget: &mut Meter,
+    budget: &mut Budget,
 ) -> Option<Vec<Family>> {
     let n_moves = network.moves.len();
     if n_moves > MAX_MOVES_IN_FAMILIES {
@@ -117,7 +117,7 @@ fn excluded_pairs(
     network: &Network,
     sets: &IdVec<MoveId, Vec<u32>>,
     settings: &[Setting],
-    budget: &mut Meter,
+    budget: &mut Budget,
 ) -> Option<Vec<bool>> {
     let n_moves = network.moves.len();
     let mut later = Implications::new(network, Scope::States, budget)?;

@@ -32,7 +32,7 @@ use panza_analysis::implications::{Outcome, Scope};
 use panza_analysis::latches::Setting;
 use panza_gdl::{BaseId, Id, IdVec, MoveId};
 use panza_machine::Reasoner;
-use panza_sync::{Budget, Instant, Meter, Random, after, is_past};
+use panza_sync::{Budget, Instant, Random, after, is_past};
 
 /// Random games in which the sets of legal moves are watched.
 const SAMPLED_GAMES: u32 = 8;
@@ -119,7 +119,7 @@ impl Fewest {
 struct Dive<'a, 'b> {
     analysis: &'a Analysis,
     known: FinalState<'a, 'a>,
-    budget: Meter,
+    budget: Budget,
     reasoner: Box<dyn Reasoner>,
     random: &'a mut Random,
     path: Vec<MoveId>,
@@ -216,7 +216,7 @@ impl Fixing {
             });
             givens[index].push(given);
         }
-        let budget = &mut Meter::new(Budget::generous().until(Some(until)));
+        let budget = &mut Budget::generous().until(Some(until));
         let mut known = Implications::new(network, Scope::Transitions, budget)?;
         let mut sets: IdVec<MoveId, Vec<u32>> = network.moves.iter().map(|_| Vec::new()).collect();
         let bases: Vec<BaseId> = network.facts.ids().collect();
@@ -281,7 +281,7 @@ impl Solver for Fixing {
         else {
             return Status::GaveUp;
         };
-        let mut budget = Meter::new(Budget::generous().until(Some(until)));
+        let mut budget = Budget::generous().until(Some(until));
         let Some(mut known) = Implications::new(network, Scope::States, &mut budget) else {
             return Status::Open;
         };

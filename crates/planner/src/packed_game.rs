@@ -11,7 +11,7 @@ use super::packing::Packing;
 use panza_machine::lanes::expand::GoalScope;
 use panza_machine::{Expander, ExpanderLayout};
 use panza_propnet::Network;
-use panza_sync::{Budget, after};
+use panza_sync::Budget;
 
 /// Time to build the network.
 const BUILD_TIME: Duration = Duration::from_secs(1);
@@ -31,7 +31,7 @@ impl PackedGame {
             return None;
         }
         let n_bits = packing.n_words().max(overflow / 64 + 1) * 64;
-        let limits = Budget::generous().until(Some(after(BUILD_TIME)));
+        let limits = Budget::lasting(BUILD_TIME);
         let fields = packing.binary_fields();
         let network = panza_propnet::packed(network, &fields, n_bits, overflow, &limits)?;
         Some(Self {

@@ -9,7 +9,7 @@ use super::compiled::{compiled, may_derive};
 use panza_machine::ExpanderLayout;
 use panza_machine::lanes::expand::Runner;
 use panza_propnet::{Network, Signal};
-use panza_sync::{Budget, after};
+use panza_sync::Budget;
 
 /// Time to build the network.
 const BUILD_TIME: Duration = Duration::from_secs(1);
@@ -26,7 +26,7 @@ impl Relaxed {
         if !may_derive(network) {
             return None;
         }
-        let limits = Budget::generous().until(Some(after(BUILD_TIME)));
+        let limits = Budget::lasting(BUILD_TIME);
         let relaxed = panza_propnet::relaxation(network, &[goal, network.terminal], &limits)?;
         Some(Self {
             layout: compiled(&relaxed)?,

@@ -20,7 +20,7 @@ use panza_analysis::implications::Outcome;
 use panza_analysis::latches::Setting;
 use panza_gdl::{BaseId, GateId, GroupedLists, Id};
 use panza_propnet::{GateKind, Network, Node, Signal};
-use panza_sync::{Meter, Random};
+use panza_sync::{Budget, Random};
 
 /// Facts of a table, at most: one bit each.
 const MAX_FACTS: usize = 32;
@@ -48,7 +48,7 @@ pub(super) struct Tables {
 
 impl Tables {
     /// The tables of a final state of which something is known, all of it propagated.
-    pub fn find(network: &Network, known: &mut Implications<'_>, budget: &mut Meter) -> Self {
+    pub fn find(network: &Network, known: &mut Implications<'_>, budget: &mut Budget) -> Self {
         let mut tables = Vec::new();
         for facts in supports(network, known, budget).unwrap_or_default() {
             if tables.len() == MAX_TABLES || budget.is_spent() {
@@ -84,7 +84,7 @@ impl Table {
         on: u32,
         known: &mut Implications<'_>,
         n_left: &mut usize,
-        budget: &mut Meter,
+        budget: &mut Budget,
     ) -> Option<()> {
         let Some(&fact) = self.facts.get(place) else {
             *n_left = n_left.checked_sub(1)?;
@@ -125,7 +125,7 @@ struct Support {
 fn supports(
     network: &Network,
     known: &Implications<'_>,
-    budget: &mut Meter,
+    budget: &mut Budget,
 ) -> Option<Vec<Vec<BaseId>>> {
     let conditions = conditions(network, known, budget)?;
     let supports = supports_below(network, known, &conditions, budget)?;
@@ -156,7 +156,7 @@ fn supports(
 fn conditions(
     network: &Network,
     known: &Implications<'_>,
-    budget: &mut Meter,
+    budget: &mut Budget,
 ) -> Option<Vec<GateId>> {
     let mut found = Vec::new();
     for (gate, content) in network.gates.enumerate() {
@@ -185,7 +185,7 @@ fn supports_below(
     network: &Network,
     known: &Implications<'_>,
     gates: &[GateId],
-    budget: &mut Meter,
+    budget: &mut Budget,
 ) -> Option<BTreeMap<GateId, Support>> {
     let mut below: BTreeSet<GateId> = BTreeSet::new();
     let mut open = gates.to_vec();
@@ -312,7 +312,7 @@ impl<'n, 't> FinalState<'n, 't> {
     }
 
     /// Derives values until neither gates nor tables give more.
-    pub fn propagate(&mut self, budget: &mut Meter) -> Outcome {
+    pub fn propagate(&mut self, budget: &mut Budget) -> Outcome {
         let mut outcome = self.known.propagate(budget);
         while outcome == Outcome::Consistent {
             self.queue_tables();
@@ -350,7 +350,7 @@ impl<'n, 't> FinalState<'n, 't> {
     }
 
     /// Assumes what all assignments that are left agree in.
-    fn propagate_table(&mut self, table: usize, budget: &mut Meter) -> Outcome {
+    fn propagate_table(&mut self, table: usize, budget: &mut Budget) -> Outcome {
         let table = &self.tables.tables[table];
         let _ = budget.spend(table.facts.len() + table.assignments.len());
         let open = self.open(table);

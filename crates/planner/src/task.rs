@@ -17,7 +17,7 @@ use panza_analysis::{Implications, Latches, autonomous};
 use panza_gdl::{BaseId, Id, MoveId};
 use panza_machine::Machine;
 use panza_propnet::{Network, Signal};
-use panza_sync::{Budget, Meter, after, lock};
+use panza_sync::{Budget, after, lock};
 
 /// Time for each step of the analysis.
 const STEP_TIME: Duration = Duration::from_secs(1);
@@ -116,7 +116,7 @@ impl GameAnalysis {
         }) else {
             return game;
         };
-        let budget = || Meter::new(Budget::generous().until(Some(after(STEP_TIME))));
+        let budget = || Budget::lasting(STEP_TIME);
         if let Some(found) = autonomous::find(network, &mut budget()) {
             game.earliest_end = found.earliest_end as usize;
             let counters = [found.step_counter, found.turn, found.others].concat();
@@ -161,14 +161,14 @@ impl Task {
             game,
         };
         if let Some(network) = task.game.network.clone() {
-            let mut budget = Meter::new(Budget::generous().until(Some(after(STEP_TIME))));
+            let mut budget = Budget::lasting(STEP_TIME);
             task.bound_goal(&network, &mut budget);
         }
         task
     }
 
     /// Finds the highest goal that unit propagation and tables do not refute.
-    fn bound_goal(&mut self, network: &Network, budget: &mut Meter) {
+    fn bound_goal(&mut self, network: &Network, budget: &mut Budget) {
         let mut goals: Vec<(u8, Signal)> = network
             .goals
             .iter()
@@ -188,8 +188,7 @@ impl Task {
             let mark = known.mark();
             known.assume(signal);
             if known.propagate(budget) != Outcome::Contradiction {
-                let mut budget =
-                    Meter::new(Budget::of_steps(TABLE_STEPS).until(Some(after(STEP_TIME))));
+                let mut budget = Budget::lasting(STEP_TIME).with_steps(TABLE_STEPS);
                 let tables = Tables::find(network, &mut known, &mut budget);
                 let mut weights = Vec::new();
                 let mut last = FinalState::new(known, &tables, &mut weights);

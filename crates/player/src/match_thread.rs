@@ -691,7 +691,7 @@ impl MatchThread {
             return;
         }
         let (memory, search) = (&self.memory, &self.search);
-        let latest = until + budget.more_for_alpha_beta;
+        let latest = until + budget.extension;
         if self.tasks.study(of, game, memory, search, budget) {
             self.studying_until = Some(latest);
         }

@@ -3,7 +3,7 @@
 use super::builder::NetworkError;
 use super::network::{Gate, GateKind, Network, Signal};
 use panza_gdl::{GateId, Id, IdVec};
-use panza_sync::{Budget, Meter};
+use panza_sync::Budget;
 
 /// The same network without dead gates, in topological order, with its blocks.
 ///
@@ -17,9 +17,9 @@ pub(super) fn normalised(mut network: Network, budget: &Budget) -> Result<Networ
     let gate_of = |signal: Signal| signal.node_number().checked_sub(first_gate);
     let n_gates = network.gates.len();
     let is_live = network.cone(network.outputs());
-    let mut meter = Meter::new(budget.clone());
+    let mut work = budget.clone();
     let groups = panza_ground::strongly_connected(n_gates, |gate| {
-        let inputs = if is_live[gate] && meter.spend(1).is_some() {
+        let inputs = if is_live[gate] && work.spend(1).is_some() {
             network.inputs(GateId::from_index(gate))
         } else {
             &[]
@@ -27,7 +27,7 @@ pub(super) fn normalised(mut network: Network, budget: &Budget) -> Result<Networ
         inputs.iter().filter_map(|&input| gate_of(input))
     });
     let out_of_time = NetworkError::OutOfTime { gates: n_gates };
-    if meter.spend(0).is_none() {
+    if work.spend(0).is_none() {
         return Err(out_of_time);
     }
     let mut new_number = vec![0u32; n_gates];
@@ -56,7 +56,7 @@ pub(super) fn normalised(mut network: Network, budget: &Budget) -> Result<Networ
     let mut gates = IdVec::new();
     let mut inputs = Vec::new();
     for gate in order {
-        if meter.spend(1).is_none() {
+        if work.spend(1).is_none() {
             return Err(out_of_time);
         }
         let is_inverted = is_inverted[gate];

@@ -3,10 +3,11 @@
 //! Long work takes a [`Budget`] from its caller: a deadline, a limit in bytes, one in steps, and a
 //! stop flag, which another thread sets when the result is no longer needed. Every loop whose
 //! length depends on the rules checks the budget once in a few thousand steps and ends early when
-//! it is over; a [`Meter`] counts the steps. The documentation of the work says what a step is,
+//! it is over. Work that counts its steps by [`Budget::spend`] takes the budget by `&mut`; pieces
+//! of work that share it are bounded together. The documentation of the work says what a step is,
 //! which limits it ignores, and whether its unfinished result is dropped or kept.
 //!
-//! Invariants: a budget that is stopped stays stopped; one that is over stays over.
+//! Invariants: a budget that is stopped stays stopped; one that is over or spent stays so.
 //!
 //! Never uses: what the work is.
 
@@ -16,7 +17,10 @@ use std::time::Duration;
 
 use crate::clock::Instant;
 
-/// What a piece of work may cost.
+/// Steps between two readings of the clock.
+const CHECK_EVERY: usize = 1 << 14;
+
+/// What a piece of work may cost. Clones share the stop flag, and count their steps apart.
 #[derive(Clone, Debug)]
 pub struct Budget {
     /// The work ends at this time.
@@ -28,6 +32,8 @@ pub struct Budget {
     pub max_steps: u64,
     /// Set by another thread once the result is no longer needed.
     pub stop: Option<Arc<AtomicBool>>,
+    /// Steps counted since time and stop were looked at.
+    n_unchecked: usize,
 }
 
 impl Budget {
@@ -38,6 +44,8 @@ impl Budget {
             max_bytes: if usize::BITS > 32 { 4 << 30 } else { 1 << 29 },
             max_steps: u64::MAX,
             stop: None,
+            // The first step looks at them.
+            n_unchecked: CHECK_EVERY,
         }
     }
 
@@ -102,6 +110,34 @@ impl Budget {
     pub fn is_over(&self) -> bool {
         self.is_stopped() || self.until.is_some_and(is_past)
     }
+
+    /// Takes some steps, of some nanoseconds each; `None` once the budget is spent, and ever after.
+    /// Looks at time and stop once in some thousand steps, so that a loop may call it in each.
+    #[inline]
+    pub fn spend(&mut self, steps: usize) -> Option<()> {
+        self.n_unchecked = self.n_unchecked.saturating_add(steps);
+        let is_over = self.n_unchecked >= CHECK_EVERY && self.is_over_now();
+        if is_over || steps as u64 > self.max_steps {
+            self.max_steps = 0;
+            return None;
+        }
+        self.max_steps -= steps as u64;
+        Some(())
+    }
+
+    /// Looks at time and stop. A budget that is over is looked at again at each step.
+    fn is_over_now(&mut self) -> bool {
+        let is_over = self.is_over();
+        if !is_over {
+            self.n_unchecked = 0;
+        }
+        is_over
+    }
+
+    /// Whether no steps are left.
+    pub fn is_spent(&self) -> bool {
+        self.max_steps == 0
+    }
 }
 
 /// Whether this time has come. Reads the clock.
@@ -117,58 +153,6 @@ pub fn after(time: Duration) -> Instant {
 /// How long it is until this time; nothing once it is past. Reads the clock.
 pub fn left_until(time: Instant) -> Duration {
     time.saturating_duration_since(Instant::now())
-}
-
-/// Steps between two readings of the clock.
-const CHECK_EVERY: usize = 1 << 14;
-
-/// Counts the steps of a budget, and asks it for time and stop once in some thousand steps, so that
-/// a loop may ask in each. A step takes some nanoseconds. Pieces of work that share a meter are
-/// bounded together.
-#[derive(Clone, Debug)]
-pub struct Meter {
-    budget: Budget,
-    steps_left: u64,
-    /// Steps since the budget was asked.
-    n_unchecked: usize,
-}
-
-impl Meter {
-    /// A meter that asks at its first step.
-    pub fn new(budget: Budget) -> Self {
-        Self {
-            steps_left: budget.max_steps,
-            budget,
-            n_unchecked: CHECK_EVERY,
-        }
-    }
-
-    /// Takes some steps; `None` once the budget is spent, and ever after.
-    #[inline]
-    pub fn spend(&mut self, steps: usize) -> Option<()> {
-        self.n_unchecked = self.n_unchecked.saturating_add(steps);
-        let is_over = self.n_unchecked >= CHECK_EVERY && self.is_over();
-        if is_over || steps as u64 > self.steps_left {
-            self.steps_left = 0;
-            return None;
-        }
-        self.steps_left -= steps as u64;
-        Some(())
-    }
-
-    /// Asks the budget. One that is over is asked again at each step.
-    fn is_over(&mut self) -> bool {
-        let is_over = self.budget.is_over();
-        if !is_over {
-            self.n_unchecked = 0;
-        }
-        is_over
-    }
-
-    /// Whether nothing is left.
-    pub fn is_spent(&self) -> bool {
-        self.steps_left == 0
-    }
 }
 
 #[cfg(test)]
@@ -189,32 +173,32 @@ mod tests {
     }
 
     #[test]
-    fn a_meter_asks_at_its_first_step_and_then_now_and_again() {
+    fn steps_look_at_the_stop_flag_first_and_then_now_and_again() {
         let stop = Arc::new(AtomicBool::new(false));
         let budget = Budget::generous().stopped_by(&stop);
-        let mut meter = Meter::new(budget.clone());
-        assert!(meter.spend(1).is_some());
+        let mut counted = budget.clone();
+        assert!(counted.spend(1).is_some());
         stop.store(true, Ordering::Relaxed);
-        assert!(meter.spend(CHECK_EVERY - 1).is_some());
-        assert!(meter.spend(1).is_none());
-        assert!(meter.spend(0).is_none());
-        assert!(Meter::new(budget).spend(0).is_none());
+        assert!(counted.spend(CHECK_EVERY - 1).is_some());
+        assert!(counted.spend(1).is_none());
+        assert!(counted.spend(0).is_none());
+        assert!(budget.clone().spend(0).is_none());
     }
 
     #[test]
-    fn a_spent_meter_stays_spent() {
-        let mut meter = Meter::new(Budget::of_steps(10));
-        assert!(meter.spend(9).is_some());
-        assert!(meter.spend(2).is_none());
-        assert!(meter.is_spent());
-        assert!(meter.spend(1).is_none());
+    fn a_spent_budget_stays_spent() {
+        let mut counted = Budget::of_steps(10);
+        assert!(counted.spend(9).is_some());
+        assert!(counted.spend(2).is_none());
+        assert!(counted.is_spent());
+        assert!(counted.spend(1).is_none());
     }
 
     #[test]
     fn no_step_is_taken_after_the_deadline() {
-        let mut meter = Meter::new(Budget::of_steps(1 << 40).until(Some(Instant::now())));
-        assert!(meter.spend(1).is_none());
-        assert!(meter.is_spent());
+        let mut counted = Budget::of_steps(1 << 40).until(Some(Instant::now()));
+        assert!(counted.spend(1).is_none());
+        assert!(counted.is_spent());
     }
 
     #[test]

@@ -43,7 +43,7 @@ pub use threads::{
     unpoisoned,
 };
 
-pub use budget::{Budget, Meter, after, is_past, left_until};
+pub use budget::{Budget, after, is_past, left_until};
 pub use claims::Claims;
 pub use clock::{Instant, SystemTime, UNIX_EPOCH, thread_cpu_time};
 pub use pinning::CoreId;

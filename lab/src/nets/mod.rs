@@ -19,7 +19,7 @@ use panza_cli::{Game, Outcome, Output};
 use panza_game::BuiltGame;
 use panza_learning::{Deadline, LearningBudget, learn};
 use panza_metagame::{Parameters, Structure, find_prospects};
-use panza_sync::{Budget, Meter, thread_cpu_time};
+use panza_sync::{Budget, thread_cpu_time};
 use serde::Serialize;
 
 use agreement::{Agreement, Comparison};
@@ -121,7 +121,7 @@ fn train_all(
     let structure = Structure::find(built, &Budget::generous());
     let network = built.network.as_ref();
     let tuples = network
-        .and_then(|it| Tuples::find(it, &built.machine, &mut Meter::new(Budget::generous())))
+        .and_then(|it| Tuples::find(it, &built.machine, &mut Budget::generous()))
         .map(Arc::new);
     let prospects = find_prospects(built).map(Arc::new);
     let mut sums = [0.0; 9];

@@ -10,7 +10,7 @@ use panza_learning::statistics::{SampleBudget, Sampled, sample};
 use panza_learning::{Deadline, Learned, LearningBudget};
 use panza_metagame::{Study, StudyBudget, WithoutInputs};
 use panza_search::{Method, SearchConfig};
-use panza_sync::{Budget, Meter};
+use panza_sync::Budget;
 
 /// Limit of each analysis, in steps.
 const STEPS: u64 = 1 << 28;
@@ -35,10 +35,7 @@ fn limits(time: Duration, share: f64, stop: &Arc<AtomicBool>) -> Budget {
 
 fn symmetries(game: &BuiltGame, limits: &Budget) -> Option<Symmetries> {
     let network = game.network.as_ref()?;
-    Some(Symmetries::find(
-        network,
-        &mut Meter::new(limits.with_steps(STEPS)),
-    ))
+    Some(Symmetries::find(network, &mut limits.with_steps(STEPS)))
 }
 
 /// Plays random games and analyses the rules for about this time.
@@ -69,13 +66,13 @@ pub fn study(
     let symmetries = symmetries.filter(|found| !found.is_trivial());
     let network = game.network.as_ref();
     let tuples = network.and_then(|network| {
-        let mut budget = Meter::new(limits(time, STRUCTURE_SHARE, stop).with_steps(STEPS));
+        let mut budget = limits(time, STRUCTURE_SHARE, stop).with_steps(STEPS);
         Tuples::find(network, &game.machine, &mut budget)
     });
     let prospects = network.and_then(|network| {
         Prospects::find(
             network,
-            &mut Meter::new(limits(time, STRUCTURE_SHARE, stop).with_steps(STEPS)),
+            &mut limits(time, STRUCTURE_SHARE, stop).with_steps(STEPS),
         )
     });
     panza_learning::learn(
@@ -111,7 +108,7 @@ pub fn study_both(
     };
     let budget = StudyBudget {
         until: Some(Instant::now() + time),
-        more_for_alpha_beta: Duration::ZERO,
+        extension: Duration::ZERO,
         cancelled: Arc::clone(stop),
         learning: true,
         threads,

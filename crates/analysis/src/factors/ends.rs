@@ -13,7 +13,7 @@ use super::disjoint_sets::DisjointSets;
 use super::moves::bases_of;
 use panza_gdl::{BaseId, Id, IdVec, RoleId};
 use panza_propnet::{Network, Node, Signal, VisitedNodes};
-use panza_sync::Meter;
+use panza_sync::Budget;
 
 /// The most disjuncts of one output.
 const MAX_DISJUNCTS: usize = 1 << 16;
@@ -55,7 +55,7 @@ impl<'a> Ends<'a> {
     pub fn of(
         network: &'a Network,
         counts: &IdVec<BaseId, bool>,
-        budget: &mut Meter,
+        budget: &mut Budget,
     ) -> Option<Ends<'a>> {
         let mut seen = VisitedNodes::default();
         let outputs: Vec<Signal> = std::iter::once(network.terminal)
@@ -102,7 +102,7 @@ impl<'a> Ends<'a> {
         counts: &IdVec<BaseId, bool>,
         stays: &IdVec<BaseId, bool>,
         groups: &mut DisjointSets,
-        budget: &mut Meter,
+        budget: &mut Budget,
     ) -> Option<()> {
         loop {
             let before = groups.n_united;
@@ -156,7 +156,7 @@ impl<'a> Ends<'a> {
         &self,
         all: &[BaseId],
         groups: &mut DisjointSets,
-        budget: &mut Meter,
+        budget: &mut Budget,
     ) -> Option<bool> {
         if self.has_one_role {
             return Some(true);
@@ -229,7 +229,7 @@ impl<'a> Separability<'a> {
         signal: Signal,
         all: &[BaseId],
         groups: &mut DisjointSets,
-        budget: &mut Meter,
+        budget: &mut Budget,
     ) -> Option<bool> {
         if self.n_united != groups.n_united {
             self.n_united = groups.n_united;
@@ -274,7 +274,7 @@ pub(super) fn goals_are_monotone(
     network: &Network,
     counts: &IdVec<BaseId, bool>,
     groups: &mut DisjointSets,
-    budget: &mut Meter,
+    budget: &mut Budget,
 ) -> Option<bool> {
     // The parts are the largest signals that read one group only.
     let mut seen = VisitedNodes::default();

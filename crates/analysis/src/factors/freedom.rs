@@ -8,7 +8,7 @@
 use crate::ternary::{May, Ternary, cone, support};
 use panza_gdl::{BaseId, IdVec, MoveId, RoleId};
 use panza_propnet::Network;
-use panza_sync::Meter;
+use panza_sync::Budget;
 
 /// The most states of the autonomous bases that are simulated.
 const MAX_STATES: usize = 1 << 10;
@@ -37,7 +37,7 @@ pub(crate) struct AutonomousStates {
 pub(crate) fn autonomous_states(
     network: &Network,
     is_autonomous: &IdVec<BaseId, bool>,
-    budget: &mut Meter,
+    budget: &mut Budget,
 ) -> Option<Option<AutonomousStates>> {
     // The autonomous bases on which legality depends, directly or not.
     let is_needed = support(network, network.legal.iter().copied(), |base| {
@@ -83,7 +83,7 @@ pub(crate) fn autonomous_states(
 pub(super) fn freedom(
     network: &Network,
     is_autonomous: &IdVec<BaseId, bool>,
-    budget: &mut Meter,
+    budget: &mut Budget,
 ) -> Option<IdVec<MoveId, Freedom>> {
     let legal_cone = cone(network, network.legal.iter().copied());
     let Some(AutonomousStates { needed, states }) =

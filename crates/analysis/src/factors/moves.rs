@@ -18,7 +18,7 @@ use super::disjoint_sets::DisjointSets;
 use super::freedom::Freedom;
 use panza_gdl::{BaseId, Id, IdVec, MoveId, RoleId};
 use panza_propnet::{Effects, GateKind, Network, Node, Signal, VisitedNodes};
-use panza_sync::Meter;
+use panza_sync::Budget;
 
 /// The most conjuncts of the legality of one move.
 const MAX_CONDITIONS: usize = 256;
@@ -84,7 +84,7 @@ pub(crate) fn bases_of(
     network: &Network,
     signals: impl IntoIterator<Item = Signal>,
     seen: &mut VisitedNodes,
-    budget: &mut Meter,
+    budget: &mut Budget,
 ) -> Option<Vec<BaseId>> {
     seen.start(network.facts.len() + network.gates.len());
     let mut found = Vec::new();
@@ -112,7 +112,7 @@ impl Touching {
         counts: &IdVec<BaseId, bool>,
         usual: Usual,
         groups: &mut DisjointSets,
-        budget: &mut Meter,
+        budget: &mut Budget,
     ) -> Option<Touching> {
         let mut seen = VisitedNodes::default();
         let free: Vec<(MoveId, RoleId)> = network
@@ -234,7 +234,7 @@ impl Touching {
 
     /// Merges groups that moves connect, until each move is within one group or is a combination of
     /// such moves.
-    pub fn unite(&self, groups: &mut DisjointSets, budget: &mut Meter) -> Option<()> {
+    pub fn unite(&self, groups: &mut DisjointSets, budget: &mut Budget) -> Option<()> {
         loop {
             let mut alone: HashSet<(RoleId, u64, BaseId, u64), FxBuildHasher> = HashSet::default();
             let mut several: Vec<(Vec<Part>, MoveId, RoleId)> = Vec::new();

@@ -15,7 +15,7 @@ use super::program::{FREE, Fact, Kind, NEVER, Program, Register, Section, Step};
 use crate::autonomous::autonomous_bases;
 use panza_gdl::{BaseId, CHANCE_ROLE, GateId, Id, IdVec, MoveId, RoleId};
 use panza_propnet::{GateKind, Network, Node, Signal};
-use panza_sync::Meter;
+use panza_sync::Budget;
 
 /// Operands of a program, at most, and registers, of 64 bytes.
 const MAX_OPERANDS: usize = 1 << 17;
@@ -26,7 +26,7 @@ const MAX_ROUNDS: usize = 12;
 const MAX_TURN_FACTS: usize = 16;
 
 /// The program of a role; `None` where it is too large or the budget is spent.
-pub(super) fn compile(network: &Network, role: RoleId, budget: &mut Meter) -> Option<Program> {
+pub(super) fn compile(network: &Network, role: RoleId, budget: &mut Budget) -> Option<Program> {
     let mut compiler = Compiler::new(network, role, budget)?;
     let goal = network.greatest_goal(role);
     let goal = goal.map_or(Signal::FALSE, |(_, signal)| signal);
@@ -113,7 +113,7 @@ struct Compiler<'a> {
 }
 
 impl<'a> Compiler<'a> {
-    fn new(network: &'a Network, role: RoleId, budget: &mut Meter) -> Option<Self> {
+    fn new(network: &'a Network, role: RoleId, budget: &mut Budget) -> Option<Self> {
         budget.spend(2 * network.size())?;
         let is_effective = network.effective_moves();
         let mut is_in_block = vec![false; network.gates.len()];
@@ -163,7 +163,7 @@ impl<'a> Compiler<'a> {
     }
 
     /// Marks all costs that those of some signals depend on.
-    fn demand(&mut self, signals: impl Iterator<Item = Signal>, budget: &mut Meter) -> Option<()> {
+    fn demand(&mut self, signals: impl Iterator<Item = Signal>, budget: &mut Budget) -> Option<()> {
         let mut open: Vec<Want> = signals.map(Want::on).collect();
         while let Some(want) = open.pop() {
             if std::mem::replace(&mut self.wanted[want.0], true) {

@@ -25,7 +25,7 @@ mod tests;
 
 use panza_gdl::{CHANCE_ROLE, Id};
 use panza_propnet::Network;
-use panza_sync::Meter;
+use panza_sync::Budget;
 
 use compile::compile;
 use program::{Buffer, Program};
@@ -62,7 +62,7 @@ pub struct Prospects {
 impl Prospects {
     /// Compiles the prospects of a game. `None` for more than [`MAX_ROLES`] roles, where the
     /// network is too large, and where the budget is spent.
-    pub fn find(network: &Network, budget: &mut Meter) -> Option<Self> {
+    pub fn find(network: &Network, budget: &mut Budget) -> Option<Self> {
         if network.roles.len() > MAX_ROLES {
             return None;
         }

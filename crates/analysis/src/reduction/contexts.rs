@@ -19,7 +19,7 @@ use crate::ternary::{May, Ternary, UNKNOWN, cone};
 use panza_gdl::{BaseId, IdVec, MoveId};
 use panza_machine::Condition;
 use panza_propnet::{Network, Node};
-use panza_sync::Meter;
+use panza_sync::Budget;
 
 /// The contexts of a game.
 #[derive(Clone, Debug)]
@@ -34,7 +34,7 @@ pub(super) struct Contexts {
 
 impl Contexts {
     /// Finds the contexts of a game. `None` when the budget is spent.
-    pub fn find(network: &Network, budget: &mut Meter) -> Option<Contexts> {
+    pub fn find(network: &Network, budget: &mut Budget) -> Option<Contexts> {
         let is_autonomous = autonomous_bases(network, |_| false);
         let states = autonomous_states(network, &is_autonomous, budget)?;
         let known: Vec<Vec<Condition>> = match &states {
@@ -57,7 +57,7 @@ impl Contexts {
     }
 
     /// The contexts with these values; those in which the same moves may be legal are one.
-    fn of(network: &Network, known: &[Vec<Condition>], budget: &mut Meter) -> Option<Contexts> {
+    fn of(network: &Network, known: &[Vec<Condition>], budget: &mut Budget) -> Option<Contexts> {
         let legal_cone = cone(network, network.legal.iter().copied());
         let mut ternary = Ternary::new(network);
         let mut place_of: HashMap<Vec<MoveId>, usize> = HashMap::new();
@@ -102,7 +102,7 @@ impl Contexts {
 
 /// The contexts by a group of bases of which exactly one is always on. The inner `None` where no
 /// such group tells the turns apart.
-fn by_group(network: &Network, budget: &mut Meter) -> Option<Option<Contexts>> {
+fn by_group(network: &Network, budget: &mut Budget) -> Option<Option<Contexts>> {
     let group = turn_bases(network, budget)?;
     let n_first = group.iter().filter(|base| network.initial.contains(base));
     if group.len() < 2 || n_first.count() != 1 {
@@ -139,7 +139,7 @@ fn by_group(network: &Network, budget: &mut Meter) -> Option<Option<Contexts>> {
 }
 
 /// For each role with several moves the base that most of them ask for.
-fn turn_bases(network: &Network, budget: &mut Meter) -> Option<Vec<BaseId>> {
+fn turn_bases(network: &Network, budget: &mut Budget) -> Option<Vec<BaseId>> {
     let mut found = Vec::new();
     for role in network.roles.ids() {
         let mut n_asking: HashMap<BaseId, usize> = HashMap::new();

@@ -8,7 +8,7 @@ use crate::ternary::support;
 use panza_gdl::{BaseId, IdVec, MoveId, RoleId};
 use panza_machine::{Condition, Supply};
 use panza_propnet::{Effects, Network, Node, Signal, VisitedNodes};
-use panza_sync::Meter;
+use panza_sync::Budget;
 
 /// What the legality of a move on dead bases means for the reduced game.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -62,7 +62,7 @@ impl<'a> Moves<'a> {
         game: &Game<'_>,
         effects: &'a Effects,
         is_live: IdVec<BaseId, bool>,
-        budget: &mut Meter,
+        budget: &mut Budget,
     ) -> Option<Self> {
         let network = game.network;
         let possible = game.possible();
@@ -94,7 +94,7 @@ impl<'a> Moves<'a> {
 
     /// Compares the effects of the moves on the live bases, and tells which moves are live and
     /// which are covered. All others are open.
-    pub fn classify(&mut self, game: &Game<'_>, budget: &mut Meter) -> Option<()> {
+    pub fn classify(&mut self, game: &Game<'_>, budget: &mut Budget) -> Option<()> {
         let network = game.network;
         let mut effects: HashMap<(RoleId, Vec<(BaseId, Signal)>), usize> = HashMap::new();
         let mut live: HashMap<usize, Vec<MoveId>> = HashMap::new();
@@ -136,7 +136,7 @@ impl<'a> Moves<'a> {
         &mut self,
         game: &Game<'_>,
         moves: Vec<MoveId>,
-        budget: &mut Meter,
+        budget: &mut Budget,
     ) -> Option<bool> {
         if moves.is_empty() {
             return Some(false);
@@ -154,7 +154,7 @@ impl<'a> Moves<'a> {
 
     /// Makes live what the open moves read that act on live bases, or with which a role waits.
     /// What changes as the game goes on, or under most moves, is no action.
-    pub fn pull_acting(&mut self, game: &Game<'_>, budget: &mut Meter) -> Option<bool> {
+    pub fn pull_acting(&mut self, game: &Game<'_>, budget: &mut Budget) -> Option<bool> {
         let mut acts: IdVec<MoveId, bool> = self.waits.clone();
         match game.steps {
             Some(steps) => {

@@ -10,7 +10,7 @@ use crate::ternary::{May, Ternary, UNKNOWN};
 use panza_gdl::{BaseId, GateId, Id, IdVec, MoveId, RoleId};
 use panza_machine::Condition;
 use panza_propnet::{Network, Node, VisitedNodes};
-use panza_sync::Meter;
+use panza_sync::Budget;
 
 /// The most gates of the cones of all bases together.
 const MAX_CONES: usize = 1 << 24;
@@ -88,7 +88,7 @@ pub(super) struct Steps<'a> {
 
 impl<'a> Steps<'a> {
     /// `None` when the budget is spent, or the game is too large.
-    pub fn new(network: &'a Network, bases: &'a [BaseId], budget: &mut Meter) -> Option<Self> {
+    pub fn new(network: &'a Network, bases: &'a [BaseId], budget: &mut Budget) -> Option<Self> {
         let mut seen = VisitedNodes::default();
         let mut cones = Vec::with_capacity(bases.len());
         let mut n_gates = 0;
@@ -182,7 +182,7 @@ pub(super) fn steps_of(
     network: &Network,
     contexts: &[Context],
     bases: &[BaseId],
-    budget: &mut Meter,
+    budget: &mut Budget,
 ) -> Option<Vec<Step>> {
     let mut steps = Steps::new(network, bases, budget)?;
     let mut found = Vec::new();

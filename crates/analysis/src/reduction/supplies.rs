@@ -7,7 +7,7 @@ use super::{Game, ReducedMove};
 use panza_gdl::{BaseId, MoveId};
 use panza_machine::{Condition, Supply};
 use panza_propnet::Signal;
-use panza_sync::Meter;
+use panza_sync::Budget;
 
 /// The facts that a pass asks for and uses up.
 type Token = Vec<Condition>;
@@ -31,7 +31,7 @@ struct Candidates {
 
 impl Passes {
     /// Pools the open moves. `None` when the budget is spent.
-    pub fn find(game: &Game<'_>, moves: &Moves<'_>, budget: &mut Meter) -> Option<Passes> {
+    pub fn find(game: &Game<'_>, moves: &Moves<'_>, budget: &mut Budget) -> Option<Passes> {
         let open = moves.possible.iter().copied();
         let open: Vec<MoveId> = open.filter(|&mv| moves.kinds[mv] == Kind::Open).collect();
         let mut passes = Passes {
@@ -89,7 +89,7 @@ impl Candidates {
         game: &Game<'_>,
         moves: &Moves<'_>,
         open: &[MoveId],
-        budget: &mut Meter,
+        budget: &mut Budget,
     ) -> Option<Candidates> {
         let mut found = Candidates {
             token_of: BTreeMap::new(),
@@ -111,7 +111,7 @@ impl Candidates {
     }
 
     /// The tokens that are not used up by their moves for good, or that other moves change.
-    fn spoilt(&self, game: &Game<'_>, budget: &mut Meter) -> Option<BTreeSet<&Token>> {
+    fn spoilt(&self, game: &Game<'_>, budget: &mut Budget) -> Option<BTreeSet<&Token>> {
         let mut spoilt: BTreeSet<&Token> = BTreeSet::new();
         let mut token_with: HashMap<BaseId, (&Token, bool)> = HashMap::new();
         let tokens: BTreeSet<&Token> = self.token_of.values().collect();

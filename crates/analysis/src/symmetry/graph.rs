@@ -9,7 +9,7 @@ use super::Symmetry;
 use crate::csr::Csr;
 use panza_gdl::{BaseId, GateId, Id, MoveId, RoleId};
 use panza_propnet::{GateKind, Network, Signal};
-use panza_sync::Meter;
+use panza_sync::Budget;
 
 /// A colour per vertex.
 pub(super) type Colouring = Vec<u64>;
@@ -54,7 +54,7 @@ fn mix(mut word: u64) -> u64 {
 
 impl Graph {
     /// The graph of a network; `None` when the budget is spent.
-    pub fn new(network: &Network, budget: &mut Meter) -> Option<Self> {
+    pub fn new(network: &Network, budget: &mut Budget) -> Option<Self> {
         let first_move = 1 + network.facts.len();
         let first_gate = first_move + network.moves.len();
         let first_role = first_gate + network.gates.len();
@@ -136,7 +136,7 @@ impl Graph {
     }
 
     /// The coarsest stable refinement of a colouring; `None` when the budget is spent.
-    pub fn refined(&self, mut colouring: Colouring, budget: &mut Meter) -> Option<Colouring> {
+    pub fn refined(&self, mut colouring: Colouring, budget: &mut Budget) -> Option<Colouring> {
         let mut n_classes = n_classes(&colouring);
         let mut mixed = vec![0u64; colouring.len()];
         loop {
@@ -192,7 +192,7 @@ impl Graph {
         &self,
         left: &Colouring,
         right: &Colouring,
-        budget: &mut Meter,
+        budget: &mut Budget,
     ) -> Option<bool> {
         budget.spend(4 * left.len())?;
         let (mut left, mut right) = (left.clone(), right.clone());

@@ -184,13 +184,13 @@ mod tests {
 
     use panza_gdl::RoleId;
     use panza_machine::{ExpansionStep, Machine};
-    use panza_sync::{Budget, Meter, Random};
+    use panza_sync::{Budget, Random};
 
     fn tic_tac_toe() -> (Arc<dyn Machine>, Prospects) {
         let (rules, _) = panza_gdl::load(panza_gdl_games::rulesheet("ticTacToe").unwrap());
         let built = panza_game::compile(&rules, &Budget::generous()).unwrap();
         let network = built.network.unwrap();
-        let prospects = Prospects::find(&network, &mut Meter::new(Budget::generous())).unwrap();
+        let prospects = Prospects::find(&network, &mut Budget::generous()).unwrap();
         (Arc::new(built.machine), prospects)
     }
 

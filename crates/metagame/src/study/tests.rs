@@ -15,7 +15,7 @@ fn game(name: &str) -> BuiltGame {
 fn budget(until: Option<Instant>) -> StudyBudget {
     StudyBudget {
         until,
-        more_for_alpha_beta: Duration::ZERO,
+        extension: Duration::ZERO,
         cancelled: Arc::default(),
         learning: true,
         threads: 1,
@@ -148,7 +148,7 @@ fn where_alpha_beta_plays_its_training_goes_on() {
     let begin = Instant::now();
     let budget = StudyBudget {
         sampling: None,
-        more_for_alpha_beta: more,
+        extension: more,
         ..budget(Some(begin + time))
     };
     let study = study(&game, None, &config, &budget);

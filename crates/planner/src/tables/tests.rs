@@ -80,7 +80,7 @@ fn a_line_has_a_table_of_its_pictures() {
 fn each_partial_picture_is_completed_as_far_as_all_pictures_agree() {
     let task = task_of(&line([1, 2]));
     let network = Arc::clone(task.game.network.as_ref().unwrap());
-    let budget = &mut Meter::new(Budget::of_steps(1 << 30));
+    let budget = &mut Budget::of_steps(1 << 30);
     let mut known = Implications::new(&network, Scope::States, budget).unwrap();
     known.assume(task.best_goal.unwrap());
     known.assume(network.terminal);
@@ -148,16 +148,12 @@ fn a_spent_budget_leaves_fewer_tables() {
     let task = task_of(&line([1, 2]));
     let network = task.game.network.as_ref().unwrap();
     for steps in [0, 100, 1_000, 10_000] {
-        let budget = &mut Meter::new(Budget::of_steps(1 << 30));
+        let budget = &mut Budget::of_steps(1 << 30);
         let mut known = Implications::new(network, Scope::States, budget).unwrap();
         known.assume(task.best_goal.unwrap());
         known.assume(network.terminal);
         known.propagate(budget);
-        let tables = Tables::find(
-            network,
-            &mut known,
-            &mut Meter::new(Budget::of_steps(steps)),
-        );
+        let tables = Tables::find(network, &mut known, &mut Budget::of_steps(steps));
         for table in &tables.tables {
             assert_eq!(table.assignments.len(), right(&[1, 2]).len());
         }

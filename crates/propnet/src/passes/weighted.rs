@@ -17,7 +17,7 @@ use crate::normalise::normalised;
 use crate::playout_sample::PlayoutSample;
 use crate::{GateKind, Network, NetworkError, Signal};
 use panza_gdl::{GateId, Id, IdVec};
-use panza_sync::{Budget, Meter};
+use panza_sync::Budget;
 
 /// The cost of a flip of a new gate, in updates.
 pub(super) const GATE_COST: i64 = 2;
@@ -36,7 +36,7 @@ pub(super) struct WeightedNetwork<'a> {
     is_editable: Vec<bool>,
     /// Per node a number above those of all nodes that it depends on.
     height: Vec<u64>,
-    meter: Meter,
+    steps: Budget,
 }
 
 /// The difference of height between a gate and its highest input, which leaves room for new gates.
@@ -134,13 +134,13 @@ impl<'a> WeightedNetwork<'a> {
             users,
             is_editable,
             height: heights(network, first_gate),
-            meter: Meter::new(budget.clone()),
+            steps: budget.clone(),
         }
     }
 
     /// Counts steps of an edit; whether it has to end. An edit that ends early is dropped.
     pub(super) fn is_over_after(&mut self, steps: usize) -> bool {
-        self.meter.spend(steps).is_none()
+        self.steps.spend(steps).is_none()
     }
 
     pub(super) fn n_changes(&self) -> i64 {

@@ -556,7 +556,7 @@ fn units_of(mut changes: Vec<Score>) -> Units {
 mod tests {
     use super::*;
     use panza_analysis::Symmetries;
-    use panza_sync::{Budget, Meter};
+    use panza_sync::Budget;
 
     fn known(game: &panza_game::BuiltGame) -> Known {
         let n_facts = game.info().facts().unwrap().len();
@@ -618,7 +618,7 @@ mod tests {
         let game = panza_testing::game("breakthrough");
         let network = game.network.as_ref().unwrap();
         let n_facts = game.info().facts().unwrap().len();
-        let symmetries = Symmetries::find(network, &mut Meter::new(Budget::of_steps(1 << 28)));
+        let symmetries = Symmetries::find(network, &mut Budget::of_steps(1 << 28));
         let images = Images::new(Some(&symmetries), n_facts);
         let [with, without] = [&images, &Images::default()].map(|trained_on| {
             let (_, found) = trained(1, 100, trained_on);

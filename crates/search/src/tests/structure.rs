@@ -10,7 +10,7 @@ use panza_machine::Machine;
 use panza_testing::{machine_of, network_of};
 
 use crate::{Search, SearchConfig};
-use panza_sync::{Budget, Meter};
+use panza_sync::Budget;
 
 /// Ten doors, each opened by one of two keys; a wrong key breaks the lock for good, and then
 /// nothing is to be had. The doors can be taken in any order, so that there is much to search once
@@ -33,7 +33,7 @@ fn game(text: &str) -> (Arc<dyn Machine>, Vec<ScoreRange>) {
     let (rules, faults) = panza_gdl::load(text);
     assert!(faults.is_empty(), "{faults:?}");
     let network = network_of(&rules);
-    let mut budget = Meter::new(Budget::of_steps(1 << 26));
+    let mut budget = Budget::of_steps(1 << 26);
     let latches = latches(&network, &mut budget);
     let ranges = score_ranges(&network, &latches, &mut budget);
     (machine_of(&rules), ranges)

@@ -30,7 +30,7 @@ fn studied(rules: &Rules) -> (BuiltGame, Study) {
     let game = build(rules, &budget).unwrap();
     let budget = StudyBudget {
         until: None,
-        more_for_alpha_beta: Duration::ZERO,
+        extension: Duration::ZERO,
         cancelled: Default::default(),
         learning: false,
         threads: 1,
