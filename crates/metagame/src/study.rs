@@ -495,6 +495,17 @@ impl Study {
         }
     }
 
+    /// Why the tree plays, unless alpha-beta does or there was no contest of both.
+    fn why_tree_in_games(&self) -> Option<WhyTree> {
+        match &self.alpha_beta {
+            None => Some(self.why_tree),
+            Some(_) if self.contest.is_some() && !self.parameters.alpha_beta => {
+                Some(WhyTree::TreeIsStronger)
+            }
+            Some(_) => None,
+        }
+    }
+
     /// What training for alpha-beta goes on with in a match. `None` after long training: what a
     /// match adds to that was not measured.
     fn match_training(&self, alpha_beta: &AlphaBetaStudy) -> Option<Arc<TrainingBase>> {
@@ -533,7 +544,7 @@ impl Study {
             "best_evaluation_share": self.validation.share,
             "error_of_best_evaluation_share": self.validation.share_error,
             "settled_facts_that_bound_goals": structure.score_ranges.as_ref().map(|it| it.len()),
-            "why_tree": self.alpha_beta.is_none().then(|| self.why_tree.text()),
+            "why_tree": self.why_tree_in_games().map(WhyTree::text),
             "alpha_beta": self.alpha_beta.as_ref().map(|alpha_beta| alpha_beta.to_json(self.contest)),
             "symmetries": structure.symmetries.as_ref().map(|found| found.generators.len()),
             "factors": structure.factors.as_ref().map(|found| found.factors.len().max(1)),

@@ -309,7 +309,7 @@ search_config! {
         /// The lasting facts that moves make true, for AMAF values. Searches with priors have none.
         placements: Option<Arc<Placements>> = None;
         /// Which search plays: see [`start`](super::start).
-        method: Method = Method::Auto;
+        method: Method = Method::Tree;
         /// The values of alpha-beta, which then plays in place of the tree, or why there are none.
         alpha_beta_values: Result<AlphaBetaValues, WhyTree> = Err(WhyTree::NotTrained);
     }

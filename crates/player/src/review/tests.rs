@@ -1,6 +1,7 @@
 use super::*;
 use crate::Position as Played;
 use panza_gdl::RoleId;
+use panza_search::Method;
 use panza_sync::Random;
 use std::time::Duration;
 
@@ -42,8 +43,23 @@ fn review_by(
         threads,
         ..ReviewSettings::default()
     };
+    review_with(
+        machine,
+        moves,
+        SearchConfig::deterministic(1),
+        settings,
+        slice,
+    )
+}
+
+fn review_with(
+    machine: &Arc<dyn Machine>,
+    moves: &[Vec<MoveId>],
+    config: SearchConfig,
+    settings: ReviewSettings,
+    slice: Duration,
+) -> Review {
     let start = machine.initial_state();
-    let config = SearchConfig::deterministic(1);
     let mut review = Review::new(machine, &start, moves, config, settings);
     let never = Arc::new(AtomicBool::new(false));
     let mut n_steps = 0;
@@ -217,4 +233,39 @@ fn guesses_of_simultaneous_moves_are_no_blunders() {
     }
     let found = review(&machine, &moves);
     assert!(found.graded().is_empty(), "{:?}", found.graded());
+}
+
+#[test]
+fn the_search_that_plays_a_game_looks_for_its_blunders() {
+    let machine = machine("ticTacToe");
+    // The answer leaves a row open, and the first role does not see it.
+    let texts = [
+        "(mark 2 2)",
+        "(mark 1 1)",
+        "(mark 1 2)",
+        "(mark 3 3)",
+        "(mark 2 1)",
+    ];
+    let moves = joint_moves(&machine, &texts);
+    let settings = ReviewSettings {
+        iterations: 3_000,
+        threads: 1,
+        ..ReviewSettings::default()
+    };
+    let graded = |method| {
+        let config = SearchConfig {
+            method,
+            ..SearchConfig::deterministic(1)
+        };
+        let slice = Duration::from_millis(20);
+        let review = review_with(&machine, &moves, config, settings, slice);
+        review
+            .graded()
+            .into_iter()
+            .map(|it| (it.turn, it.role, it.grade))
+            .collect::<Vec<_>>()
+    };
+    let by_tree = graded(Method::Tree);
+    assert!(!by_tree.is_empty());
+    assert_eq!(graded(Method::AlphaBeta), by_tree);
 }

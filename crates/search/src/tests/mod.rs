@@ -14,6 +14,7 @@ mod proof_numbers;
 mod proofs;
 mod regret_matching;
 mod simultaneous;
+mod start;
 mod structure;
 mod threads;
 mod values;
