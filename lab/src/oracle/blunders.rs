@@ -45,7 +45,7 @@ pub(super) struct BlundersArguments {
     #[arg(long, value_delimiter = ',', default_value = "0,30,300")]
     players: Vec<u64>,
     /// Random joint moves before the players begin.
-    #[arg(long, value_name = "N", default_value_t = 24)]
+    #[arg(long, value_name = "N", default_value_t = 16)]
     opening: usize,
     /// States to visit for the proof of a position, about 100 bytes each.
     #[arg(long, value_name = "N", default_value_t = 500_000, value_parser = clap::value_parser!(u32).range(1..))]
