@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::contest::{Contest, MoveBudget, decision, test_opening};
+use super::contest::{Contest, decision, test_opening};
 use super::depth::{DepthStudy, is_stronger, turns, without_slow_prospects};
 use super::sprt::{PairTally, elo};
 use panza_game::BuiltGame;
@@ -222,7 +222,7 @@ impl DepthTraining {
         let contest = Contest {
             machine: &round.game.machine,
             configs: [&pending.tested, best].map(|it| with(&round.config, it)),
-            move_budget: MoveBudget::Iterations(TEST_NODES),
+            of_move: || Budget::of_steps(TEST_NODES),
             until,
             cancelled: round.cancelled,
         };
@@ -262,7 +262,7 @@ impl DepthTraining {
         let contest = Contest {
             machine: &round.game.machine,
             configs: [with(&round.config, best), round.tree.clone()],
-            move_budget: MoveBudget::Time(TREE_TIME),
+            of_move: || Budget::lasting(TREE_TIME),
             until,
             cancelled: round.cancelled,
         };

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::contest::{Contest, MoveBudget, small_search};
+use super::contest::{Contest, small_search};
 use super::depth::{self, DepthStudy};
 use super::parameters::Parameters;
 use super::structure::{STEPS, Structure};
@@ -407,7 +407,7 @@ impl Study {
         let contest = Contest {
             machine: &game.machine,
             configs: [with(Method::AlphaBeta), with(Method::Tree)],
-            move_budget: MoveBudget::Time(depth::CONTEST_TIME),
+            of_move: || Budget::lasting(depth::CONTEST_TIME),
             until,
             cancelled: &budget.cancelled,
         };

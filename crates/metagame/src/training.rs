@@ -20,7 +20,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::contest::{Contest, MoveBudget, decision, small_search, test_opening};
+use super::contest::{Contest, decision, small_search, test_opening};
 use super::depth_training::{DepthProgress, DepthRound, DepthTraining};
 use super::notes::{
     MAX_GAMES, depth_note, evaluation_note, prior_study, read_depth, read_evaluation, study_notes,
@@ -621,9 +621,9 @@ pub(super) fn test_contest<'a>(
                 None => config.clone(),
             },
         ],
-        move_budget: match best {
-            Some(_) => MoveBudget::Iterations(TEST_ITERATIONS),
-            None => MoveBudget::Time(TEST_TIME),
+        of_move: match best {
+            Some(_) => || Budget::of_steps(TEST_ITERATIONS),
+            None => || Budget::lasting(TEST_TIME),
         },
         until,
         cancelled,
