@@ -32,7 +32,7 @@ use serde_json::json;
 use crate::duel::book::{Book, BookLine, BookOpening, read_lines};
 use crate::duel::builds::{Builds, NamedGame};
 use crate::duel::contest::derived_seed;
-use crate::duel::opening::{ReferenceLimit, Valued, random_line, reference_config, spread, value};
+use crate::duel::opening::{Valued, random_line, reference_config, spread, value};
 use crate::duel::referee::Referee;
 use crate::page::check_place;
 use crate::performance::rulesheet_file;
@@ -242,12 +242,14 @@ impl Maker {
 
     /// What a search says of the position in this share of its time.
     fn value(&self, search: usize, share: f64) -> Valued {
-        let limit = ReferenceLimit {
-            iterations: MAX_ITERATIONS,
-            time: Some(Duration::from_secs_f64(self.seconds * share)),
-        };
+        let time = Duration::from_secs_f64(self.seconds * share);
         let (referee, config) = (&self.referee, &self.configs[search]);
-        value(&referee.machine, referee.state(), config, limit)
+        value(
+            &referee.machine,
+            referee.state(),
+            config,
+            (MAX_ITERATIONS, Some(time)),
+        )
     }
 }
 

@@ -31,17 +31,6 @@ use crate::roles::{Choice, RoleMoves};
 /// Playouts that run at once on a thread.
 const PLAYOUT_LANES: usize = 512;
 
-/// Limits of a load.
-#[derive(Clone, Debug)]
-pub struct LoadLimits {
-    /// The time for the network.
-    pub time: Duration,
-    /// Bytes for the network.
-    pub memory: usize,
-    /// Set when the caller was interrupted.
-    pub stop: Arc<AtomicBool>,
-}
-
 /// The sizes of a game, for [`Core::sizes`].
 #[derive(Clone, Debug)]
 pub struct GameSizes {
@@ -78,7 +67,8 @@ pub struct Core {
     /// For each move whether the next state depends on it.
     matters: IdVec<MoveId, bool>,
     source: LanesSource,
-    limits: LoadLimits,
+    /// Time and bytes for its networks.
+    limits: (Duration, usize),
     steps: OnceLock<Option<Arc<ExpanderLayout>>>,
     steppers: Mutex<Vec<Box<dyn Stepper>>>,
     playouts: OnceLock<Option<Arc<GangLayout>>>,
@@ -110,16 +100,17 @@ pub const OVER: i16 = -2;
 pub const NOBODY: i16 = -1;
 
 impl Core {
-    /// Compiles rules.
+    /// Compiles rules within these limits of time and bytes, which later networks get too.
     ///
     /// # Errors
     /// The limits were exceeded.
-    pub fn new(rules: Rules, limits: LoadLimits) -> Result<Self, BuildError> {
+    pub fn new(
+        rules: Rules,
+        limits: (Duration, usize),
+        stop: &Arc<AtomicBool>,
+    ) -> Result<Self, BuildError> {
         let started = Instant::now();
-        let budget = Budget::generous()
-            .until(Some(started + limits.time))
-            .with_bytes(limits.memory)
-            .stopped_by(&limits.stop);
+        let budget = Budget::within(limits.0, limits.1).stopped_by(stop);
         let compiled = panza_game::compile(&rules, &budget)?;
         let counter = Arc::new(compiled.machine);
         let network = &compiled.lanes.network;
@@ -333,7 +324,7 @@ impl Core {
     }
 
     fn budget(&self) -> Budget {
-        Budget::lasting(self.limits.time).with_bytes(self.limits.memory)
+        Budget::within(self.limits.0, self.limits.1)
     }
 
     /// The game as a search wants it, built again from the rules with the fastest playouts.
@@ -345,7 +336,7 @@ impl Core {
         if let Some(game) = &*full {
             return Ok(game.clone());
         }
-        let budget = Budget::within(self.limits.time, self.limits.memory).stopped_by(stop);
+        let budget = self.budget().stopped_by(stop);
         let game = panza_game::build(&self.rules, &budget)?;
         *full = Some(game.clone());
         Ok(game)

@@ -11,7 +11,7 @@ use pyo3::exceptions::{PyFileNotFoundError, PyIndexError, PyKeyError, PyOSError,
 use pyo3::prelude::*;
 
 use crate::arrays::Integers;
-use crate::core::{Core, LoadLimits};
+use crate::core::Core;
 use crate::errors::{GameTooLargeError, GdlError};
 use crate::interrupt::interruptible;
 use numpy::{PyArrayMethods, PyUntypedArrayMethods};
@@ -216,10 +216,7 @@ pub fn load(
     if !panza_gdl::is_playable(&rules, &faults) || strict && has_errors {
         return Err(gdl_error(py, &text, &faults)?);
     }
-    let core = interruptible(py, |stop| {
-        let stop = Arc::clone(stop);
-        Core::new(rules, LoadLimits { time, memory, stop })
-    })?;
+    let core = interruptible(py, |stop| Core::new(rules, (time, memory), stop))?;
     let core = core.map_err(|error| {
         GameTooLargeError::new_err(format!("the rules do not become a network: {error}"))
     })?;

@@ -37,7 +37,6 @@ pub use distances::Distances;
 pub use factors::{Factor, Factors};
 pub use implications::Implications;
 pub use latches::Latches;
-pub use mutex_groups::PlayBudget;
 pub use placements::Placements;
 pub use prospects::{ProspectBuffer, Prospects};
 pub use reduction::Reduction;

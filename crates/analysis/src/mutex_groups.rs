@@ -23,35 +23,10 @@ use panza_machine::Machine;
 use panza_propnet::{MAX_MUTEX_GROUP, MutexGroup, Network, PlayedPosition};
 use panza_sync::{Budget, Random};
 
-/// How many random games are played.
-#[derive(Clone, Debug)]
-pub struct PlayBudget {
-    /// States, over all games.
-    pub states: usize,
-    /// States of one game, after which the next one starts.
-    pub states_per_game: usize,
-    /// Random seed.
-    pub seed: u64,
-    /// No state is visited after its end.
-    pub limits: Budget,
-}
-
-impl PlayBudget {
-    /// A budget that takes a few per cent of the time in which a network of `size` gates and edges
-    /// is built.
-    pub fn for_size(size: usize, limits: Budget) -> Self {
-        Self {
-            states: (WORK / size.max(1)).clamp(MIN_STATES, MAX_STATES),
-            states_per_game: MAX_STATES,
-            seed: 1,
-            limits,
-        }
-    }
-}
-
 /// States times gates and edges.
 const WORK: usize = 1 << 24;
 const MIN_STATES: usize = 48;
+const SEED: u64 = 1;
 const MAX_STATES: usize = 256;
 /// Bases from which triples and quadruples are made: those that cause most gate updates.
 const MAX_BUSY: usize = 32;
@@ -84,9 +59,24 @@ impl MutexGroups {
 /// Finds sets of bases of which exactly one was true in every non-terminal state of some random
 /// games.
 ///
-/// The machine must be one of the network's game.
-pub fn find(network: &Network, machine: &Arc<dyn Machine>, budget: PlayBudget) -> MutexGroups {
-    let seen = PlayStatistics::play(machine, network.facts.len(), budget);
+/// The machine must be one of the network's game. Plays for a few per cent of the time in which
+/// the network is built, at most until the budget is over.
+pub fn find(network: &Network, machine: &Arc<dyn Machine>, budget: &Budget) -> MutexGroups {
+    let size = network.gates.len() + network.n_edges();
+    let states = (WORK / size.max(1)).clamp(MIN_STATES, MAX_STATES) as u64;
+    let budget = budget.with_steps(states.min(budget.max_steps));
+    find_in_games(network, machine, &budget, MAX_STATES, SEED)
+}
+
+/// The same in games of at most `longest` states each. A step of the budget is a state.
+pub fn find_in_games(
+    network: &Network,
+    machine: &Arc<dyn Machine>,
+    budget: &Budget,
+    longest: usize,
+    seed: u64,
+) -> MutexGroups {
+    let seen = PlayStatistics::play(machine, network.facts.len(), budget, longest, seed);
     let n_users = network.base_fan_out();
     // The number of gate updates that a base causes.
     let weight = |base: &BaseId| n_users[base.index()] * seen.n_changes[base.index()];
@@ -132,26 +122,33 @@ struct PlayStatistics {
 }
 
 impl PlayStatistics {
-    fn play(machine: &Arc<dyn Machine>, n_bases: usize, budget: PlayBudget) -> Self {
+    fn play(
+        machine: &Arc<dyn Machine>,
+        n_bases: usize,
+        budget: &Budget,
+        longest: usize,
+        seed: u64,
+    ) -> Self {
+        let n_states = usize::try_from(budget.max_steps).unwrap_or(usize::MAX);
         let mut seen = Self {
             n_states: 0,
             all: 0,
             sums: vec![0; n_bases],
             n_true: vec![0; n_bases],
             n_changes: vec![0; n_bases],
-            played: Vec::with_capacity(budget.states),
+            played: Vec::with_capacity(n_states.min(MAX_STATES)),
             n_games: 0,
         };
         let mut reasoner = Arc::clone(machine).reasoner();
-        let mut random = Random::new(budget.seed);
-        let mut words = Random::new(budget.seed ^ 0x5EED);
+        let mut random = Random::new(seed);
+        let mut words = Random::new(seed ^ 0x5EED);
         let n_roles = machine.info().n_roles();
         let initial = machine.initial_state();
         let (mut state, mut before) = (initial.clone(), initial.clone());
         let mut depth = 0;
-        while seen.n_states < budget.states && !budget.limits.is_over() {
+        while seen.n_states < n_states && !budget.is_over() {
             reasoner.set_state(&state);
-            let joint_move = match reasoner.is_terminal() || depth == budget.states_per_game {
+            let joint_move = match reasoner.is_terminal() || depth == longest {
                 true => None,
                 false => reasoner.random_joint_move(n_roles, &mut random),
             };

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use super::error::BuildError;
 use super::lanes::LanesSource;
-use panza_analysis::{PlayBudget, mutex_groups};
+use panza_analysis::mutex_groups;
 use panza_gdl::Rules;
 use panza_machine::{CounterLayout, CounterMachine, Machine, SpecialisedLayout, specialised};
 use panza_propnet::{MutexGroup, Network, PlayedPosition, SpecialisedGame, passes};
@@ -238,12 +238,11 @@ impl PhaseChoice<'_> {
         let whole = Arc::new(CounterMachine::new(CounterLayout::compile(self.network)));
         let mut compile_time = started.elapsed();
         let size = self.network.gates.len() + self.network.n_edges();
-        let budget = PlayBudget::for_size(size, self.limits.clone());
         let player: Arc<dyn Machine> = whole.clone();
         if self.limits.is_stopped() {
             return None;
         }
-        let found = mutex_groups::find(self.network, &player, budget);
+        let found = mutex_groups::find(self.network, &player, self.limits);
         drop(player);
         // `find` has dropped its clone.
         let Some(machine) = Arc::into_inner(whole) else {

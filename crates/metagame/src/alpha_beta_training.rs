@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::alpha_beta::{AlphaBetaStudy, is_stronger, turns, without_slow_prospects};
-use super::contest::{Contest, MoveBudget, decision, test_opening};
+use super::contest::{Contest, decision, test_opening};
 use super::sprt::{PairTally, elo};
 use panza_game::BuiltGame;
 use panza_learning::{Deadline, Images, Known, LearningBudget, fixed_sum};
@@ -259,7 +259,7 @@ impl AlphaBetaTraining {
         let contest = Contest {
             machine: &round.game.machine,
             configs: [&pending.tested, best].map(|it| with(&round.config, it)),
-            move_budget: MoveBudget::Iterations(TEST_NODES),
+            of_move: || Budget::of_steps(TEST_NODES),
             until,
             cancelled: round.cancelled,
         };
@@ -299,7 +299,7 @@ impl AlphaBetaTraining {
         let contest = Contest {
             machine: &round.game.machine,
             configs: [with(&round.config, best), round.tree.clone()],
-            move_budget: MoveBudget::Time(TREE_TIME),
+            of_move: || Budget::lasting(TREE_TIME),
             until,
             cancelled: round.cancelled,
         };

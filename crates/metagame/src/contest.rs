@@ -11,7 +11,6 @@
 use std::cmp::Ordering;
 use std::sync::Arc;
 use std::sync::atomic::{self, AtomicBool};
-use std::time::Duration;
 
 use super::sprt::{Hypotheses, PairTally, Verdict};
 use panza_gdl::{Id, MoveId, RoleId};
@@ -37,15 +36,6 @@ const MAX_PAIRS: u32 = 400;
 /// Random joint moves before a test game, at most.
 const TEST_OPENING: u32 = 6;
 
-/// What a search may cost for a move.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum MoveBudget {
-    /// Time on the clock.
-    Time(Duration),
-    /// Iterations, so that the speed of the machine does not matter.
-    Iterations(u64),
-}
-
 /// The result of a round: one opening played in both roles, or with and without other settings.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Round {
@@ -60,7 +50,9 @@ pub(super) struct Contest<'a> {
     pub machine: &'a Arc<dyn Machine>,
     /// The first settings and those they are compared with.
     pub configs: [SearchConfig; 2],
-    pub move_budget: MoveBudget,
+    /// What a search may cost for a move that it begins now. Iterations do not depend on the speed
+    /// of the machine.
+    pub of_move: fn() -> Budget,
     pub until: Instant,
     pub cancelled: &'a AtomicBool,
 }
@@ -145,10 +137,7 @@ impl Contest<'_> {
                     joint_move.push(legal[random.below(legal.len() as u32) as usize]);
                     continue;
                 }
-                search.run(&match self.move_budget {
-                    MoveBudget::Time(time) => Budget::lasting(time),
-                    MoveBudget::Iterations(count) => Budget::of_steps(count),
-                });
+                search.run(&(self.of_move)());
                 joint_move.push(search.choose().map_or(first, |best| best.mv));
             }
             let mut next = Vec::with_capacity(state.len());

@@ -10,7 +10,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::alpha_beta::{self, AlphaBetaStudy};
-use super::contest::{Contest, MoveBudget, small_search};
+use super::contest::{Contest, small_search};
 use super::parameters::Parameters;
 use super::structure::{STEPS, Structure};
 use panza_analysis::distances::distances;
@@ -410,7 +410,7 @@ impl Study {
         let contest = Contest {
             machine: &game.machine,
             configs: [with(Method::AlphaBeta), with(Method::Tree)],
-            move_budget: MoveBudget::Time(alpha_beta::CONTEST_TIME),
+            of_move: || Budget::lasting(alpha_beta::CONTEST_TIME),
             until,
             cancelled: &budget.cancelled,
         };

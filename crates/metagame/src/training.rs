@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::alpha_beta_training::{AlphaBetaProgress, AlphaBetaRound, AlphaBetaTraining};
-use super::contest::{Contest, MoveBudget, decision, small_search, test_opening};
+use super::contest::{Contest, decision, small_search, test_opening};
 use super::notes::{
     MAX_GAMES, alpha_beta_note, evaluation_note, prior_study, read_alpha_beta, read_evaluation,
     study_notes,
@@ -619,9 +619,9 @@ pub(super) fn test_contest<'a>(
                 None => config.clone(),
             },
         ],
-        move_budget: match best {
-            Some(_) => MoveBudget::Iterations(TEST_ITERATIONS),
-            None => MoveBudget::Time(TEST_TIME),
+        of_move: match best {
+            Some(_) => || Budget::of_steps(TEST_ITERATIONS),
+            None => || Budget::lasting(TEST_TIME),
         },
         until,
         cancelled,

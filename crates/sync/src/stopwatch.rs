@@ -22,6 +22,19 @@ impl Stopwatch {
         }
     }
 
+    /// Starts now, and measures wall time: for work of many threads.
+    pub fn on_wall() -> Self {
+        Self {
+            used_before: None,
+            ..Self::start()
+        }
+    }
+
+    /// Whether it measures wall time.
+    pub fn is_on_wall(&self) -> bool {
+        self.used_before.is_none()
+    }
+
     /// Time used since the start.
     pub fn elapsed(&self) -> Duration {
         let used = thread_cpu_time().zip(self.used_before);

@@ -8,7 +8,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use panza_analysis::{PlayBudget, mutex_groups};
+use panza_analysis::mutex_groups;
 use panza_gdl::{BaseId, Id, MoveId, RoleId, Rules, TermId};
 use panza_machine::lanes::compile::compile_expander;
 use panza_machine::lanes::interpret::Features;
@@ -93,8 +93,7 @@ pub fn phased_machines(network: &Network) -> Machines {
 /// Each of the phases that the player would weigh, the most promising first.
 pub fn phases_by_play(network: &Network) -> Vec<Phases> {
     let whole: Arc<dyn Machine> = Arc::new(CounterMachine::new(CounterLayout::compile(network)));
-    let budget = PlayBudget::for_size(network.gates.len() + network.n_edges(), Budget::generous());
-    let found = mutex_groups::find(network, &whole, budget);
+    let found = mutex_groups::find(network, &whole, &Budget::generous());
     panza_propnet::shortlist(network, &found.groups, &found.played)
         .into_iter()
         .map(|group| phases_of(network, group))

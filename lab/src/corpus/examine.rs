@@ -18,15 +18,6 @@ use serde::{Deserialize, Serialize};
 use super::known;
 use panza_testing::corpus::Corpus;
 
-/// The limits of building a game.
-#[derive(Clone, Copy, Debug)]
-pub struct BuildLimits {
-    /// Time from rules to machine.
-    pub time: Duration,
-    /// Bytes of its tables.
-    pub bytes: usize,
-}
-
 /// The result of building a game.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Built {
@@ -75,23 +66,20 @@ pub enum Finding {
     Verified(Verified),
 }
 
-/// Builds a game and compares engines with its traces: the counter engine where it can be built,
+/// Builds a game within a budget and compares engines with its traces: the counter engine where it can be built,
 /// and with `with_prover` the prover. Each finding is given to `on_finding` at once. Fails where a
 /// file cannot be read, no engine takes the rules, or `on_finding` fails.
 pub fn examine(
     corpus: &Corpus,
     key: &str,
-    budget: BuildLimits,
+    budget: &Budget,
     with_prover: bool,
     mut on_finding: impl FnMut(Finding) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
     let sheet = Rulesheet::find(&corpus.rulesheet(key).to_string_lossy())?;
     let rules = Game::as_played(sheet)?.rules;
     let (started, cpu_started) = (Instant::now(), thread_cpu_time());
-    let limits = Budget::generous()
-        .until(Some(started + budget.time))
-        .with_bytes(budget.bytes);
-    let compiled = panza_game::compile(&rules, &limits);
+    let compiled = panza_game::compile(&rules, budget);
     let time = started.elapsed();
     let cpu_time = cpu_started
         .zip(thread_cpu_time())

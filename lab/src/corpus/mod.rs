@@ -14,11 +14,11 @@ use std::time::Duration;
 use clap::Args;
 use panza_cli::arguments::parse_seconds;
 use panza_cli::{Outcome, Output};
+use panza_sync::Budget;
 use panza_testing::corpus::Corpus;
 
 use crate::children;
 use crate::page::check_place;
-use examine::BuildLimits;
 use report::GameReport;
 
 /// Time for a game beyond its build: for compilation and for replaying on each engine.
@@ -53,12 +53,12 @@ pub(crate) struct CorpusArguments {
 pub(crate) fn run(arguments: &CorpusArguments, output: Output) -> anyhow::Result<Outcome> {
     let corpus = Corpus::open(&arguments.folder)?;
     if let Some(key) = &arguments.child {
-        let budget = BuildLimits {
-            time: Duration::from_secs_f64(arguments.seconds),
-            bytes: arguments.memory_mib as usize * (1 << 20),
-        };
+        let budget = Budget::within(
+            Duration::from_secs_f64(arguments.seconds),
+            arguments.memory_mib as usize * (1 << 20),
+        );
         let lines = Output::new(true);
-        examine::examine(&corpus, key, budget, true, |finding| {
+        examine::examine(&corpus, key, &budget, true, |finding| {
             Ok(lines.object(&finding)?)
         })?;
         return Ok(Outcome::Holds);

@@ -9,6 +9,7 @@
 
 use std::hash::{Hash, Hasher};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::Context;
 use panza_gdl::MoveId;
@@ -17,7 +18,7 @@ use rustc_hash::FxHasher;
 use serde_json::Value;
 
 use super::book::BookOpening;
-use super::opening::{self, ReferenceLimit};
+use super::opening;
 use super::protocol::{Command, Engine, Thought};
 use super::record::Usage;
 use super::referee::{Outcome, Referee};
@@ -25,39 +26,38 @@ use super::referee::{Outcome, Referee};
 /// Joint moves after which a game is stopped and drawn.
 const MAX_MOVES: usize = 300;
 
-/// What an engine may spend on a move.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub(super) enum MoveBudget {
-    /// Processor time.
-    Milliseconds(f64),
-    Iterations(u64),
-}
-
-impl MoveBudget {
-    /// The command to an engine.
-    fn command(self, role: usize) -> Command {
-        match self {
-            Self::Milliseconds(milliseconds) => Command::Think { role, milliseconds },
-            Self::Iterations(iterations) => Command::Iterate { role, iterations },
-        }
-    }
-}
-
 /// How pairs are played.
 #[derive(Clone, Debug)]
 pub(super) struct Rules {
-    pub budget: MoveBudget,
+    /// Milliseconds of processor time for a move.
+    pub ms: f64,
+    /// Iterations for a move, in place of time.
+    pub iterations: Option<u64>,
     /// Seconds of a study; 0 for none.
     pub study: f64,
     /// Studies of each engine, used in turn.
     pub studies: u32,
     pub seed: u64,
-    pub reference: ReferenceLimit,
+    /// Iterations and time of the reference search of an opening.
+    pub reference: (u64, Option<Duration>),
     /// Milliseconds in which an engine ponders while the other one thinks.
     pub ponder: Option<f64>,
     /// Where A's studies are written to, and where those of both come from.
     pub studies_to: Option<PathBuf>,
     pub studies_from: Option<PathBuf>,
+}
+
+impl Rules {
+    /// The command to an engine to think about a move.
+    fn think(&self, role: usize) -> Command {
+        match self.iterations {
+            Some(iterations) => Command::Iterate { role, iterations },
+            None => Command::Think {
+                role,
+                milliseconds: self.ms,
+            },
+        }
+    }
 }
 
 /// An engine of a duel, with what it did in this pair.
@@ -222,7 +222,7 @@ impl Contest {
                     Some(only) => only,
                     None => {
                         let player = &mut self.players[player_of(role)];
-                        let text = player.think(&rules.budget.command(role))?;
+                        let text = player.think(&rules.think(role))?;
                         let mv = self.referee.find(role, &text);
                         let mv = mv.with_context(|| format!("engine {}", player.name))?;
                         if let Some(milliseconds) = rules.ponder {

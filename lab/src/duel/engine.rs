@@ -19,7 +19,7 @@ use panza_player::{
     MatchConfig, MatchSearcher, Studies, StudyOf, preferred_search, search_config, studied_search,
 };
 use panza_search::{Method, PARAMETERS, Parameter, SearchConfig, StudyEffect, WhyTree};
-use panza_sync::thread_cpu_time;
+use panza_sync::Stopwatch;
 use panza_telemetry::COMMIT;
 use serde_json::{Value, json};
 
@@ -27,6 +27,9 @@ use super::builds::{Builds, NamedGame};
 use super::protocol::{Command, Engine, PARTS, Thought};
 use super::stored;
 use crate::trained::prior_study;
+
+/// The time that a search has spent on a move.
+type Spent<'a> = &'a dyn Fn(&dyn MatchSearcher) -> Duration;
 
 /// The current build.
 pub struct LocalEngine {
@@ -217,10 +220,10 @@ impl LocalEngine {
 
 impl Overrides {
     /// What limits the thinking: nobody sees the processor time of rollout threads.
-    fn clock(&self) -> ThinkingClock {
+    fn stopwatch(&self) -> Stopwatch {
         match self.search.rollout_threads {
-            0 => ThinkingClock::cpu(),
-            _ => ThinkingClock::wall(),
+            0 => Stopwatch::start(),
+            _ => Stopwatch::on_wall(),
         }
     }
 
@@ -397,17 +400,21 @@ impl PlayedGame {
     fn think(
         &mut self,
         role: usize,
-        clock: ThinkingClock,
-        run: impl FnOnce(&mut dyn MatchSearcher, ThinkingClock),
+        stopwatch: Stopwatch,
+        run: impl FnOnce(&mut dyn MatchSearcher, Spent<'_>),
     ) -> anyhow::Result<Value> {
         if self.reasoner.is_terminal() {
             bail!("the game is over");
         }
         let search = self.search_of(role)?;
         let before = search.sample();
-        let clock = clock.with(search.processor_time());
-        run(search.as_mut(), clock);
-        let seconds = clock.spent(search.as_ref()).as_secs_f64();
+        let own = search.processor_time();
+        let spent = |search: &dyn MatchSearcher| match stopwatch.is_on_wall() {
+            true => stopwatch.elapsed(),
+            false => stopwatch.elapsed() + search.processor_time().saturating_sub(own),
+        };
+        run(search.as_mut(), &spent);
+        let seconds = spent(search.as_ref()).as_secs_f64();
         let best = search.best_move().context("no legal move")?;
         let after = search.sample();
         let thought = Thought {
@@ -443,10 +450,11 @@ impl Engine for LocalEngine {
             Command::Advance(moves) => self.game()?.advance(moves),
             Command::Think { role, milliseconds } => {
                 let budget = Duration::from_secs_f64(milliseconds / 1e3);
-                let clock = self.overrides.clock();
-                let think =
-                    |search: &mut dyn MatchSearcher, clock| search_for(search, budget, clock);
-                self.game()?.think(*role, clock, think)
+                let stopwatch = self.overrides.stopwatch();
+                let think = |search: &mut dyn MatchSearcher, spent: Spent<'_>| {
+                    search_for(search, budget, spent);
+                };
+                self.game()?.think(*role, stopwatch, think)
             }
             Command::Ponder { role, milliseconds } => {
                 let until = Instant::now() + Duration::from_secs_f64(milliseconds / 1e3);
@@ -457,68 +465,21 @@ impl Engine for LocalEngine {
                 Ok(json!({}))
             }
             Command::Iterate { role, iterations } => {
-                let clock = self.overrides.clock();
-                let iterate = |search: &mut dyn MatchSearcher, _| {
+                let stopwatch = self.overrides.stopwatch();
+                let iterate = |search: &mut dyn MatchSearcher, _: Spent<'_>| {
                     search.search_iterations(*iterations, &Arc::default())
                 };
-                self.game()?.think(*role, clock, iterate)
+                self.game()?.think(*role, stopwatch, iterate)
             }
             Command::Quit => Ok(json!({})),
         }
     }
 }
 
-/// Time since a moment: processor time of this thread and a search's own, or time on the clock.
-#[derive(Clone, Copy)]
-pub(crate) struct ThinkingClock {
-    cpu: Option<Duration>,
-    /// The processor time of the search at the moment.
-    own: Duration,
-    wall: Instant,
-}
-
-impl ThinkingClock {
-    /// Processor time; time on the clock where the system does not report it.
-    pub fn cpu() -> Self {
-        Self {
-            cpu: thread_cpu_time(),
-            ..Self::wall()
-        }
-    }
-
-    pub fn wall() -> Self {
-        Self {
-            cpu: None,
-            own: Duration::ZERO,
-            wall: Instant::now(),
-        }
-    }
-
-    /// The same for a search that has spent this processor time before.
-    fn with(self, own: Duration) -> Self {
-        Self { own, ..self }
-    }
-
-    /// The time that a search has spent, with its own threads.
-    fn spent(self, search: &dyn MatchSearcher) -> Duration {
-        match self.cpu {
-            Some(_) => self.elapsed() + search.processor_time().saturating_sub(self.own),
-            None => self.elapsed(),
-        }
-    }
-
-    pub fn elapsed(self) -> Duration {
-        match self.cpu.zip(thread_cpu_time()) {
-            Some((before, now)) => now.saturating_sub(before),
-            None => self.wall.elapsed(),
-        }
-    }
-}
-
-/// Searches until the budget is spent by the clock, or nothing is left to search.
-fn search_for(search: &mut dyn MatchSearcher, budget: Duration, clock: ThinkingClock) {
+/// Searches until `spent` reaches the budget, or nothing is left to search.
+fn search_for(search: &mut dyn MatchSearcher, budget: Duration, spent: Spent<'_>) {
     let never = Arc::new(AtomicBool::new(false));
-    while let left = budget.saturating_sub(clock.spent(search))
+    while let left = budget.saturating_sub(spent(search))
         && !left.is_zero()
     {
         let until = Instant::now() + left;

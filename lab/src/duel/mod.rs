@@ -44,8 +44,7 @@ use crate::performance::rulesheet_file;
 use crate::pool::{GameChoice, is_held_out};
 use book::{Book, BookOpening};
 use builds::Builds;
-use contest::{Contest, MoveBudget, Player, Rules};
-use opening::ReferenceLimit;
+use contest::{Contest, Player, Rules};
 use panza_metagame::sprt::{Hypotheses, Verdict};
 use program::Program;
 use protocol::Command;
@@ -434,9 +433,9 @@ impl Duel {
             a,
             b,
             budget: {
-                let thinking = match rules.budget {
-                    MoveBudget::Milliseconds(ms) => format!("{ms} ms of processor time"),
-                    MoveBudget::Iterations(iterations) => format!("{iterations} iterations"),
+                let thinking = match rules.iterations {
+                    Some(iterations) => format!("{iterations} iterations"),
+                    None => format!("{} ms of processor time", rules.ms),
                 };
                 let pondering = rules.ponder.map(|ms| format!(", {ms} ms of pondering"));
                 thinking + &pondering.unwrap_or_default()
@@ -485,24 +484,16 @@ fn games(arguments: &DuelArguments, book: Option<Book>) -> anyhow::Result<Vec<Du
 
 /// How pairs are played, and the number of lanes where it is not measured.
 fn rules(arguments: &DuelArguments) -> (Rules, Option<usize>) {
-    let (budget, reference) = match arguments.iterations {
+    let reference = match arguments.iterations {
         Some(iterations) => (
-            MoveBudget::Iterations(iterations),
-            ReferenceLimit {
-                iterations: REFERENCE_ITERATIONS.min(REFERENCE_FACTOR * iterations),
-                time: None,
-            },
+            REFERENCE_ITERATIONS.min(REFERENCE_FACTOR * iterations),
+            None,
         ),
-        None => (
-            MoveBudget::Milliseconds(arguments.ms),
-            ReferenceLimit {
-                iterations: REFERENCE_ITERATIONS,
-                time: Some(REFERENCE_TIME),
-            },
-        ),
+        None => (REFERENCE_ITERATIONS, Some(REFERENCE_TIME)),
     };
     let rules = Rules {
-        budget,
+        ms: arguments.ms,
+        iterations: arguments.iterations,
         ponder: arguments.ponder,
         study: arguments.study.unwrap_or(0.0),
         studies: arguments.studies,

@@ -11,9 +11,8 @@ use panza_gdl::{Id, MoveId, RoleId};
 use panza_machine::Machine;
 use panza_player::search_config;
 use panza_search::{Search, SearchConfig, StopReason};
-use panza_sync::{Budget, Random};
+use panza_sync::{Budget, Random, Stopwatch};
 
-use super::engine::ThinkingClock;
 use super::referee::Referee;
 
 /// Joint moves of an opening.
@@ -30,13 +29,6 @@ const SLICE: u64 = 500;
 const SAMPLES_PER_REQUEST: u32 = 4;
 const MAX_NODES: u32 = 100_000;
 const MAX_BYTES: usize = 128 << 20;
-
-/// Limits of the reference search of a position.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct ReferenceLimit {
-    pub iterations: u64,
-    pub time: Option<Duration>,
-}
 
 pub(crate) struct Opening {
     /// Joint moves.
@@ -76,10 +68,11 @@ pub(crate) fn reference_config() -> anyhow::Result<SearchConfig> {
     })
 }
 
-/// Finds an opening. Where all random games end at once, it is empty.
+/// Finds an opening. Where all random games end at once, it is empty. `limits` are those of
+/// [`value`].
 pub(super) fn find(
     referee: &mut Referee,
-    limit: ReferenceLimit,
+    limits: (u64, Option<Duration>),
     random: &mut Random,
 ) -> anyhow::Result<Opening> {
     let config = reference_config()?;
@@ -88,7 +81,7 @@ pub(super) fn find(
         let Some(moves) = random_line(referee, random) else {
             continue;
         };
-        let values = value(&referee.machine, referee.state(), &config, limit).values;
+        let values = value(&referee.machine, referee.state(), &config, limits).values;
         let opening = Opening { moves, values };
         if is_balanced(&opening.values) {
             return Ok(opening);
@@ -102,7 +95,7 @@ pub(super) fn find(
         referee.restart();
         Opening {
             moves: Vec::new(),
-            values: value(&referee.machine, referee.state(), &config, limit).values,
+            values: value(&referee.machine, referee.state(), &config, limits).values,
         }
     }))
 }
@@ -124,17 +117,17 @@ pub(crate) fn random_line(referee: &mut Referee, random: &mut Random) -> Option<
     has_choice.then_some(moves)
 }
 
-/// What searches of each role say of a state. They share the limit.
+/// What searches of each role say of a state. They share these iterations and this processor time.
 pub(crate) fn value(
     machine: &Arc<dyn Machine>,
     state: &[u64],
     config: &SearchConfig,
-    limit: ReferenceLimit,
+    (iterations, time): (u64, Option<Duration>),
 ) -> Valued {
     let n_roles = machine.info().n_roles().max(1);
     let (iterations, time) = (
-        limit.iterations / n_roles as u64,
-        limit.time.map(|time| time / n_roles as u32),
+        iterations / n_roles as u64,
+        time.map(|time| time / n_roles as u32),
     );
     let mut valued = Valued {
         values: Vec::with_capacity(n_roles),
@@ -143,7 +136,7 @@ pub(crate) fn value(
     for role in (0..n_roles).map(RoleId::from_index) {
         let mut search = Search::new(Arc::clone(machine), role, config.clone());
         search.set_state(state);
-        let clock = ThinkingClock::cpu();
+        let clock = Stopwatch::start();
         let is_late = || time.is_some_and(|time| clock.elapsed() >= time);
         let mut left = iterations;
         while left > 0 && !is_late() {

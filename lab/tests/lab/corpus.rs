@@ -10,7 +10,8 @@ use std::time::Duration;
 use panza_cli::game_source::EMBEDDED;
 use panza_cli::replay::replay_file;
 use panza_cli::{EngineChoice, EngineKind, Replay, engine_choice};
-use panza_lab::corpus::examine::{BuildLimits, Built, Finding, Verified, examine};
+use panza_lab::corpus::examine::{Built, Finding, Verified, examine};
+use panza_sync::Budget;
 use panza_testing::corpus::Corpus;
 
 /// Small games of many kinds, and those whose rules are odd: rules with empty bodies, bare
@@ -62,12 +63,9 @@ const SLICE: [&str; 41] = [
 
 /// How a game is built, and its comparison on the counter engine.
 fn examined(corpus: &Corpus, key: &str) -> (Built, Option<Verified>) {
-    let budget = BuildLimits {
-        time: Duration::from_secs(60),
-        bytes: 4 << 30,
-    };
+    let budget = Budget::within(Duration::from_secs(60), 4 << 30);
     let (mut how_built, mut compared) = (None, None);
-    examine(corpus, key, budget, false, |finding| {
+    examine(corpus, key, &budget, false, |finding| {
         match finding {
             Finding::Built(built) => how_built = Some(built),
             Finding::Verified(verified) => compared = Some(verified),

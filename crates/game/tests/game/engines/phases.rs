@@ -5,7 +5,7 @@
 use panza_gdl_games::EMBEDDED;
 use std::sync::Arc;
 
-use panza_analysis::{PlayBudget, mutex_groups};
+use panza_analysis::mutex_groups;
 use panza_gdl::BaseId;
 use panza_machine::{CounterLayout, CounterMachine, Machine};
 use panza_propnet::{Network, Phases, passes};
@@ -109,13 +109,11 @@ const BREAKING: &str = "
 fn a_broken_mutex_group_falls_back_to_the_whole_network() {
     let rules = rules_of(BREAKING);
     let network = passes::optimise(network_of(&rules), &Budget::generous());
-    let short = PlayBudget {
-        states: 200,
-        states_per_game: 25,
-        seed: 3,
-        limits: Budget::generous(),
+    let in_games_of = |longest| {
+        let budget = Budget::of_steps(200);
+        mutex_groups::find_in_games(&network, &whole(&network), &budget, longest, 3)
     };
-    let found = mutex_groups::find(&network, &whole(&network), short.clone());
+    let found = in_games_of(25);
     let group = panza_propnet::shortlist(&network, &found.groups, &found.played)[0];
     let phases = phases_of(&network, group);
     assert_eq!(
@@ -127,11 +125,7 @@ fn a_broken_mutex_group_falls_back_to_the_whole_network() {
     compare("breaking", &rules, machines(&network, &phases), 400, 100);
 
     // Whoever looks longer sees it break.
-    let long = PlayBudget {
-        states_per_game: 100,
-        ..short
-    };
-    let found = mutex_groups::find(&network, &whole(&network), long);
+    let found = in_games_of(100);
     let turn = phases.mutex_group[0];
     assert!(found.groups.iter().all(|group| !group.contains(&turn)));
 }
