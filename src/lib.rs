@@ -3,11 +3,11 @@
 //!
 //! ```text
 //!  GDL text ─▶ gdl ─▶ ground ─▶ propnet ─▶ machine ─▶ game ─▶ search ─▶ player ◀─▶ server ◀── HTTP
-//!  HRF         hrf    atoms &   gates &     counter    rules   graph     match      GGP protocol
-//!              ide    rules     passes      + lanes    to a    planner   clocks
-//!               │                  │                   game      │         │
-//!               └▶ prover          └▶ analysis ─▶ learning ─▶ metagame     └▶ web ─▶ pages
-//!                  (oracle, fallback)             memory         telemetry
+//!  HRF         hrf    atoms &   gates &     counter    rules   tree or   match      GGP protocol
+//!              ide    rules     passes      + lanes    to a    alpha-    clocks
+//!               │                  │                   game    beta      │
+//!               └▶ prover          └▶ analysis ─▶ learning ─▶ metagame   └▶ web ─▶ pages
+//!                  (oracle, fallback)             memory      planner    telemetry
 //! ```
 //!
 //! This library exports the crates of the project under one name, in reading order:
@@ -19,7 +19,7 @@
 //! | [`prover`], [`ground`] | the reference reasoner; rules without variables |
 //! | [`propnet`], [`machine`] | a game as a network of gates; engines that run it |
 //! | [`analysis`], [`game`] | what is found in a network; rules to a game |
-//! | [`search`], [`planner`], [`learning`] | Monte Carlo search with proofs; plans for games of one player; evaluations |
+//! | [`search`], [`planner`], [`learning`] | tree search with proofs, and alpha-beta; plans for games of one player; evaluations |
 //! | [`memory`], [`metagame`] | records between matches; the study of a game |
 //! | [`player`], [`telemetry`] | one match; logs and figures |
 //! | [`web`], [`server`] | pages and tables for browsers; HTTP and the GGP protocol |

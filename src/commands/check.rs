@@ -5,12 +5,11 @@ use std::time::Duration;
 use clap::Args;
 use serde::Serialize;
 
-use panza_analysis::strict;
 use panza_cli::{Outcome, Output, Rulesheet, output};
 use panza_game::Evidence;
 use panza_game::trial::{self, Finding};
 use panza_gdl::span::line_and_column;
-use panza_gdl::{Diagnostic, Rules, Severity, Span};
+use panza_gdl::{Diagnostic, Rules, Severity, Span, strict};
 use panza_hrf::Dialect;
 use panza_sync::Budget;
 

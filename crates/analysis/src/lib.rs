@@ -23,7 +23,6 @@ pub mod prospects;
 pub mod reduction;
 pub mod score_ranges;
 pub mod signature;
-pub mod strict;
 pub mod symmetry;
 mod ternary;
 pub mod tuples;

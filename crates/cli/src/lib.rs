@@ -3,7 +3,7 @@
 //! Invariants: with `--json` standard output has JSON objects only; a process that was started
 //! here is ended here.
 //!
-//! Never uses: a subcommand, matches.
+//! Never uses: a subcommand, running matches.
 
 #![forbid(unsafe_code)]
 

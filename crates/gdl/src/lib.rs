@@ -25,6 +25,7 @@ pub mod rules;
 pub mod scope;
 pub mod sexpr;
 pub mod span;
+pub mod strict;
 pub mod symbols;
 pub mod term;
 pub mod text;

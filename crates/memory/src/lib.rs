@@ -38,8 +38,8 @@
 //! WebAssembly has no files and no SQLite: opening a store is an error there (`no_store`), so that
 //! nothing is remembered.
 //!
-//! Never uses: rules, names, players. Calls wait for the disk, so they are made on a thread
-//! without deadlines.
+//! Never uses: machines, searches, players, so that a record is read without its game. Calls wait
+//! for the disk, so they are made on a thread without deadlines.
 
 #![forbid(unsafe_code)]
 

@@ -15,8 +15,8 @@ use panza_search::{SearchConfig, WhyTree};
 use panza_sync::catch_panic;
 
 impl PriorStudy {
-    /// The settings of a search that uses it and nothing else: a generation of long training for the
-    /// tree, and the values of alpha-beta where that plays.
+    /// The settings of a search that uses it and nothing else: a generation of long training for
+    /// the tree, and the values of alpha-beta where that plays.
     pub fn apply(&self, config: &SearchConfig) -> SearchConfig {
         let values = self.alpha_beta.as_ref().map(AlphaBetaStudy::values);
         let plays = config.method.plays_alpha_beta(self.prefers_alpha_beta);

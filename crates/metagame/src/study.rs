@@ -126,7 +126,7 @@ pub struct Study {
 
 /// Nothing is trained in less time.
 const MIN_LEARNING_TIME: Duration = Duration::from_millis(150);
-/// The share of a start clock in which alpha-beta's evaluation is trained.
+/// The share of the time before the first move in which alpha-beta's evaluation is trained.
 const MOST_FOR_ALPHA_BETA: f64 = 0.95;
 /// The share of the time for the structure.
 const STRUCTURE_SHARE: f64 = 0.15;
@@ -234,10 +234,10 @@ impl StudyBudget {
         }
     }
 
-    /// As [`from_now`](Self::from_now), the study in a start clock that has this much left. The
-    /// tree searches the first move in the rest of it. For alpha-beta a better evaluation is worth
-    /// more.
-    pub fn of_start_clock(
+    /// As [`from_now`](Self::from_now), the study in a share of the time that is left before the
+    /// first move. The tree searches that move in the rest. For alpha-beta a better evaluation is
+    /// worth more.
+    pub fn before_first_move(
         settings: &MetagameSettings,
         left: Duration,
         cancelled: &Arc<AtomicBool>,

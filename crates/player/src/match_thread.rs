@@ -682,7 +682,7 @@ impl MatchThread {
         let budget = StudyBudget {
             // Beside the search that prepares a first answer.
             threads: self.search.rollout_threads.max(1),
-            ..StudyBudget::of_start_clock(metagame, left, &self.tasks.issue_stop())
+            ..StudyBudget::before_first_move(metagame, left, &self.tasks.issue_stop())
         };
         let until = budget.until.unwrap_or(now);
         let engine = self.engines.current();

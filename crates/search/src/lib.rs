@@ -12,9 +12,10 @@
 //!   principal line;
 //! * `pool`, `slots`, `record`, `graph`, `transpositions`, `edges`, `eviction`: the graph and its
 //!   memory;
-//! * `tree`: the tree behind the trait; `iteration`: its loop; `path`, `select`, `amaf`, `spread`, `regret_matching`: the descent;
-//!   `chance`: nodes in which the chance role draws; `simultaneous`: those in which several
-//!   choose; `expand`: growth; `backpropagate`, `proof`: the way back; `matrix`: matrix games;
+//! * `tree`: the tree behind the trait; `iteration`: its loop; `path`, `select`, `amaf`, `spread`,
+//!   `regret_matching`: the descent; `chance`: nodes in which the chance role draws;
+//!   `simultaneous`: those in which several choose; `expand`: growth; `backpropagate`, `proof`: the
+//!   way back; `matrix`: matrix games;
 //! * `alpha_beta`: another search, by depth, for games in turns;
 //! * `proof_numbers`, `questions`: proofs by proof-number search, beside the tree;
 //! * `request`, `family`, `joint_family`, `worker`, `playout_queue`, `rollout`, `pipeline`:

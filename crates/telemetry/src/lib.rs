@@ -22,7 +22,8 @@
 //! Invariants: no call waits for a disk, except those that open and close a log, and those of an
 //! [`Archive`]; a log that cannot be written never ends a match.
 //!
-//! Never uses: the meaning of a figure, or the state of a match.
+//! Never uses: machines, running searches, the state of a match. It is handed figures, so that a
+//! slow disk delays no move.
 
 #![forbid(unsafe_code)]
 

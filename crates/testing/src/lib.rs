@@ -3,7 +3,7 @@
 //! The project's games and games of texts, games with dead boards, published games, games under
 //! other names, the comparison of all engines with the prover, and two games with known results.
 //!
-//! Never uses: crates above `game`.
+//! Never uses: crates that use `game`.
 
 #![forbid(unsafe_code)]
 

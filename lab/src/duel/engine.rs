@@ -157,7 +157,7 @@ impl LocalEngine {
                 let budget = StudyBudget {
                     without,
                     processor_time: true,
-                    ..StudyBudget::of_start_clock(&metagame, time, &Arc::default())
+                    ..StudyBudget::before_first_move(&metagame, time, &Arc::default())
                 };
                 study(game, prior.take(), &config, &budget)
             });

@@ -2,9 +2,9 @@
 //! chooses in them.
 //!
 //! An oracle has either the exact value of every legal move of a position, or the goal that its
-//! role can force and all moves that keep it. `verify` proves claims by proof-number search, `score`
-//! counts how often the search loses value, `check` shows whether and when it finds a good move,
-//! and `blunders` whether the look for blunders names the real ones. The files are in
+//! role can force and all moves that keep it. `verify` proves claims by proof-number search,
+//! `score` counts how often the search loses value, `check` shows whether and when it finds a good
+//! move, and `blunders` whether the look for blunders names the real ones. The files are in
 //! `lab/oracles`.
 //!
 //! Invariants: claims and search share nothing but machines, so that a fault of either shows; a

@@ -1,7 +1,7 @@
 //! Exact values of every legal move of a role.
 //!
-//! A value is the role's goal with best play of both roles from there on; where both roles choose at
-//! once, or chance takes part, it is the expected goal of best mixed strategies.
+//! A value is the role's goal with best play of both roles from there on; where both roles choose
+//! at once, or chance takes part, it is the expected goal of best mixed strategies.
 
 use anyhow::{bail, ensure};
 use panza_gdl::{Id, MoveId, RoleId};

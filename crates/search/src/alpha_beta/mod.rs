@@ -153,8 +153,8 @@ impl AlphaBetaValues {
     /// Values that know nothing, with which only ends and proofs count.
     ///
     /// # Errors
-    /// Two roles do not take turns in the game, the sum of their goals differs between random games,
-    /// or its states have no facts.
+    /// Two roles do not take turns in the game, the sum of their goals differs between random
+    /// games, or its states have no facts.
     pub fn unknown(machine: &Arc<dyn Machine>) -> Result<Self, WhyTree> {
         let facts = machine.info().facts();
         let n_facts = facts.ok_or(WhyTree::NoNetwork)?.len();

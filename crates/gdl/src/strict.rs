@@ -9,12 +9,10 @@
 //! binds the variables that all of its branches bind.
 //!
 //! Invariant: every finding is an error with a code that begins with `strict-`.
-//!
-//! Never uses: networks, playouts.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use panza_gdl::{Diagnostic, Sexpr, Span, keyword, strongly_connected};
+use super::{Diagnostic, Sexpr, Span, keyword, strongly_connected};
 
 /// Relations without which the validator refuses rules, or a game with them.
 const NEEDED: [&str; 6] = ["role", "terminal", "goal", "legal", "base", "input"];
@@ -506,7 +504,7 @@ mod tests {
         (next_to 0 1) (<= (path ?x ?y) (next_to ?x ?y)) (<= (path ?x ?y) (next_to ?x ?z) (path ?z ?y))";
 
     fn codes(text: &str) -> Vec<&'static str> {
-        let (statements, _) = panza_gdl::sexpr::parse(text);
+        let (statements, _) = crate::sexpr::parse(text);
         refusals(&statements)
             .iter()
             .map(|fault| fault.code)
