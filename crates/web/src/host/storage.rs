@@ -55,7 +55,7 @@ pub trait Storage: Send + Sync {
 }
 
 /// A folder on disk, which has a folder for each table.
-pub(super) struct Folder(PathBuf);
+pub(crate) struct Folder(PathBuf);
 
 impl Folder {
     /// The tables in `.tables` of a folder of logs.

@@ -26,9 +26,10 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::error::TableError;
+use super::setting::{Effort, People, Setting};
 use super::storage::Storage;
 use super::view::{Start, Study};
-use super::{Effort, People, Setting, TableError};
 use panza_hrf::Dialect;
 
 /// The form of both files.
@@ -62,7 +63,7 @@ struct KeptGame {
 /// What was done at a table.
 #[derive(Clone, PartialEq, Serialize, Deserialize, Default, Debug)]
 #[serde(default)]
-pub(super) struct State {
+pub(crate) struct State {
     /// Set while it is written and read.
     pub version: u32,
     /// The joint moves made; at a study table those to the position that is shown.
@@ -98,7 +99,7 @@ enum Unread {
 }
 
 /// The tables that are kept.
-pub(super) struct Store {
+pub(crate) struct Store {
     storage: Box<dyn Storage>,
 }
 

@@ -7,7 +7,7 @@ use panza_analysis::board::Layout;
 use panza_sync::{Instant, SystemTime, UNIX_EPOCH};
 
 /// Moves of a role that are listed, at most.
-pub(super) const MAX_MOVES: usize = 5000;
+pub(crate) const MAX_MOVES: usize = 5000;
 
 /// What a table shows, as it is sent to a browser. Values are goals of the role, 0 to 100.
 #[derive(Clone, PartialEq, Debug, Serialize)]
@@ -162,7 +162,7 @@ pub struct Found {
 
 impl View {
     /// A table whose game is being built.
-    pub(super) fn first(table: &str, game: &str, roles: &[String], people: &[bool]) -> Self {
+    pub(crate) fn first(table: &str, game: &str, roles: &[String], people: &[bool]) -> Self {
         Self {
             version: first_version(),
             table: table.to_string(),

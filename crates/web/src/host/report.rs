@@ -5,8 +5,8 @@
 use serde::Serialize;
 
 /// Moves and joint moves of a line that are reported.
-pub(super) const MAX_CANDIDATES: usize = 40;
-pub(super) const MAX_LINE_SHOWN: usize = 12;
+pub(crate) const MAX_CANDIDATES: usize = 40;
+pub(crate) const MAX_LINE_SHOWN: usize = 12;
 
 /// What Panza thinks about a position.
 #[derive(Clone, PartialEq, Debug, Serialize)]
@@ -56,7 +56,7 @@ pub struct Report {
 impl Report {
     /// Makes what the position is worth the value of what is shown of it: of the best move, of the
     /// moves by their shares, or of the outcomes of chance.
-    pub(super) fn agree(&mut self, role: Option<usize>) {
+    pub(crate) fn agree(&mut self, role: Option<usize>) {
         if !self.outcomes.is_empty() {
             for role in 0..self.worth.values.len() {
                 if self.worth.proven[role].is_none() {
@@ -102,7 +102,7 @@ impl Report {
 
     /// Where a plan is known, it is what Panza thinks: the position and the move that begins it are
     /// worth its goal, it is the line that is expected, and values of random games are left out.
-    pub(super) fn follow_plan(&mut self) {
+    pub(crate) fn follow_plan(&mut self) {
         let Some(plan) = &self.plan else { return };
         let (Some(goal), Some(first)) = (plan.goal, plan.moves.first()) else {
             return;
@@ -163,7 +163,7 @@ fn mean(values: impl Iterator<Item = Option<(f64, f64)>>) -> Option<f64> {
 }
 
 /// A value to two places.
-pub(super) fn round(value: impl Into<f64>) -> f64 {
+pub(crate) fn round(value: impl Into<f64>) -> f64 {
     (value.into() * 100.0).round() / 100.0
 }
 

@@ -9,9 +9,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::history::GameHistory;
-use super::host::SLICE;
-use super::report::PlanView;
+use crate::host::{GameHistory, PlanView, SLICE};
 use panza_game::BuiltGame;
 use panza_gdl::{MoveId, RoleId};
 use panza_machine::{GameInfo, Machine};
@@ -30,7 +28,7 @@ const MAX_KNOWN: usize = 5_000;
 const SETTLED: Duration = Duration::from_secs(3);
 
 /// The plans from a position.
-pub(super) struct Plans {
+pub(crate) struct Plans {
     planner: Box<dyn MatchSearcher>,
     state: Vec<u64>,
     /// The positions along plans that were found, with the plan and the moves of it before them.

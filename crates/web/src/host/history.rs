@@ -8,7 +8,7 @@ use panza_gdl::{Id, MoveId, RoleId};
 use panza_machine::{GameInfo, Machine};
 use panza_player::Position;
 
-pub(super) struct GameHistory {
+pub(crate) struct GameHistory {
     /// The present position.
     pub position: Position,
     /// The states of all turns, that of the position last; shared with what the table shows.

@@ -19,7 +19,7 @@ const MAX_MARKED: usize = 40;
 
 /// The facts that decide, where one role has reached more than every other one. `is_on_board` says
 /// which facts may be shown. The position stays as it is.
-pub(super) fn deciding_facts(
+pub(crate) fn deciding_facts(
     position: &mut Position,
     is_on_board: impl Fn(&str) -> bool,
 ) -> Vec<String> {

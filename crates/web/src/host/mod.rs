@@ -1,7 +1,50 @@
-//! What a table has and publishes, and how it builds its game.
+//! The host of a table: what its thread has of the game and publishes, and how it builds the game.
 //!
-//! What is done with the game is in `game`, where it is played, and in `study`; `steps` goes from
-//! one to the next.
+//! A [`Host`] has what the table was opened with, the settings, and the [`View`] that it shows.
+//! What is done with the game is elsewhere: `table` plays it, `study` studies it. Both go through a
+//! [`GameHistory`], and both are told what to do by a [`Command`].
+//!
+//! Modules: `setting`, `command` and `error` are what callers say and are told; `history` has the
+//! states of all turns; `effects` and `decision` are what is shown of a state, `board_file` how;
+//! `view` and `report` are what is published, in `published`; `store` is what is kept of tables, in
+//! a `storage`.
+//!
+//! Invariants: nothing is built while a match of a game manager runs; one table builds at a time.
+//!
+//! Never uses: HTTP, pages, other tables, so that games and studies differ only in what they do.
+
+mod board_file;
+mod history;
+mod decision;
+mod effects;
+mod view;
+mod report;
+mod setting;
+mod command;
+mod error;
+mod published;
+mod storage;
+mod store;
+
+pub use board_file::read as read_board;
+pub use command::{Command, LineTree};
+pub use effects::Effect;
+pub use error::TableError;
+pub(crate) use error::{MAX_STUDIES, MAX_TABLES};
+pub(crate) use history::GameHistory;
+pub(crate) use published::{MAX_IDLE, Published};
+pub use report::{
+    Candidate, GradedView, LineView, OutcomeView, PlanView, Report, ReviewView, SummaryView,
+    Thinking, WorthView,
+};
+pub(crate) use report::{MAX_CANDIDATES, MAX_LINE_SHOWN, round};
+#[cfg(test)]
+pub(crate) use setting::MAX_TIME;
+pub use setting::{Effort, People, Setting};
+pub(crate) use storage::Folder;
+pub use storage::{Kept, Storage};
+pub(crate) use store::{State, Store};
+pub use view::{Checked, Found, Phase, Start, Study, View};
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, TryLockError};
@@ -9,13 +52,9 @@ use std::time::Duration;
 
 use crossbeam::channel::{RecvTimeoutError, bounded};
 
-use super::decision::deciding_facts;
-use super::effects::{effects, last_effect};
-use super::history::GameHistory;
-use super::store::{State, Store};
-use super::view::{MAX_MOVES, Phase, View};
-use super::{Effort, Published, Setting};
 use crate::build_memory;
+use decision::deciding_facts;
+use effects::{effects, last_effect};
 use panza_analysis::board::Layout;
 use panza_analysis::{BoardPainter, board};
 use panza_config::Settings;
@@ -23,14 +62,15 @@ use panza_game::{BuildError, BuildKind, BuiltGame, GameBuilders};
 use panza_player::{StartRules, search_config};
 use panza_search::SearchConfig;
 use panza_sync::{Budget, HAS_THREADS, Instant, Random, allocator, lock, spawn_scoped};
+use view::MAX_MOVES;
 
 /// A search is interrupted for commands and matches after this time.
-pub(super) const SLICE: Duration = Duration::from_millis(10);
+pub(crate) const SLICE: Duration = Duration::from_millis(10);
 /// The most iterations in a slice, where iterations are counted.
 const SLICE_ITERATIONS: u64 = 500;
 /// How often a table that does not search looks whether it is still wanted, and whether a match has
 /// begun or ended. Each look takes processor time from a match.
-pub(super) const PAUSE: Duration = Duration::from_millis(500);
+pub(crate) const PAUSE: Duration = Duration::from_millis(500);
 /// How often a table that builds, trains or waits to build looks whether it is closed and whether a
 /// match has begun.
 const BUILD_PAUSE: Duration = Duration::from_millis(20);
@@ -56,7 +96,7 @@ const WRITING_PAUSE: u32 = 50;
 const BUILD_TIME: Duration = Duration::from_secs(if HAS_THREADS { 60 } else { 10 });
 
 /// What a table is opened with.
-pub(super) struct Opened {
+pub(crate) struct Opened {
     pub setting: Setting,
     pub effort: Effort,
     pub training: Duration,
@@ -68,7 +108,7 @@ pub(super) struct Opened {
 }
 
 /// What tables share, and the flag of this one.
-pub(super) struct TableResources {
+pub(crate) struct TableResources {
     pub n_tables: Arc<AtomicUsize>,
     /// Locked by the table that builds.
     pub building: Arc<Mutex<()>>,
@@ -78,7 +118,7 @@ pub(super) struct TableResources {
 
 /// Ends the work of a table when it is closed; clones end the same.
 #[derive(Clone, Default)]
-pub(super) struct Closing {
+pub(crate) struct Closing {
     pub is_closed: Arc<AtomicBool>,
     /// The flag of the last build, which a prover looks at for as long as there is one.
     build: Arc<Mutex<Option<Arc<AtomicBool>>>>,
@@ -114,7 +154,7 @@ impl TableResources {
 
 /// What a table does after a step.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Rest {
+pub(crate) enum Rest {
     /// It makes the next step after this time, and takes no command before.
     Sleep(Duration),
     /// It makes the next step after this time, or when a command comes.
@@ -125,7 +165,7 @@ pub(super) enum Rest {
 
 /// Whether a table may begin with what takes long.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum MayBegin {
+pub(crate) enum MayBegin {
     Now,
     /// A match runs.
     AfterMatch,
@@ -134,21 +174,21 @@ pub(super) enum MayBegin {
 }
 
 /// How far the build of a game is.
-pub(super) enum Building {
+pub(crate) enum Building {
     Done(Built),
     /// It is tried again after this time.
     After(Duration),
 }
 
 /// A game that was built, and how.
-pub(super) struct Built {
+pub(crate) struct Built {
     pub game: BuiltGame,
     pub kind: BuildKind,
     pub took: Duration,
 }
 
 /// The table, as the one who works for it holds it.
-pub(super) struct Host {
+pub(crate) struct Host {
     pub opened: Opened,
     pub settings: Settings,
     pub published: Arc<Published>,
@@ -156,12 +196,12 @@ pub(super) struct Host {
     pub view: View,
     pub effort: Effort,
     /// What is on disk.
-    kept: Kept,
+    written: Written,
 }
 
 /// What was written to disk last.
 #[derive(Default)]
-struct Kept {
+struct Written {
     state: State,
     /// The disk has refused it, and a warning has said so.
     is_refused: bool,
@@ -171,7 +211,7 @@ struct Kept {
 
 /// What was spent on the position that Panza thinks about.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Spent {
+pub(crate) struct Spent {
     pub time: Duration,
     pub iterations: u64,
 }
@@ -203,9 +243,9 @@ impl Host {
         let state = opened.kept.clone().unwrap_or_default();
         Self {
             effort: state.effort.unwrap_or(opened.effort).bounded(),
-            kept: Kept {
+            written: Written {
                 state,
-                ..Kept::default()
+                ..Written::default()
             },
             opened,
             settings,
@@ -245,20 +285,20 @@ impl Host {
         let Some(store) = self.resources.store.as_ref() else {
             return false;
         };
-        if state == self.kept.state {
+        if state == self.written.state {
             return false;
         }
         let begin = Instant::now();
-        if !asks && self.kept.due.is_some_and(|due| begin < due) {
+        if !asks && self.written.due.is_some_and(|due| begin < due) {
             return true;
         }
         let written = store.write(&self.view.table, &state);
-        self.kept.due = Some(Instant::now() + begin.elapsed() * WRITING_PAUSE);
-        self.kept.state = state;
+        self.written.due = Some(Instant::now() + begin.elapsed() * WRITING_PAUSE);
+        self.written.state = state;
         match written {
-            Ok(()) => self.kept.is_refused = false,
-            Err(error) if !self.kept.is_refused => {
-                self.kept.is_refused = true;
+            Ok(()) => self.written.is_refused = false,
+            Err(error) if !self.written.is_refused => {
+                self.written.is_refused = true;
                 let table = &self.view.table;
                 tracing::warn!("the table {table} cannot be kept on disk: {error}");
             }

@@ -1,25 +1,28 @@
-//! A game that is studied at a table: goes to any position of any line, searches it, and looks for
+//! The work of a study table: goes to any position of any line, searches it, and looks for
 //! blunders.
+//!
+//! What it finds is published as a [`Report`]; `plans` has the planners of games of one role. The
+//! page keeps the tree of lines; the study knows the line that is shown.
 //!
 //! The work is done in slices, one in each step of the table. One search serves all positions, so
 //! that what was found in one is known when it is shown again.
 //!
 //! Invariant: a search is at the position that is shown, or is dropped.
+//!
+//! Never uses: how games are played, other tables, HTTP, so that a study is one more thing that the
+//! thread of a table does with its game.
+
+mod plans;
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use super::history::GameHistory;
-use super::host::{Host, PAUSE, Rest, SLICE, Spent};
-use super::plans::Plans;
-use super::report::{
-    Candidate, GradedView, LineView, MAX_CANDIDATES, MAX_LINE_SHOWN, OutcomeView, Report,
-    ReviewView, SummaryView, Thinking, WorthView, round,
+use crate::host::{
+    Candidate, Checked, Command, Effort, GameHistory, GradedView, Host, LineTree, LineView,
+    MAX_CANDIDATES, MAX_LINE_SHOWN, OutcomeView, PAUSE, Phase, Report, Rest, ReviewView, SLICE,
+    Spent, Start, State, SummaryView, Thinking, WorthView, round,
 };
-use super::store::State;
-use super::view::{Checked, Phase, Start};
-use super::{Command, Effort, LineTree, MAX_LINE};
 use panza_game::BuiltGame;
 use panza_gdl::{Id, MoveId, RoleId, Sexpr, sexpr};
 use panza_machine::GameInfo;
@@ -31,8 +34,11 @@ use panza_search::{
     StopReason, WhyTree,
 };
 use panza_sync::{Budget, HAS_THREADS, Instant, lock};
+use plans::Plans;
 use serde_json::Value;
 
+/// Joint moves of a line that is studied, at most.
+const MAX_LINE: usize = 2000;
 /// Searches that a study holds at the same time: of the position, for blunders, and two with
 /// planners.
 const N_SEARCHES: usize = 4;
@@ -54,7 +60,7 @@ const MAX_CHECKED: usize = 20_000;
 const CHECK_TIME: Duration = Duration::from_secs(3);
 
 /// A game that is studied.
-pub(super) struct StudySession {
+pub(crate) struct StudySession {
     built: BuiltGame,
     history: GameHistory,
     config: SearchConfig,

@@ -36,7 +36,7 @@ pub struct Effect {
 }
 
 /// What the last joint move changed.
-pub(super) fn last_effect(history: &GameHistory, max_facts: usize) -> Effect {
+pub(crate) fn last_effect(history: &GameHistory, max_facts: usize) -> Effect {
     let Some(before) = history.states().iter().rev().nth(1) else {
         return Effect::default();
     };
@@ -55,7 +55,7 @@ pub(super) fn last_effect(history: &GameHistory, max_facts: usize) -> Effect {
 
 /// The effects of legal moves of a role here, in their order. Empty where there are too many moves
 /// or they take too long, and where the machine's states are no sets of facts.
-pub(super) fn effects(position: &mut Position, role: usize, moves: &[MoveId]) -> Vec<Effect> {
+pub(crate) fn effects(position: &mut Position, role: usize, moves: &[MoveId]) -> Vec<Effect> {
     let n_words = moves.len().saturating_mul(position.state().len());
     let are_few = moves.len() <= MAX_COMPARED && n_words <= MAX_WORDS;
     if !are_few || position.info().facts().is_none() {
