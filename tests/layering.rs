@@ -149,7 +149,7 @@ const NATIVE_ONLY: [&str; 6] = [
     "metagame/training.rs",
     "sync/clock.rs",
     "telemetry/archive.rs",
-    "web/table/storage.rs",
+    "web/host/storage.rs",
 ];
 
 #[test]

@@ -108,7 +108,10 @@ fn python_has_the_names_and_defaults_of_the_parameters() {
 fn parameters_are_named_in_the_crate_of_the_search_alone_unless_code_sets_them() {
     // The engines of duels and companions read the table: they name no parameter but the one that
     // acts inside a study.
-    for file in ["lab/src/duel/engine.rs", "crates/player/src/companions.rs"] {
+    for file in [
+        "lab/src/duel/engine.rs",
+        "crates/player/src/companions/shared_search.rs",
+    ] {
         let code = read(file);
         for name in PARAMETERS.iter().map(|it| it.name) {
             let is_named = code.contains(&format!("\"{name}\""));

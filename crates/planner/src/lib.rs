@@ -25,7 +25,7 @@
 //! (`planner::improve`); one that has missed nothing proves it shortest. The match follows a plan
 //! that reaches a goal; while a better one is possible, the planner starts again from each new
 //! position, and once none is, it shortens the plan. Without a plan the tree search chooses the
-//! move (`player::plan_search`).
+//! move (`player::search`).
 //!
 //! # What holds
 //!

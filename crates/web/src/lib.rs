@@ -8,12 +8,12 @@
 //! A `table` is a game that is played in a browser. Its thread makes the moves of people as they
 //! come and those of Panza by a search, in slices, so that it stops at once when a match begins;
 //! the page waits for each new version of what the table shows. The table tries each legal move
-//! and tells which facts it changes (`effects`); the page derives from them which cells are
+//! and tells which facts it changes (`host::effects`); the page derives from them which cells are
 //! clicked. At the end facts are taken away while the result stays, and what is left is marked
-//! (`decision`). Boards come from `panza_analysis::board`, or from the file `NAME.board.toml`
-//! (`board_file`).
+//! (`host::decision`). Boards come from `panza_analysis::board`, or from the file `NAME.board.toml`
+//! (`host::board_file`).
 //!
-//! At a study table (`table::study`) the thread goes to any position of any line and searches it.
+//! At a study table (`study`) the thread goes to any position of any line and searches it.
 //! One search serves all positions, and `panza_search::RoleOutlook` reads the values of all roles
 //! and the principal line from it. The page keeps the tree of lines; the table knows the line that
 //! is shown. `review` goes through the positions of a match from the last to the first and names
@@ -43,8 +43,10 @@ mod about;
 mod background;
 mod build_memory;
 pub mod gamemaster;
+mod host;
 pub mod pages;
 pub mod preview;
+mod study;
 pub mod table;
 mod trial;
 

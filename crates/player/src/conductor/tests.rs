@@ -3,10 +3,10 @@ use std::sync::Mutex;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
 
-use super::super::link::{Advice, WorkerLink};
-use super::super::pending::MAX_WAITING;
+use super::pending::MAX_WAITING;
 use super::*;
 use crate::StartRules;
+use crate::common::{Advice, WorkerLink};
 use crossbeam::channel::bounded;
 use panza_game::BuildKind;
 use panza_gdl::sexpr;

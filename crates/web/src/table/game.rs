@@ -13,11 +13,10 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use super::history::GameHistory;
-use super::host::{Built, Host, MayBegin, PAUSE, Rest, SLICE, Spent};
-use super::store::State;
-use super::view::{Found, Phase};
-use super::{Command, Effort};
+use crate::host::{
+    Built, Command, Effort, Found, GameHistory, Host, MayBegin, PAUSE, Phase, Rest, SLICE, Spent,
+    State,
+};
 use panza_game::BuiltGame;
 use panza_gdl::{CHANCE_ROLE, Id, MoveId, RoleId};
 use panza_metagame::{StudyBudget, study};
@@ -30,7 +29,7 @@ use panza_telemetry::SearchSample;
 /// wants.
 const HINT_TIME: Duration = Duration::from_secs(1);
 /// The time between two joint moves that people only look at.
-pub(super) const PACE: Duration = Duration::from_millis(600);
+pub(crate) const PACE: Duration = Duration::from_millis(600);
 /// Candidate moves that are listed, at most.
 const MAX_CANDIDATES: usize = 6;
 /// Searches that a table keeps at the same time.
@@ -45,7 +44,7 @@ struct Thought {
 }
 
 /// A game that is played.
-pub(super) struct Game {
+pub(crate) struct Game {
     built: BuiltGame,
     history: GameHistory,
     config: SearchConfig,

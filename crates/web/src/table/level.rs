@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use super::Effort;
+use crate::host::Effort;
 
 /// Kinds of games whose levels are measured apart, as a sentence names them.
 pub const CLASSES: [&str; 3] = [

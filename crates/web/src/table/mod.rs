@@ -3,10 +3,10 @@
 //! A table has a game, its roles shared between people and Panza, and a thread that makes their
 //! moves: those of people as they come, those of Panza by a search, those of the chance role at
 //! random. After each change the table publishes all that there is to see as one [`View`] with a
-//! version.
+//! version. What the thread holds and publishes, and what is kept on disk, is in `host`.
 //!
 //! At a *study table* a person goes to any position of any line. The thread searches the position
-//! that is shown, and publishes what it thinks as a [`Report`].
+//! that is shown, and publishes what it thinks as a [`Report`]. That is in `study`.
 //!
 //! Where there are no threads, as in WebAssembly, [`Tables::work`] does the work of all tables in
 //! slices, whenever the host calls it.
@@ -14,10 +14,8 @@
 //! A table is kept on disk and comes back when somebody asks for it by its name: after a restart,
 //! and after it was closed.
 //!
-//! Modules: `steps` is the work of a table; `host` builds the game and publishes; `game` plays it,
-//! `study` studies it with `plans`;
-//! `history` has the states of all turns, `effects` and `decision` what is shown of a state, and
-//! `store` what is kept of tables, in a `storage`.
+//! Modules: `steps` is the work of a table, from one stage to the next; `game` plays the game;
+//! `level` names levels of strength for people.
 //!
 //! Invariants: every joint move is legal on the table's machine; where several roles choose, nobody
 //! sees a choice before all have chosen; while a match of a game manager runs, no table builds a
@@ -26,19 +24,8 @@
 //!
 //! Never uses: HTTP, pages, how a board is drawn.
 
-mod board_file;
-mod history;
-mod decision;
-mod effects;
-mod view;
-mod report;
-mod storage;
-mod store;
-mod host;
 mod level;
 mod game;
-mod plans;
-mod study;
 mod steps;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -47,256 +34,35 @@ use std::time::Duration;
 
 use crossbeam::channel::{Receiver, Sender, TryRecvError, TrySendError, bounded};
 
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio::sync::watch;
 
-pub use board_file::read as read_board;
-pub use effects::Effect;
-pub use level::{CLASSES, LEVELS, Level};
-pub use report::{
-    Candidate, GradedView, LineView, OutcomeView, PlanView, Report, ReviewView, SummaryView,
-    Thinking, WorthView,
+pub use crate::host::{
+    Candidate, Checked, Command, Effect, Effort, Found, GradedView, Kept, LineTree, LineView,
+    OutcomeView, People, Phase, PlanView, Report, ReviewView, Setting, Start, Storage, Study,
+    SummaryView, TableError, Thinking, View, WorthView, read_board,
 };
-pub use storage::{Kept, Storage};
-pub use view::{Checked, Found, Phase, Start, Study, View};
+pub use level::{CLASSES, LEVELS, Level};
 
 use crate::about::About;
-use host::Rest;
+use crate::host::{
+    Closing, Folder, Host, MAX_IDLE, MAX_STUDIES, MAX_TABLES, Opened, Published, Rest, State,
+    Store, TableResources,
+};
 use panza_config::Settings;
 use panza_game::GameBuilders;
 use panza_gdl::{CHANCE_ROLE, Diagnostic, sexpr};
 use panza_hrf::Dialect;
-use panza_machine::Machine;
 use panza_player::{Player, StartRules, Status};
 use panza_sync::{HAS_THREADS, Instant, Random, after, allocator, lock, spawn_deep};
 use steps::TableWork;
-use storage::Folder;
-use store::{State, Store};
 
-/// Tables at the same time. A further one takes the place of the one that was idle longest.
-const MAX_TABLES: usize = 8;
-/// Study tables among them. A further one takes the place of the one that was idle longest.
-const MAX_STUDIES: usize = 3;
-/// Joint moves of a line that is studied, at most.
-const MAX_LINE: usize = 2000;
-/// A table that nobody has asked for ends after this time.
-const MAX_IDLE: Duration = Duration::from_secs(30 * 60);
-/// A table that somebody has asked for within this time makes no room for one that comes back. A
-/// page asks at least three times in it.
-const IN_USE: Duration = Duration::from_secs(60);
 /// Commands that wait at a table, at most.
 const MAX_COMMANDS: usize = 32;
 /// Threads of tables at the same time, those of closed tables that have not ended included.
 const MAX_THREADS: usize = 2 * MAX_TABLES;
-/// The time that Panza thinks about a move, unless somebody says otherwise.
-const USUAL_TIME: Duration = Duration::from_secs(1);
-/// Limits on what a person may ask of Panza for a move.
-const MAX_TIME: Duration = Duration::from_secs(120);
-const MAX_ITERATIONS: u64 = 100_000_000;
 /// The longest training before a game.
 const MAX_TRAINING: Duration = Duration::from_secs(120);
-
-/// How long Panza thinks about a move. In JSON `seconds` or `iterations`, or neither.
-#[derive(Clone, Copy, PartialEq, Debug, Deserialize, Serialize)]
-#[serde(from = "AskedEffort", into = "AskedEffort")]
-pub enum Effort {
-    /// For a time.
-    Time(Duration),
-    /// For a number of iterations; 0 is a random move.
-    Iterations(u64),
-}
-
-impl Effort {
-    /// Within the limits of a table.
-    fn bounded(self) -> Self {
-        match self {
-            Self::Time(time) => Self::Time(time.clamp(Duration::from_millis(10), MAX_TIME)),
-            Self::Iterations(count) => Self::Iterations(count.min(MAX_ITERATIONS)),
-        }
-    }
-}
-
-/// How an effort is written.
-#[derive(Deserialize, Serialize)]
-struct AskedEffort {
-    seconds: Option<f64>,
-    iterations: Option<u64>,
-}
-
-impl From<AskedEffort> for Effort {
-    fn from(asked: AskedEffort) -> Self {
-        let seconds = asked.seconds;
-        let time = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-        match (asked.iterations, time) {
-            (Some(iterations), _) => Self::Iterations(iterations),
-            (None, time) => Self::Time(time.unwrap_or(USUAL_TIME)),
-        }
-    }
-}
-
-impl From<Effort> for AskedEffort {
-    fn from(effort: Effort) -> Self {
-        let (seconds, iterations) = match effort {
-            Effort::Time(time) => (Some(time.as_secs_f64()), None),
-            Effort::Iterations(count) => (None, Some(count)),
-        };
-        Self {
-            seconds,
-            iterations,
-        }
-    }
-}
-
-/// A game to be played.
-#[derive(Clone, Debug)]
-pub struct Setting {
-    /// The name of the game.
-    pub game: String,
-    /// The rulesheet.
-    pub source: Arc<str>,
-    /// The dialect that it is written in.
-    pub dialect: Dialect,
-    /// The text of the file that says how to draw it, if there is one.
-    pub board: Option<Arc<str>>,
-    /// The roles that people play; Panza plays all others.
-    pub people: People,
-    /// How long Panza thinks.
-    pub effort: Effort,
-    /// How long Panza studies the game before the first move.
-    pub training: Duration,
-    /// What is studied; none where the game is played.
-    pub study: Option<Study>,
-}
-
-/// The roles that people play.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum People {
-    /// The role at this index of the rulesheet, that of chance not counted.
-    Nth(usize),
-    /// Every role but that of chance.
-    All,
-    /// The roles of these names.
-    Named(Vec<String>),
-}
-
-/// What a person does at a table. In JSON `do` is its word.
-#[derive(Clone, PartialEq, Debug, Deserialize)]
-#[serde(tag = "do", rename_all = "lowercase")]
-pub enum Command {
-    /// Chooses a move for a role on the turn of this number.
-    Move {
-        /// The number of joint moves before the choice.
-        turn: usize,
-        /// The role's name.
-        role: String,
-        /// The move as GDL text.
-        text: String,
-    },
-    /// Goes back to the last turn on which a person had a choice.
-    Undo,
-    /// Asks for a good move for a role.
-    Hint {
-        /// The role's name.
-        role: String,
-    },
-    /// Gives the game up for a role.
-    Resign {
-        /// The role's name.
-        role: String,
-    },
-    /// Panza ends its search and plays the best move that it has found, or gives it as the hint.
-    Now,
-    /// Panza thinks for this long from now on.
-    Think(Effort),
-    /// Panza plays the roles that people played, and people those of Panza.
-    Switch,
-    /// Ends the table and its work.
-    Close,
-    /// At a study table, goes to the position behind these joint moves.
-    Go {
-        /// The joint moves as GDL texts.
-        line: Vec<Vec<String>>,
-        /// Where they begin; without it, where the line that is shown does.
-        start: Option<Start>,
-    },
-    /// Looks whether lines that a person brings to a study table are legal.
-    Check {
-        /// A number by which the page knows the answer.
-        number: u64,
-        /// The trees of lines.
-        chapters: Vec<LineTree>,
-    },
-    /// Keeps the tree of lines of a study table, as its page writes it.
-    Lines {
-        /// The tree.
-        lines: Value,
-    },
-    /// Stops what Panza does by itself, such as moves and searches, or lets it go on.
-    Pause {
-        /// Whether it stops.
-        on: bool,
-    },
-    /// Reports the moves of this role where it has a choice.
-    Watch {
-        /// The role's name.
-        role: String,
-    },
-    /// Looks for blunders in a line.
-    Review {
-        /// The joint moves from the start of the study.
-        line: Vec<Vec<String>>,
-        /// The effort for each position, in milliseconds as `panza study --ms` counts them.
-        ms: u32,
-    },
-    /// Stops that, and forgets what was found.
-    EndReview,
-}
-
-/// The tree of lines of a chapter, as a page sends it.
-#[derive(Clone, PartialEq, Debug, Deserialize)]
-pub struct LineTree {
-    /// The facts of the position that it begins with; nothing for the initial position.
-    pub facts: String,
-    /// For each node behind the first, the number of its parent and its joint move. Numbers count
-    /// from 0, the first; a parent comes before its children, and each line is written to its end.
-    pub lines: Vec<(usize, Vec<String>)>,
-}
-
-/// Why a table cannot be opened or asked.
-#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-pub enum TableError {
-    /// The rules cannot be played; the text names line and column.
-    #[error("the rules cannot be played: {0}")]
-    Rules(String),
-    /// The file that says how to draw the game cannot be read.
-    #[error("the board file cannot be read: {0}")]
-    Board(String),
-    /// There is no role of this name.
-    #[error("no role is called `{0}`")]
-    Role(String),
-    /// The game has fewer roles than a person wants to play.
-    #[error("{0}")]
-    TooFewRoles(String),
-    /// All tables that may be open are in use.
-    #[error(
-        "{MAX_TABLES} tables are in use, at most {MAX_STUDIES} of them studies; this one goes on \
-         when another is left"
-    )]
-    Full,
-    /// The files of the table are of a later version of Panza.
-    #[error("a later version of Panza has kept this table; this one cannot read it")]
-    Later,
-    /// There is no table of this name; it may be too old.
-    #[error("this table is not there any more")]
-    Gone,
-    /// The table has not yet done what it was asked before.
-    #[error("the table is busy, ask again")]
-    Busy,
-    /// The system gives no thread.
-    #[error("the system gives no thread for a table")]
-    Thread,
-}
 
 /// One table, as callers reach it.
 struct Table {
@@ -304,7 +70,7 @@ struct Table {
     setting: Setting,
     commands: Sender<Command>,
     published: Arc<Published>,
-    closing: host::Closing,
+    closing: Closing,
 }
 
 impl Table {
@@ -316,73 +82,6 @@ impl Table {
 impl Drop for Table {
     fn drop(&mut self) {
         self.closing.close();
-    }
-}
-
-/// What a table publishes. A new version is sent after its view or report is stored.
-struct Published {
-    version: watch::Sender<u64>,
-    view: Mutex<Arc<View>>,
-    /// When somebody last asked for it.
-    asked: Mutex<Instant>,
-    /// The machine and the states of all turns so far.
-    turns: Mutex<Option<Turns>>,
-    report_version: watch::Sender<u64>,
-    /// What Panza thinks, at a study table.
-    report: Mutex<Option<Arc<Report>>>,
-    /// The tree of lines there.
-    lines: Mutex<Option<Arc<Value>>>,
-}
-
-/// The states of a game at a table, from the first turn to the present one.
-struct Turns {
-    machine: Arc<dyn Machine>,
-    states: Vec<Arc<[u64]>>,
-}
-
-impl Published {
-    fn new(view: View) -> Self {
-        Self {
-            version: watch::Sender::new(view.version),
-            view: Mutex::new(Arc::new(view)),
-            asked: Mutex::new(Instant::now()),
-            turns: Mutex::new(None),
-            report_version: watch::Sender::new(0),
-            report: Mutex::new(None),
-            lines: Mutex::new(None),
-        }
-    }
-
-    /// Notes the states of all turns so far.
-    fn note_turns(&self, machine: &Arc<dyn Machine>, states: &[Arc<[u64]>]) {
-        *lock(&self.turns) = Some(Turns {
-            machine: Arc::clone(machine),
-            states: states.to_vec(),
-        });
-    }
-
-    fn last_report(&self) -> Option<Arc<Report>> {
-        lock(&self.report).clone()
-    }
-
-    fn publish_report(&self, report: Report) {
-        let version = report.version;
-        *lock(&self.report) = Some(Arc::new(report));
-        self.report_version.send_replace(version);
-    }
-
-    fn publish(&self, view: View) {
-        let version = view.version;
-        *lock(&self.view) = Arc::new(view);
-        self.version.send_replace(version);
-    }
-
-    fn is_idle(&self) -> bool {
-        lock(&self.asked).elapsed() > MAX_IDLE
-    }
-
-    fn is_in_use(&self) -> bool {
-        lock(&self.asked).elapsed() < IN_USE
     }
 }
 
@@ -527,7 +226,7 @@ impl Tables {
         returns: bool,
     ) -> Result<Setting, TableError> {
         let rules = rules_of(&setting)?;
-        let shapes = setting.board.as_deref().map(board_file::read).transpose();
+        let shapes = setting.board.as_deref().map(read_board).transpose();
         let shapes = shapes.map_err(TableError::Board)?;
         let roles = rules.rules.role_names();
         let is_person = people(&setting.people, &roles)?;
@@ -538,7 +237,7 @@ impl Tables {
         (view.title, view.about) = (about.title, about.rules);
         view.shapes = shapes.unwrap_or_default();
         view.study.clone_from(&setting.study);
-        let opened = host::Opened {
+        let opened = Opened {
             effort: setting.effort.bounded(),
             training: setting.training.min(MAX_TRAINING),
             setting: setting.clone(),
@@ -552,25 +251,25 @@ impl Tables {
     }
 
     /// Gives a table its thread and its place among the tables.
-    fn seat(&self, opened: host::Opened, view: View, returns: bool) -> Result<(), TableError> {
+    fn seat(&self, opened: Opened, view: View, returns: bool) -> Result<(), TableError> {
         let shared = &self.shared;
         let (commands, inbox) = bounded(MAX_COMMANDS);
         let name = view.table.clone();
         let setting = opened.setting.clone();
         let published = Arc::new(Published::new(view));
-        let closing = host::Closing::default();
+        let closing = Closing::default();
         let mut tables = lock(&shared.tables);
         make_room(&mut tables, setting.study.is_some(), returns)?;
         let Some(thread) = ThreadCount::begin(&shared.n_threads) else {
             return Err(TableError::Thread);
         };
-        let resources = host::TableResources {
+        let resources = TableResources {
             n_tables: Arc::clone(&shared.n_threads),
             building: Arc::clone(&shared.building),
             closing: closing.clone(),
             store: shared.store.clone(),
         };
-        let host = host::Host::new(
+        let host = Host::new(
             opened,
             shared.settings.clone(),
             Arc::clone(&published),

@@ -13,15 +13,14 @@ use std::time::Duration;
 
 use crossbeam::channel::{Receiver, RecvTimeoutError, TryRecvError};
 
-use super::Command;
 use super::game::Game;
-use super::host::{Building, Host, Rest};
-use super::study::StudySession;
+use crate::host::{Building, Command, Host, Rest};
+use crate::study::StudySession;
 use panza_game::GameBuilders;
 use panza_sync::catch_panic;
 
 /// A table and how far it is.
-pub(super) struct TableWork {
+pub(crate) struct TableWork {
     host: Host,
     builders: GameBuilders,
     stage: Stage,

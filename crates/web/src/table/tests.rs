@@ -1,7 +1,6 @@
-use super::effects::Effect;
-use super::host::Spent;
 use super::*;
 use crate::build_memory::{PROVER_BYTES, TABLE_BYTES};
+use crate::host::{MAX_TIME, Spent};
 use panza_game::{BuildError, BuiltGame};
 use panza_gdl::Rules;
 use panza_gdl_games::EMBEDDED;

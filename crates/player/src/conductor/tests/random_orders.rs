@@ -6,8 +6,8 @@
 
 use proptest::prelude::*;
 
-use super::super::super::link::FollowerLink;
 use super::*;
+use crate::common::FollowerLink;
 
 /// The clocks of every match.
 const START_CLOCK: Duration = Duration::from_secs(20);
