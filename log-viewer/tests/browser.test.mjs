@@ -198,7 +198,7 @@ describe("a match that is played", () => {
       await expect(3);
       await page.click('#turns tr[data-step="5"] td.moves');
       await expect(5);
-      assert.equal(new URL(page.url()).hash, "#turn=5");
+      await page.waitForURL(/#turn=5$/);
       const move = all.find(({ kind, data }) => kind === "move" && data.step === 4).data.move;
       await page.keyboard.press("ArrowLeft");
       assert.equal(await page.locator("#considered tr.answered").getAttribute("data-move"), move);

@@ -35,7 +35,7 @@ async function clickCell(page, cell, turn) {
 /** Waits until the table keeps something that contains a text. */
 async function kept(page, text) {
   const table = new URL(page.url()).hash.slice(1);
-  for (let tries = 0; tries < 500; tries += 1) {
+  for (let tries = 0; tries < 1200; tries += 1) {
     const { lines } = await (await fetch(`${server.address}/api/tables/${table}/lines`)).json();
     if (JSON.stringify(lines).includes(text)) return;
     await new Promise((done) => setTimeout(done, 100));

@@ -279,7 +279,7 @@ test("the pointer is told the values, and a click chooses the turn", () =>
     await screenshot(page, "hover");
     await page.mouse.click(...(await place(page, "value", at, 20)));
     const turn = Math.floor((at + 0.3) / SECONDS) - 1;
-    assert.equal(new URL(page.url()).hash, `#turn=${turn}`);
+    await page.waitForURL((url) => url.hash === `#turn=${turn}`);
     await page.mouse.move(5, 5);
     await hover.waitFor({ state: "hidden" });
 
@@ -287,7 +287,7 @@ test("the pointer is told the values, and a click chooses the turn", () =>
     await page.mouse.move(...(await place(page, "answers", 5, 1)));
     assert.match(await page.locator("#chart-answers .chart-hover").innerText(), /^turn 5\nAnswer: .* after 2\.\d\d s/);
     await page.mouse.click(...(await place(page, "answers", 5.3, 1)));
-    assert.equal(new URL(page.url()).hash, "#turn=5");
+    await page.waitForURL(/#turn=5$/);
   }));
 
 test("the chosen turn is a band behind the lines", () =>

@@ -1,7 +1,8 @@
 // A manager of matches as Gamemaster's: pages of one origin in one browser, which write messages
-// into each other's `localStorage`. It knows rules by the page's own reader, and holds the clocks
-// itself.
+// into each other's `localStorage`. It knows rules by the page's own reader. It waits for the reply of
+// the player to move beyond the end of the clock: a browser on busy cores can be late.
 
+import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import { createContext, Script } from "node:vm";
@@ -16,6 +17,30 @@ export function slowTimers() {
     const own = window[name];
     window[name] = (act, time = 0, ...more) => own(act, Math.max(time, 1000), ...more);
   }
+}
+
+/** Writes down the timers that a page asks its clock for, in milliseconds, in `clockTimers`. */
+export function recordTimers() {
+  window.clockTimers = [];
+  const post = Worker.prototype.postMessage;
+  Worker.prototype.postMessage = function (message, ...more) {
+    if (typeof message?.after === "number") window.clockTimers.push(message.after);
+    return post.call(this, message, ...more);
+  };
+}
+
+/** The least time between the end of a timer and the end of the clock, in milliseconds. */
+const LEFT = 300;
+
+/**
+ * Sees that the timers since the last call end before a clock of some seconds does, and that one ends
+ * soon before that.
+ */
+export async function checkTimers(page, clock) {
+  const timers = await page.evaluate(() => window.clockTimers.splice(0));
+  const longest = Math.max(...timers);
+  assert.ok(longest <= 1000 * clock - LEFT, `a timer of ${longest} ms`);
+  assert.ok(longest > 500 * clock, `a timer of ${longest} ms`);
 }
 
 /** Three squares in a row of five win; x begins. */
@@ -83,8 +108,8 @@ export function listPlayer(name, moves) {
 
 /**
  * Plays a match between pages that are open: `players` are their identifiers in the order of the
- * roles. Answers `{ rewards, turns }`, each turn with role, move, and milliseconds from the message
- * to the reply, null where none came. `afterTurn` is called with the number of turns made.
+ * roles. Answers `{ rewards, turns }`, each turn with role, move, and whether it is legal.
+ * `afterTurn` is called with the number of turns made.
  */
 export async function playMatch(context, origin, { text, roles, players, startClock, playClock, afterTurn = () => {} }) {
   const page = await context.newPage();
@@ -97,51 +122,44 @@ export async function playMatch(context, origin, { text, roles, players, startCl
     });
   });
   let number = 0;
-  /**
-   * Sends a message to each player and waits until `isEnough` says so of the replies, or the clock
-   * has run out.
-   */
-  const round = async (contents, clock, isEnough) => {
+  /** Sends a message to each player and waits until `isEnough` says so of the replies, by player. */
+  const round = async (contents, isEnough) => {
     number += 1;
-    const began = performance.now();
     const replies = new Map();
     const ended = new Promise((done) => {
-      const timer = setTimeout(done, 1000 * clock);
       take = (written) => {
         const found = /^message\((\d+),([^,]+),manager,([\s\S]*)\)$/u.exec(written);
         if (found === null || Number(found[1]) !== number) return;
-        replies.set(found[2], { text: found[3], took: performance.now() - began });
-        if (isEnough(replies)) {
-          clearTimeout(timer);
-          done();
-        }
+        replies.set(found[2], found[3]);
+        if (isEnough(replies)) done();
       };
+      if (isEnough(replies)) done();
     });
     const messages = contents.map((content, index) => [players[index], `message(${number},manager,${players[index]},${content})`]);
     await page.evaluate((all) => all.forEach(([key, value]) => localStorage.setItem(key, value)), messages);
-    if (clock > 0) await ended;
+    await ended;
     return replies;
   };
   const game = await rulesOf(text);
   const sentences = text.split("\n").filter((line) => line.trim() !== "" && !line.startsWith("%"));
   const ruleset = `ruleset(${sentences.join(",")})`;
   const starts = roles.map((role) => `start(${role},${ruleset},${startClock},${playClock})`);
-  await round(starts, startClock, (replies) => replies.size === players.length);
+  await round(starts, (replies) => replies.size === players.length);
   const turns = [];
   let last = "[]";
   while (game.first("terminal & same(X,yes)") === null) {
     const mover = game.first("control(X)");
     const player = players[roles.indexOf(mover)];
-    const replies = await round(roles.map(() => `play(${last})`), playClock, (all) => all.has(player));
-    const reply = replies.get(player);
-    const isLegal = reply !== undefined && game.first(`legal(${reply.text}) & same(X,yes)`) !== null;
-    last = isLegal ? reply.text : game.first("legal(X)");
-    turns.push({ role: mover, move: reply?.text ?? null, isLegal, took: reply?.took ?? null });
+    const replies = await round(roles.map(() => `play(${last})`), (all) => all.has(player));
+    const move = replies.get(player);
+    const isLegal = game.first(`legal(${move}) & same(X,yes)`) !== null;
+    last = isLegal ? move : game.first("legal(X)");
+    turns.push({ role: mover, move, isLegal });
     game.play(last);
     await afterTurn(turns.length);
     await new Promise((done) => setTimeout(done, PAUSE));
   }
-  await round(roles.map(() => `stop(${last})`), 0, () => true);
+  await round(roles.map(() => `stop(${last})`), () => true);
   await page.close();
   return { rewards: roles.map((role) => Number(game.first(`goal(${role},X)`) ?? 0)), turns };
 }

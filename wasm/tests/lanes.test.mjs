@@ -9,7 +9,7 @@ import { test } from "node:test";
 import { lanes } from "../lanes.js";
 
 const FILE = process.env.PANZA_LANES ??
-  new URL("../../target-wasm/lanes.wasm", import.meta.url).pathname;
+  new URL("../../target-wasm/wasm32-unknown-unknown/wasm-test/examples/lanes.wasm", import.meta.url).pathname;
 const main = new WebAssembly.Module(readFileSync(FILE));
 const WIDTHS = [4, 8, 16];
 
