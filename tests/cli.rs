@@ -832,6 +832,7 @@ fn search_repeats_exactly_and_finds_the_winning_move() {
             "seconds",
             "iterations_per_second",
             "playouts_per_second",
+            "nodes_per_second",
             "writer_nanoseconds",
             "parts",
         ] {

@@ -79,7 +79,7 @@ fn a_setting_of_a_parameter_has_a_range_within_the_parameters() {
         }
         found += 1;
     }
-    assert_eq!(found, 4);
+    assert_eq!(found, 2);
 }
 
 #[test]

@@ -5,8 +5,8 @@
 //! playouts for many descents at once. Proven bounds are kept apart from mean values.
 //!
 //! Modules, in reading order:
-//! * `searcher`: the trait of both searches, their report, and [`start`]; `why_tree`: why the
-//!   tree plays;
+//! * `searcher`: the trait of both searches and their report; `start`: which one begins;
+//!   `why_tree`: why the tree plays; `values`, `turns`: what alpha-beta knows of a game;
 //! * `parameters`: the settings, each declared once; `config`: limits, reports and counters;
 //!   `report`: the move to play, and statistics; `outlook`: the values of all roles, and the
 //!   principal line;
@@ -93,6 +93,7 @@ mod report;
 mod request;
 mod rollout;
 mod searcher;
+mod start;
 mod select;
 mod simultaneous;
 mod slots;
@@ -100,6 +101,8 @@ mod spread;
 mod timing;
 mod transpositions;
 mod tree;
+mod turns;
+mod values;
 mod worker;
 
 #[cfg(test)]
@@ -111,7 +114,8 @@ pub use outlook::{Outcome, RoleOutlook};
 pub use parameters::{
     AlphaBetaParameters, MINIMAX_SHARE, Method, PARAMETERS, Parameter, SearchConfig, StudyEffect,
 };
-pub use searcher::{Line, LineLimits, SearchReport, Searcher, Started, start};
+pub use searcher::{Line, LineLimits, SearchReport, Searcher};
+pub use start::{Started, start};
 pub use why_tree::WhyTree;
 
 use std::collections::VecDeque;

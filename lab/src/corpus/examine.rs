@@ -66,9 +66,9 @@ pub enum Finding {
     Verified(Verified),
 }
 
-/// Builds a game within a budget and compares engines with its traces: the counter engine where it can be built,
-/// and with `with_prover` the prover. Each finding is given to `on_finding` at once. Fails where a
-/// file cannot be read, no engine takes the rules, or `on_finding` fails.
+/// Builds a game within a budget and compares engines with its traces: the counter engine where it
+/// can be built, and with `with_prover` the prover. Each finding is given to `on_finding` at once.
+/// Fails where a file cannot be read, no engine takes the rules, or `on_finding` fails.
 pub fn examine(
     corpus: &Corpus,
     key: &str,
