@@ -47,10 +47,9 @@ use self::searcher::NodeSearch;
 use self::threads::Threads;
 use crate::parameters::AlphaBetaParameters;
 use panza_gdl::MoveId;
-use panza_learning::evaluation::{Row, Weights};
-use panza_learning::{Evaluation, Images, Known, fixed_sum};
+use panza_learning::Evaluation;
 use panza_machine::Machine;
-use panza_sync::{Budget, Claims, HAS_THREADS, Random, Table};
+use panza_sync::{Budget, Claims, HAS_THREADS, Table};
 
 pub(super) use self::search::AlphaBetaSearch;
 pub use self::training::{LeafTraining, train_leaves};

@@ -187,7 +187,8 @@ fn reports_of_both_searches_say_the_same_of_a_proven_position() {
             if goal == 100 {
                 assert_eq!(report.best, Some(won));
                 assert!(search.choose().unwrap().is_proven_best);
-                assert_eq!(report.moves[0].proven(), Some(100));
+                let stats = report.moves.iter().find(|stats| stats.mv == won);
+                assert_eq!(stats.unwrap().proven(), Some(100));
             }
         }
     }
