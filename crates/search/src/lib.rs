@@ -5,8 +5,8 @@
 //! playouts for many descents at once. Proven bounds are kept apart from mean values.
 //!
 //! Modules, in reading order:
-//! * `searcher`: the trait of both searches, their report, and [`start`]; `why_tree`: why the
-//!   tree plays;
+//! * `start`: the one door to both searches; `searcher`: their trait and report; `why_tree`: why
+//!   the tree plays;
 //! * `parameters`: the settings, each declared once; `config`: limits, reports and counters;
 //!   `report`: the move to play, and statistics; `outlook`: the values of all roles, and the
 //!   principal line;
@@ -16,7 +16,8 @@
 //!   `regret_matching`: the descent; `chance`: nodes in which the chance role draws;
 //!   `simultaneous`: those in which several choose; `expand`: growth; `backpropagate`, `proof`: the
 //!   way back; `matrix`: matrix games;
-//! * `alpha_beta`: another search, by depth, for games in turns;
+//! * `alpha_beta`: another search, by depth, for games in turns; `alpha_beta_values`, `turns`: what
+//!   it values positions with, and whose turn it is;
 //! * `proof_numbers`, `questions`: proofs by proof-number search, beside the tree;
 //! * `request`, `family`, `joint_family`, `worker`, `playout_queue`, `rollout`, `pipeline`:
 //!   requests and threads.
@@ -64,6 +65,7 @@
 #![forbid(unsafe_code)]
 
 pub mod alpha_beta;
+mod alpha_beta_values;
 mod amaf;
 mod backpropagate;
 mod chance;
@@ -97,9 +99,11 @@ mod select;
 mod simultaneous;
 mod slots;
 mod spread;
+mod start;
 mod timing;
 mod transpositions;
 mod tree;
+mod turns;
 mod worker;
 
 #[cfg(test)]
@@ -111,7 +115,8 @@ pub use outlook::{Outcome, RoleOutlook};
 pub use parameters::{
     AlphaBetaParameters, MINIMAX_SHARE, Method, PARAMETERS, Parameter, SearchConfig, StudyEffect,
 };
-pub use searcher::{Line, LineLimits, SearchReport, Searcher, Started, start};
+pub use searcher::{Line, LineLimits, SearchReport, Searcher};
+pub use start::{Started, start};
 pub use why_tree::WhyTree;
 
 use std::collections::VecDeque;

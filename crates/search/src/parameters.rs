@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use super::alpha_beta::AlphaBetaValues;
+use super::alpha_beta_values::AlphaBetaValues;
 use super::why_tree::WhyTree;
 use panza_analysis::{Placements, ScoreRange};
 use panza_learning::Evaluation;

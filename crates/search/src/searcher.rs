@@ -1,22 +1,17 @@
-//! The one door to both searches: what a search does, what it reports, and how one is started.
+//! What each search does and reports.
 //!
-//! A caller gives a game and settings to [`start`], which alone reads the method, and then knows a
-//! [`Searcher`]. What a search counts as a step, and its figures, are in the report.
+//! What a search counts as a step, and its figures, are in the report.
 //!
 //! Invariants: a report is about the state and the role that were set last; its lines are legal.
 //!
 //! Never uses: the graph, the table, the clock, so that a further search needs no change of a
 //! caller.
 
-use std::sync::Arc;
 use std::time::Duration;
 
-use super::alpha_beta::{AlphaBetaSearch, AlphaBetaValues};
 use super::config::{IterationTimes, RootEstimates, SearchStatistics, StopReason};
-use super::why_tree::WhyTree;
-use super::{Method, MoveStats, Outcome, RoleOutlook, Search, SearchConfig};
+use super::{Method, MoveStats, Outcome, RoleOutlook};
 use panza_gdl::{MoveId, RoleId};
-use panza_machine::Machine;
 use panza_sync::Budget;
 
 /// A search of a game for a role, which goes on from call to call.
@@ -141,77 +136,4 @@ pub struct Line {
     pub is_bound: bool,
     /// Its joint moves.
     pub joint_moves: Vec<Vec<MoveId>>,
-}
-
-/// A search that has begun.
-pub struct Started {
-    /// The search.
-    pub search: Box<dyn Searcher>,
-    /// Why it is the tree, where the settings allow alpha-beta.
-    pub why_tree: Option<WhyTree>,
-}
-
-impl Started {
-    /// The search, where it is the one that was asked for.
-    ///
-    /// # Errors
-    /// Alpha-beta alone was asked for and does not play the game.
-    pub fn as_asked(self, method: Method) -> Result<Box<dyn Searcher>, WhyTree> {
-        match self.why_tree {
-            Some(reason) if method == Method::AlphaBeta => Err(reason),
-            _ => Ok(self.search),
-        }
-    }
-}
-
-/// Starts the search of a state that the settings name. `Auto` is alpha-beta where a study has
-/// found it to be the stronger search and left its values in the settings. Where alpha-beta alone
-/// is asked for and nothing was trained, it searches with values that know nothing. Where it cannot
-/// play, the tree does.
-pub fn start(
-    machine: &Arc<dyn Machine>,
-    role: RoleId,
-    state: &[u64],
-    config: &SearchConfig,
-) -> Started {
-    let begun = values(machine, config).and_then(|values| {
-        let Some(values) = values else {
-            return Ok(None);
-        };
-        AlphaBetaSearch::new(machine, role, state, values, config).map(Some)
-    });
-    let why_tree = match begun {
-        Ok(Some(search)) => {
-            return Started {
-                search: Box::new(search),
-                why_tree: None,
-            };
-        }
-        Ok(None) => None,
-        Err(reason) => Some(reason),
-    };
-    let mut search = Search::new(Arc::clone(machine), role, config.clone());
-    if state != machine.initial_state() {
-        search.set_state(state);
-    }
-    Started {
-        search: Box::new(search),
-        why_tree,
-    }
-}
-
-/// The values of alpha-beta; `None` where the tree is asked for.
-fn values(
-    machine: &Arc<dyn Machine>,
-    config: &SearchConfig,
-) -> Result<Option<AlphaBetaValues>, WhyTree> {
-    let known = || config.alpha_beta_values.clone();
-    match config.method {
-        Method::Tree => Ok(None),
-        Method::Auto => known().map(Some),
-        Method::AlphaBeta => match known() {
-            Err(WhyTree::NotTrained) => AlphaBetaValues::unknown(machine).map(Some),
-            known => known.map(Some),
-        },
-    }
 }

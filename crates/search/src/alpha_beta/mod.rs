@@ -8,7 +8,7 @@
 //!
 //! Modules, in reading order:
 //! * `score`: what positions are worth; `entry`: what the table knows of them;
-//! * `turns`: whose turn it is; `frame`: a node on the path, and the order of its moves;
+//! * `frame`: a node on the path, and the order of its moves;
 //! * `root`: the moves of the root;
 //! * `searcher`: the nodes, on one thread, and in `selective` what it searches less or more;
 //!   `threads` and `rest`: how threads work in runs and rest between them;
@@ -33,7 +33,6 @@ mod search;
 mod searcher;
 mod threads;
 mod training;
-mod turns;
 
 #[cfg(test)]
 mod tests;
@@ -47,39 +46,20 @@ use self::score::PROVEN;
 use self::searcher::NodeSearch;
 use self::threads::Threads;
 use crate::parameters::AlphaBetaParameters;
-use crate::why_tree::WhyTree;
 use panza_gdl::MoveId;
-use panza_learning::evaluation::{Row, Weights};
-use panza_learning::{Evaluation, Images, Known, fixed_sum};
+use panza_learning::Evaluation;
 use panza_machine::Machine;
-use panza_sync::{Budget, Claims, HAS_THREADS, Random, Table};
+use panza_sync::{Budget, Claims, HAS_THREADS, Table};
 
 pub(super) use self::search::AlphaBetaSearch;
 pub use self::training::{LeafTraining, train_leaves};
-pub use self::turns::Turns;
+pub use crate::alpha_beta_values::{AlphaBetaValues, TrainingBase, Units};
+pub use crate::turns::Turns;
 
 /// Depths of a search, at most.
 const MAX_DEPTH: i32 = 100;
 /// The part of the memory of a search that the table may take.
 const TABLE_PART: usize = 4;
-
-/// What static scores are counted in.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Units {
-    /// The change by a move that seven of ten moves do not exceed, beside `turn`.
-    pub change: i32,
-    /// The median change by a move, as seen by its mover: what it is worth to have moved.
-    pub turn: i32,
-}
-
-impl Default for Units {
-    fn default() -> Self {
-        Self {
-            change: 40,
-            turn: 0,
-        }
-    }
-}
 
 /// Counters since a search was made.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -124,61 +104,6 @@ impl Counts {
         self.singular += other.singular;
         self.simultaneous += other.simultaneous;
         self.deepest = self.deepest.max(other.deepest);
-    }
-}
-
-/// What gives positions their static scores.
-#[derive(Clone, Debug)]
-pub struct AlphaBetaValues {
-    /// The evaluation, of a single output.
-    pub evaluation: Arc<Evaluation>,
-    /// What its changes are counted in.
-    pub units: Units,
-    /// Whose turn it is.
-    pub turns: Turns,
-    /// What training in a match goes on with; `None` where none does.
-    pub training: Option<Arc<TrainingBase>>,
-}
-
-/// What training goes on with.
-#[derive(Clone, Debug)]
-pub struct TrainingBase {
-    /// The evaluation and its training.
-    pub known: Known,
-    /// The images of positions.
-    pub images: Images,
-}
-
-impl AlphaBetaValues {
-    /// Values that know nothing, with which only ends and proofs count.
-    ///
-    /// # Errors
-    /// Two roles do not take turns in the game, the sum of their goals differs between random
-    /// games, or its states have no facts.
-    pub fn unknown(machine: &Arc<dyn Machine>) -> Result<Self, WhyTree> {
-        let facts = machine.info().facts();
-        let n_facts = facts.ok_or(WhyTree::NoNetwork)?.len();
-        let mut random = Random::new(1);
-        let turns = Turns::find(machine, &mut random, || false);
-        let turns = turns.ok_or(WhyTree::NotInTurns)?;
-        let sum = fixed_sum(machine, &mut random, || false);
-        let sum = sum.ok_or(WhyTree::SumNotFixed)?;
-        let mut without_weights = || {
-            let evaluation = Evaluation::new(2, n_facts, Some(sum), None, &mut random)?;
-            let outputs = evaluation.weights().outputs.iter();
-            let weights = Weights {
-                outputs: outputs.map(|_| Row::ZERO).collect(),
-                ..evaluation.weights().clone()
-            };
-            Evaluation::from_weights(2, None, None, weights)
-        };
-        let evaluation = without_weights().ok_or(WhyTree::NoFacts)?;
-        Ok(Self {
-            evaluation: Arc::new(evaluation),
-            units: Units::default(),
-            turns,
-            training: None,
-        })
     }
 }
 

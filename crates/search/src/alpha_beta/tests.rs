@@ -3,8 +3,9 @@
 use super::*;
 use panza_game::BuiltGame;
 use panza_gdl::{Id, RoleId};
-use panza_learning::{Images, Known, LearningBudget};
+use panza_learning::{Images, Known, LearningBudget, fixed_sum};
 use panza_machine::Reasoner;
+use panza_sync::Random;
 
 const NAMES: [&str; 6] = [
     "ticTacToe",

@@ -32,9 +32,9 @@ use std::thread;
 
 use super::score::{Score, Window, share};
 use super::searcher::{MAX_PLY, NodeSearch};
-use super::turns::Turns;
 use super::{AlphaBetaValues, TrainingBase, Units};
 use crate::parameters::AlphaBetaParameters;
+use crate::turns::Turns;
 use panza_gdl::{MoveId, RoleId};
 use panza_learning::evaluation::Inputs;
 use panza_learning::{Deadline, Evaluation, GradientSums, Images, Known, LearningBudget, Trainer};
