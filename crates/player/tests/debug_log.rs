@@ -84,7 +84,7 @@ fn the_debug_log_of_a_match_has_lines_of_all_its_threads() {
         assert!(text.contains(&format!(" {level} [")), "{level} in\n{text}");
     }
     assert!(
-        text.contains("panza_player::record: plays red in m,"),
+        text.contains("panza_player::common::record: plays red in m,"),
         "{text}"
     );
 
