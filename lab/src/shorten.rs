@@ -6,14 +6,15 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Context, anyhow};
 use clap::Args;
 use panza_cli::arguments::parse_seconds;
 use panza_cli::{Outcome, Output};
 use panza_sokoban::optimiser::{Cost, Report};
-use panza_sokoban::{Board, Collection, Limits, Verdict, optimiser, solver};
+use panza_sokoban::{Board, Collection, Verdict, optimiser, solver};
+use panza_sync::Budget;
 use serde_json::json;
 
 use crate::page::{Page, Table, check_place};
@@ -100,10 +101,7 @@ pub(crate) fn run(arguments: &ShortenArguments, output: Output) -> anyhow::Resul
 /// What the solutions cost and when each was found, the first at 0; `None` for a level that is not
 /// solved.
 fn curve(board: &Board, arguments: &ShortenArguments) -> Option<Vec<(f64, Cost)>> {
-    let limits = Limits {
-        until: Some(Instant::now() + Duration::from_secs(60)),
-        ..Limits::default()
-    };
+    let limits = Budget::lasting(Duration::from_secs(60));
     let solved = solver::solve(board, &solver::Options::default(), &limits, &|_| {});
     let Verdict::Solved(pushes) = solved.verdict else {
         return None;
@@ -114,11 +112,7 @@ fn curve(board: &Board, arguments: &ShortenArguments) -> Option<Vec<(f64, Cost)>
     };
     let started = processor_seconds();
     let stop = Arc::new(AtomicBool::new(false));
-    let limits = Limits {
-        memory: MEMORY,
-        stop: Arc::clone(&stop),
-        ..Limits::default()
-    };
+    let limits = Budget::generous().with_bytes(MEMORY).stopped_by(&stop);
     let mut curve = vec![(0.0, optimiser::cost(board, &pushes)?)];
     let mut gain = |report: Report<'_>| {
         if let Report::Better(pushes) = report
