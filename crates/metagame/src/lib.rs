@@ -56,11 +56,12 @@ pub use depth::{DepthStudy, joint_line};
 pub use depth_training::DepthProgress;
 pub use member::Member;
 pub use notes::{evaluation_note, notes, prior_study, read_evaluation, whole_study_notes};
+pub use panza_learning::statistics::SampleSize;
 pub use parameters::Parameters;
 pub use structure::Structure;
 pub use study::{
-    PriorStudy, SampleSize, Study, StudyBudget, Trained, WithoutInputs, begin_study,
-    find_prospects, finish_study, study,
+    PriorStudy, Study, StudyBudget, Trained, WithoutInputs, begin_study, find_prospects,
+    finish_study, study,
 };
 pub use team::{Members, facts_hash};
 pub use training::{Progress, RoundPlan, RoundReport, Test, Training};

@@ -10,7 +10,6 @@ use panza_config::Settings;
 use panza_game::{BuildError, BuiltGame};
 use panza_metagame::{SampleSize, StudyBudget, study};
 
-use panza_learning::statistics::SampleBudget;
 use panza_sync::Budget;
 
 /// Limits for a game.
@@ -42,14 +41,10 @@ pub fn examine(
     on_stage(STUDYING, limits.study);
     let settings = Settings::load(None, &[])?;
     let config = panza_player::search_config(&settings.search, limits.seed);
-    let most = SampleBudget::until(None);
     let studied = Instant::now();
     let budget = StudyBudget {
         threads: config.rollout_threads.max(1),
-        sampling: Some(SampleSize {
-            games: most.games,
-            playouts: most.playouts,
-        }),
+        sampling: Some(SampleSize::default()),
         ..StudyBudget::from_now(&settings.metagame, limits.study, stop)
     };
     let study = study(&built, None, &config, &budget);
