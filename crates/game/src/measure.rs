@@ -20,7 +20,7 @@ use panza_machine::{
     BatchPlayouts, CounterMachine, LanesMachine, Machine, PlayoutEnd, PlayoutPolicy, PlayoutTotals,
 };
 use panza_propnet::Network;
-use panza_sync::{Budget, Instant, Random, Stopwatch, left_until};
+use panza_sync::{Budget, Instant, Random, Stopwatch};
 
 /// Measured speed of an engine.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -67,18 +67,14 @@ pub fn fastest(
     let took = compiled.ground_time + compiled.network_time + compiled.compile_time;
     let counter = Arc::new(compiled.machine);
     let alone: Arc<dyn Machine> = counter.clone();
-    let left = |limits: &Budget| {
-        let until = limits.until;
-        until.map_or(Duration::MAX, left_until)
-    };
     // Compiling lanes takes up to twice as long as compiling the counters.
-    if limits.is_stopped() || left(limits) < took * 3 {
+    if limits.is_stopped() || limits.left() < took * 3 {
         return (alone, Vec::new());
     }
     let Some(programs) = compiled.lanes.programs(limits, policy) else {
         return (alone, Vec::new());
     };
-    let time = MEASURING_TIME.min(left(limits) / MEASURING_SHARE);
+    let time = MEASURING_TIME.min(limits.left() / MEASURING_SHARE);
     let mut speeds = vec![counter_speed(&counter, time)];
     let mean_length = compiled.lanes.mean_length;
     let mut best = (speeds[0].rating(mean_length), None);
@@ -93,7 +89,7 @@ pub fn fastest(
         if rating > best.0 {
             best = (rating, Some(layout));
         }
-        if limits.is_stopped() || left(limits) < started.elapsed() * 2 {
+        if limits.is_stopped() || limits.left() < started.elapsed() * 2 {
             break;
         }
     }
@@ -110,7 +106,7 @@ pub fn fastest(
     let Some(gangs) = best.1 else {
         return (alone, speeds);
     };
-    let expansion = expansion(&counter, &compiled.lanes.network, time, left(limits));
+    let expansion = expansion(&counter, &compiled.lanes.network, time, limits.left());
     let machine = LanesMachine::for_play(counter, gangs, expansion);
     (Arc::new(machine), speeds)
 }

@@ -8,7 +8,7 @@ use panza_analysis::{Factor, Factors, factors};
 use panza_gdl::{BaseId, Id, IdVec, MoveId, RoleId};
 use panza_machine::{GamePart, Machine, PlayoutPolicy, Supply};
 use panza_propnet::{Network, Selection, part};
-use panza_sync::{Budget, after, left_until};
+use panza_sync::{Budget, after};
 
 /// Time limit for finding factors.
 const FACTORS_TIME: Duration = Duration::from_secs(2);
@@ -34,8 +34,7 @@ pub(super) fn factors(network: &Network, limits: &Budget) -> Option<Factors> {
 
 /// The time of an analysis that lasts no longer than `most`.
 pub(super) fn time_for(most: Duration, limits: &Budget) -> Duration {
-    let left = limits.until.map(left_until);
-    left.map_or(most, |left| most.min(left / ANALYSIS_SHARE))
+    most.min(limits.left() / ANALYSIS_SHARE)
 }
 
 /// The networks of the relevant factors. `None` where there is only one, or too many.

@@ -15,7 +15,7 @@ use super::error::BuildError;
 use super::prover_machine::ProverMachine;
 use panza_gdl::Rules;
 use panza_machine::Machine;
-use panza_sync::{Budget, after, left_until, spawn_scoped};
+use panza_sync::{Budget, spawn_scoped};
 
 /// How often the watcher looks at the budget.
 const PAUSE: Duration = Duration::from_millis(5);
@@ -53,8 +53,7 @@ pub fn machine(
     budget: &Budget,
     stop: &Arc<AtomicBool>,
 ) -> Result<Arc<dyn Machine>, BuildError> {
-    let half = budget.until.map(|until| after(left_until(until) / 2));
-    match compile_whole(rules, &budget.until(half)) {
+    match compile_whole(rules, &budget.share(0.5)) {
         Ok(machine) => Ok(Arc::new(machine)),
         Err(BuildError::Stopped) => Err(BuildError::Stopped),
         Err(_) => prover(rules, budget, stop),

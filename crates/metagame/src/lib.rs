@@ -57,12 +57,13 @@ pub use alpha_beta_training::AlphaBetaProgress;
 pub use curve::curve;
 pub use member::Member;
 pub use notes::{evaluation_note, notes, prior_study, read_evaluation, whole_study_notes};
+pub use panza_learning::statistics::SampleSize;
 pub use parameters::Parameters;
 pub use remembered::{history, remembered};
 pub use structure::Structure;
 pub use study::{
-    PriorStudy, SampleSize, Study, StudyBudget, Trained, WithoutInputs, begin_study,
-    find_prospects, finish_study, study,
+    PriorStudy, Study, StudyBudget, Trained, WithoutInputs, begin_study, find_prospects,
+    finish_study, study,
 };
 pub use team::{Members, facts_hash};
 pub use training::{Progress, RoundPlan, RoundReport, Test, Training};

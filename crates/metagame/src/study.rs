@@ -17,7 +17,7 @@ use panza_analysis::distances::distances;
 use panza_analysis::{Autonomous, Distances, Prospects, Tuples, autonomous};
 use panza_config::MetagameSettings;
 use panza_game::BuiltGame;
-use panza_learning::statistics::{SampleBudget, Sampled, sample};
+use panza_learning::statistics::{SampleSize, Sampled, sample};
 use panza_learning::validation::Validation;
 use panza_learning::{
     Deadline, Evaluation, GradientSums, Heuristic, Images, Known, Learned, LearningBudget,
@@ -56,15 +56,6 @@ pub struct WithoutInputs {
     pub tuples: bool,
     /// No numbers of moves and distances.
     pub prospects: bool,
-}
-
-/// How many random games are sampled, at most.
-#[derive(Clone, Copy, Debug)]
-pub struct SampleSize {
-    /// Games by single steps.
-    pub games: u32,
-    /// Playouts, where the machine makes many at once.
-    pub playouts: u64,
 }
 
 /// What an earlier study of the same game has found.
@@ -193,13 +184,8 @@ pub fn finish_study(
             let limits = budget.limits(DISTANCES_SHARE);
             distances(network, &mut limits.with_steps(STEPS))
         });
-        let sampling = SampleBudget {
-            games: size.games,
-            playouts: size.playouts,
-            seed: config.seed,
-            ..SampleBudget::until(budget.share(SAMPLING_SHARE))
-        };
-        study.sampled = Some(sample(&game.machine, sampling));
+        let budget = budget.limits(SAMPLING_SHARE);
+        study.sampled = Some(sample(&game.machine, size, config.seed, &budget));
     }
     match study.generation {
         Some(_) => study.name_heuristics(game),
@@ -313,10 +299,7 @@ impl StudyBudget {
 
     /// The deadline of a part with this share of the time left.
     fn share(&self, share: f64) -> Option<Instant> {
-        self.until.map(|until| {
-            let now = Instant::now();
-            now + until.saturating_duration_since(now).mul_f64(share)
-        })
+        Budget::generous().until(self.until).share(share).until
     }
 }
 

@@ -37,7 +37,6 @@
 #![forbid(unsafe_code)]
 
 pub mod board;
-pub mod limits;
 pub mod deadlock;
 pub mod distances;
 pub mod field;
@@ -54,7 +53,6 @@ pub mod text;
 
 pub use board::{Board, Push};
 pub use level::Level;
-pub use limits::Limits;
 pub use solution::{Metrics, Solution};
 pub use text::{Collection, Entry};
 

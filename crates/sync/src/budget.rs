@@ -32,6 +32,8 @@ pub struct Budget {
     pub max_steps: u64,
     /// Set by another thread once the result is no longer needed.
     pub stop: Option<Arc<AtomicBool>>,
+    /// Set by work beside this one, once it has found what both look for.
+    found: Option<Arc<AtomicBool>>,
     /// Steps counted since time and stop were looked at.
     n_unchecked: usize,
 }
@@ -44,6 +46,7 @@ impl Budget {
             max_bytes: if usize::BITS > 32 { 4 << 30 } else { 1 << 29 },
             max_steps: u64::MAX,
             stop: None,
+            found: None,
             // The first step looks at them.
             n_unchecked: CHECK_EVERY,
         }
@@ -100,15 +103,46 @@ impl Budget {
         }
     }
 
+    /// The same for work beside other work that sets this flag once it has found what both look
+    /// for.
+    pub fn beside(&self, found: &Arc<AtomicBool>) -> Self {
+        Self {
+            found: Some(Arc::clone(found)),
+            ..self.clone()
+        }
+    }
+
+    /// The same with this share of the time left. Reads the clock.
+    pub fn share(&self, share: f64) -> Self {
+        let until = self
+            .until
+            .map(|until| after(left_until(until).mul_f64(share)));
+        Self {
+            until,
+            ..self.clone()
+        }
+    }
+
+    /// The time left; the longest there is without a deadline. Reads the clock.
+    pub fn left(&self) -> Duration {
+        self.until.map_or(Duration::MAX, left_until)
+    }
+
     /// Whether the result is no longer needed.
     #[inline]
     pub fn is_stopped(&self) -> bool {
-        (self.stop.as_ref()).is_some_and(|stop| stop.load(Ordering::Relaxed))
+        let mut flags = [&self.stop, &self.found].into_iter().flatten();
+        flags.any(|flag| flag.load(Ordering::Relaxed))
     }
 
     /// Whether the time is up or the result is no longer needed. Reads the clock.
     pub fn is_over(&self) -> bool {
         self.is_stopped() || self.until.is_some_and(is_past)
+    }
+
+    /// The same for work that has made this many steps in all.
+    pub fn is_over_at(&self, steps: u64) -> bool {
+        steps >= self.max_steps || self.is_over()
     }
 
     /// Takes some steps, of some nanoseconds each; `None` once the budget is spent, and ever after.
@@ -183,6 +217,23 @@ mod tests {
         assert!(counted.spend(1).is_none());
         assert!(counted.spend(0).is_none());
         assert!(budget.clone().spend(0).is_none());
+    }
+
+    #[test]
+    fn work_beside_other_work_ends_once_that_has_found_it() {
+        let (stop, found) = (Arc::default(), Arc::new(AtomicBool::new(false)));
+        let budget = Budget::of_steps(10).stopped_by(&stop).beside(&found);
+        assert!(!budget.is_over_at(9) && budget.is_over_at(10));
+        found.store(true, Ordering::Relaxed);
+        assert!(budget.is_stopped() && budget.is_over_at(0));
+    }
+
+    #[test]
+    fn a_share_is_of_the_time_left() {
+        let budget = Budget::lasting(Duration::from_secs(100)).share(0.25);
+        assert!(budget.left() <= Duration::from_secs(25));
+        assert!(budget.left() > Duration::from_secs(20));
+        assert_eq!(Budget::generous().share(0.5).left(), Duration::MAX);
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use panza_analysis::{Prospects, Symmetries, Tuples};
 use panza_game::BuiltGame;
-use panza_learning::statistics::{SampleBudget, Sampled, sample};
+use panza_learning::statistics::{SampleSize, Sampled, sample};
 use panza_learning::{Deadline, Learned, LearningBudget};
 use panza_metagame::{Study, StudyBudget, WithoutInputs};
 use panza_search::{Method, SearchConfig};
@@ -41,12 +41,9 @@ fn symmetries(game: &BuiltGame, limits: &Budget) -> Option<Symmetries> {
 /// Plays random games and analyses the rules for about this time.
 pub fn analyse(game: &BuiltGame, time: Duration, seed: u64, stop: &Arc<AtomicBool>) -> Analysed {
     let symmetries = symmetries(game, &limits(time, STRUCTURE_SHARE, stop));
-    let budget = SampleBudget {
-        seed,
-        ..SampleBudget::until(Some(Instant::now() + time.mul_f64(1.0 - STRUCTURE_SHARE)))
-    };
+    let budget = limits(time, 1.0 - STRUCTURE_SHARE, stop);
     Analysed {
-        sampled: sample(&game.machine, budget),
+        sampled: sample(&game.machine, SampleSize::default(), seed, &budget),
         symmetries,
         n_factors: game.parts.as_ref().map_or(1, |parts| parts.parts.len()),
     }

@@ -13,7 +13,6 @@ use panza_cli::engine_choice::build_as_in_match;
 use panza_cli::output::countdown;
 use panza_cli::{Game, Outcome, Output, interrupt};
 use panza_config::Settings;
-use panza_learning::statistics::SampleBudget;
 use panza_metagame::{SampleSize, StudyBudget, study};
 
 use report::Report;
@@ -71,14 +70,10 @@ fn examine(
     let progress = countdown(format!("{name}: studying"), Some(study_time));
     let settings = Settings::load(None, &[])?;
     let config = panza_player::search_config(&settings.search, arguments.seed);
-    let most = SampleBudget::until(None);
     let studied = Instant::now();
     let budget = StudyBudget {
         threads: config.rollout_threads.max(1),
-        sampling: Some(SampleSize {
-            games: most.games,
-            playouts: most.playouts,
-        }),
+        sampling: Some(SampleSize::default()),
         ..StudyBudget::from_now(&settings.metagame, study_time, stop)
     };
     let study = study(&built, None, &config, &budget);

@@ -13,7 +13,8 @@ use super::levels::NumberedLevel;
 use panza_cli::arguments::parse_seconds;
 use panza_cli::output::counted;
 use panza_sokoban::solver::{Method, Options};
-use panza_sokoban::{Board, Limits, Solution, Verdict, solver};
+use panza_sokoban::{Board, Solution, Verdict, solver};
+use panza_sync::Budget;
 
 /// The bounds of the search of each level.
 #[derive(Args, Debug)]
@@ -73,15 +74,14 @@ impl Found {
 }
 
 impl Bounds {
-    /// Limits that begins now and ends when `stop` is set.
-    pub fn limits(&self, stop: &Arc<AtomicBool>) -> Limits {
-        Limits {
-            until: Some(Instant::now() + Duration::from_secs_f64(self.seconds)),
-            nodes: self.nodes.unwrap_or(u64::MAX),
-            memory: (self.memory as usize) << 20,
-            stop: Arc::clone(stop),
-            ..Limits::default()
-        }
+    /// A budget that begins now and ends when `stop` is set.
+    pub fn limits(&self, stop: &Arc<AtomicBool>) -> Budget {
+        Budget::within(
+            Duration::from_secs_f64(self.seconds),
+            (self.memory as usize) << 20,
+        )
+        .with_steps(self.nodes.unwrap_or(u64::MAX))
+        .stopped_by(stop)
     }
 
     pub fn threads(&self) -> usize {
@@ -91,7 +91,7 @@ impl Bounds {
 
 impl SearchChoice {
     /// The limits of one level.
-    pub fn limits(&self, stop: &Arc<AtomicBool>) -> Limits {
+    pub fn limits(&self, stop: &Arc<AtomicBool>) -> Budget {
         self.bounds.limits(stop)
     }
 

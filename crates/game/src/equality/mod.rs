@@ -54,20 +54,13 @@ pub fn compare(
     }
     quick::watched(budget, |stop| {
         // Building the two takes at most six tenths of the time.
-        let share = |tenths| {
-            let until = budget.until;
-            budget.until(until.map(|until| {
-                let left = panza_sync::left_until(until);
-                panza_sync::after(left * tenths / 10)
-            }))
-        };
         let unplayable = |which| move |why| CompareError::Unplayable { which, why };
-        let one = quick::machine(first, &share(6), stop).map_err(unplayable("first"))?;
+        let one = quick::machine(first, &budget.share(0.6), stop).map_err(unplayable("first"))?;
         // Where one network takes too long, so does the other.
         let is_slow = one.kind() == "prover";
         let other = match is_slow {
             true => quick::prover(second, budget, stop),
-            false => quick::machine(second, &share(8), stop),
+            false => quick::machine(second, &budget.share(0.8), stop),
         };
         let machines = [one, other.map_err(unplayable("second"))?];
         let has_same_facts = kinds_of_facts(first).is_some_and(|kinds| {

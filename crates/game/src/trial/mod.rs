@@ -22,7 +22,7 @@ use std::sync::Arc;
 
 use panza_gdl::{Diagnostic, Rules};
 use panza_prover::Limits;
-use panza_sync::{Budget, after, left_until};
+use panza_sync::Budget;
 
 use super::error::BuildError;
 use super::quick;
@@ -52,8 +52,7 @@ pub fn try_out(rules: &Rules, budget: &Budget) -> Result<Trial, BuildError> {
     quick::watched(budget, |stop| {
         let machine = quick::machine(rules, budget, stop)?;
         // The rest of the time is for the prover, which confirms what was seen.
-        let share = |until| after(left_until(until).mul_f64(PLAYING_SHARE));
-        let playing = budget.until(budget.until.map(share));
+        let playing = budget.share(PLAYING_SHARE);
         let limits = Limits {
             stop: Arc::clone(stop),
             ..Limits::within(budget.max_bytes)

@@ -11,8 +11,6 @@
 //! its states count, and [`Sampled::unfinished`] is not 0. A property of all sampled games is no
 //! proof; [`Sampled::ends_seen`] says over how many games it was seen.
 
-#![expect(clippy::disallowed_methods, reason = "playouts are counted per second")]
-
 mod counts;
 mod playouts;
 mod walks;
@@ -21,63 +19,37 @@ mod walks;
 mod tests;
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
 pub use counts::{GoalSpread, Spread};
 use panza_gdl::{Id, RoleId};
 use panza_machine::Machine;
-use panza_sync::{Instant, is_past, left_until};
+use panza_sync::{Budget, Random};
 use walks::Walks;
 
 /// The share of the time for walks beside playouts.
 const WALK_SHARE: f64 = 0.6;
 
-/// How many games are sampled.
+/// How many games are sampled, at most.
 #[derive(Clone, Copy, Debug)]
-pub struct SampleBudget {
+pub struct SampleSize {
     /// The number of walks.
     pub games: u32,
     /// The number of playouts, for machines that run many at once.
     pub playouts: u64,
     /// The joint moves after which a game is cut off.
-    pub max_steps: u32,
-    /// Random seed.
-    pub seed: u64,
-    /// Sampling ends at this time.
-    pub until: Option<Instant>,
+    pub max_length: u32,
 }
 
-impl SampleBudget {
-    /// A budget for a precision of about 1 %, bounded by the time limit if there is one.
-    pub fn until(until: Option<Instant>) -> Self {
+impl Default for SampleSize {
+    /// A sample for a precision of about 1 %.
+    fn default() -> Self {
         Self {
             games: 10_000,
             playouts: 10_000_000,
-            max_steps: 10_000,
-            seed: 1,
-            until,
+            max_length: 10_000,
         }
-    }
-
-    /// Whether the time is up.
-    fn is_over(&self) -> bool {
-        self.until.is_some_and(is_past)
-    }
-
-    /// The time left.
-    fn left(&self) -> Duration {
-        self.until.map_or(Duration::MAX, left_until)
-    }
-
-    /// The same budget with a share of the time left.
-    fn share(&self, share: f64) -> Self {
-        let until = self.until.map(|until| {
-            let now = Instant::now();
-            now + until.saturating_duration_since(now).mul_f64(share)
-        });
-        Self { until, ..*self }
     }
 }
 
@@ -115,7 +87,7 @@ pub struct SampledRole {
 pub struct Sampled {
     /// Walks that came to an end: a terminal state, or one in which some role has no legal move.
     pub games: u32,
-    /// Walks that were cut off after `max_steps`.
+    /// Walks that were cut off after [`SampleSize::max_length`].
     pub cut_off: u32,
     /// Walks that the time limit ended; not 0 only if `games` and `cut_off` are 0.
     pub unfinished: u32,
@@ -144,12 +116,12 @@ pub struct Sampled {
     pub playouts: u64,
 }
 
-/// Samples as many games as the budget allows.
-pub fn sample(machine: &Arc<dyn Machine>, budget: SampleBudget) -> Sampled {
-    let parallel = playouts::parallel(machine, budget);
+/// Samples as many games as the budget has time for.
+pub fn sample(machine: &Arc<dyn Machine>, size: SampleSize, seed: u64, budget: &Budget) -> Sampled {
+    let parallel = Arc::clone(machine).playouts(&mut Random::new(seed), size.max_length);
     let share = if parallel.is_some() { WALK_SHARE } else { 1.0 };
-    let walks = Walks::new(machine, budget.share(share)).run();
-    let playouts = parallel.map(|playouts| playouts::run(playouts, machine, budget));
+    let walks = Walks::new(machine, size, seed, budget.share(share)).run();
+    let playouts = parallel.map(|it| playouts::run(it, machine, size.playouts, budget));
     let playouts = playouts.unwrap_or_default();
 
     let n_roles = machine.info().n_roles();

@@ -5,10 +5,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::SampleBudget;
 use super::counts::Counts;
 use panza_machine::{BatchPlayouts, Machine, PlayoutTotals};
-use panza_sync::{Instant, Random};
+use panza_sync::{Budget, Instant};
 
 /// Statistics of playouts.
 #[derive(Clone, Debug, Default)]
@@ -29,20 +28,13 @@ impl PlayoutCounts {
     }
 }
 
-/// The playouts of the machine; `None` if it runs one at a time.
-pub(super) fn parallel(
-    machine: &Arc<dyn Machine>,
-    budget: SampleBudget,
-) -> Option<Box<dyn BatchPlayouts>> {
-    Arc::clone(machine).playouts(&mut Random::new(budget.seed), budget.max_steps)
-}
-
-/// Runs generations of playouts while there is time for a whole one; nothing is counted of an
+/// Runs generations of playouts, at most `most` in all, while there is time for a whole one; nothing is counted of an
 /// unfinished one.
 pub(super) fn run(
     mut playouts: Box<dyn BatchPlayouts>,
     machine: &Arc<dyn Machine>,
-    budget: SampleBudget,
+    most: u64,
+    budget: &Budget,
 ) -> PlayoutCounts {
     let initial = machine.initial_state();
     let width = playouts.width() as u64;
@@ -50,8 +42,8 @@ pub(super) fn run(
     let mut wanted = 2 * width;
     let mut n_done = 0;
     let mut last: Option<(Duration, u64)> = None;
-    while n_done < budget.playouts {
-        let mut count = wanted.min(budget.playouts - n_done);
+    while n_done < most {
+        let mut count = wanted.min(most - n_done);
         if let Some((took, n_last)) = last {
             // With a margin, since a generation ends with its longest game.
             let each = took.div_f64(n_last as f64).as_secs_f64();
@@ -80,7 +72,7 @@ fn generation(
     playouts: &mut dyn BatchPlayouts,
     state: &[u64],
     count: u64,
-    budget: SampleBudget,
+    budget: &Budget,
     counts: &mut PlayoutCounts,
 ) -> Option<()> {
     let most = 2 * playouts.width() as u64;

@@ -1,14 +1,20 @@
 use super::*;
 
-use panza_sync::{Budget, thread_cpu_time};
+use std::time::Duration;
 
-const BUDGET: SampleBudget = SampleBudget {
+use panza_sync::{Instant, thread_cpu_time};
+
+const SIZE: SampleSize = SampleSize {
     games: 400,
     playouts: 4_000,
-    max_steps: 200,
-    seed: 3,
-    until: None,
+    max_length: 200,
 };
+const SEED: u64 = 3;
+
+/// Samples without a limit of time.
+fn sampled(machine: &Arc<dyn Machine>, size: SampleSize) -> Sampled {
+    sample(machine, size, SEED, &Budget::generous())
+}
 
 fn compiled(text: &str) -> panza_game::Compiled {
     panza_game::compile(&panza_gdl::load(text).0, &Budget::generous()).unwrap()
@@ -45,7 +51,7 @@ const THREE: &str = "(role r) (init (at 0)) (succ 0 1) (succ 1 2) (succ 2 3)
 #[test]
 fn a_game_of_one_role_is_a_puzzle() {
     for machine in [counter(THREE), lanes(THREE)] {
-        let seen = sample(&machine, BUDGET);
+        let seen = sampled(&machine, SIZE);
         assert_eq!((seen.games, seen.cut_off, seen.unfinished), (400, 0, 0));
         assert_eq!((seen.states, seen.fixed_length), (1_200, Some(3)));
         assert_eq!(seen.turns, Some(Turns::One));
@@ -66,16 +72,16 @@ fn a_game_of_one_role_is_a_puzzle() {
 #[test]
 fn lanes_and_counters_walk_the_same_games_for_a_seed() {
     for game in ["ticTacToe", "biddingTicTacToe", "eightPuzzle"] {
-        let budget = SampleBudget {
+        let size = SampleSize {
             games: 200,
             playouts: 3_000,
-            ..BUDGET
+            ..SIZE
         };
         let (counter, lanes) = (counter(rulesheet(game)), lanes(rulesheet(game)));
-        let by_lanes = sample(&lanes, budget);
-        assert_eq!(by_lanes, sample(&lanes, budget), "{game}");
+        let by_lanes = sampled(&lanes, size);
+        assert_eq!(by_lanes, sampled(&lanes, size), "{game}");
         assert_eq!(by_lanes.playouts, 3_000);
-        let by_counters = sample(&counter, budget);
+        let by_counters = sampled(&counter, size);
         assert_eq!(by_counters.playouts, 0);
         let alike = Sampled {
             playouts: 0,
@@ -84,14 +90,14 @@ fn lanes_and_counters_walk_the_same_games_for_a_seed() {
             ..by_lanes.clone()
         };
         assert_eq!(alike, by_counters, "{game}");
-        let other = SampleBudget { seed: 4, ..budget };
-        assert_ne!(sample(&counter, other), by_counters, "{game}");
+        let other = sample(&counter, size, SEED + 1, &Budget::generous());
+        assert_ne!(other, by_counters, "{game}");
     }
 }
 
 #[test]
 fn tic_tac_toe_alternates_with_a_fixed_sum() {
-    let seen = sample(&lanes(rulesheet("ticTacToe")), BUDGET);
+    let seen = sampled(&lanes(rulesheet("ticTacToe")), SIZE);
     assert_eq!(seen.turns, Some(Turns::Alternating));
     assert_eq!((seen.fixed_sum, seen.fixed_length), (Some(100), None));
     assert_eq!(seen.several_choose, Some(0.0));
@@ -113,7 +119,7 @@ fn several_roles_with_a_choice_are_simultaneous() {
         )
     };
     let both = "(<= (next (a ?x)) (does a ?x)) (<= (next (b ?x)) (does b ?x))";
-    let seen = sample(&counter(&game(both)), BUDGET);
+    let seen = sampled(&counter(&game(both)), SIZE);
     assert_eq!(seen.turns, Some(Turns::Simultaneous));
     assert_eq!(seen.several_choose, Some(1.0));
     assert_eq!((seen.draws, seen.fixed_sum), (Some(1.0), Some(100)));
@@ -127,7 +133,7 @@ fn games_without_end_are_cut_off() {
         (<= (next p) (true q) (does r go)) (<= (next p) (true p) (does r stay)) (<= (next q) (true q) (does r stay))
         (<= terminal (true end)) (<= (next end) (true end)) (goal r 10)";
     for machine in [counter(text), lanes(text)] {
-        let seen = sample(&machine, BUDGET);
+        let seen = sampled(&machine, SIZE);
         assert_eq!((seen.games, seen.cut_off), (0, 400));
         assert_eq!(
             (seen.length, seen.fixed_length, seen.fixed_sum),
@@ -143,16 +149,16 @@ fn games_without_end_are_cut_off() {
 fn a_role_without_a_move_ends_a_game_that_is_not_over() {
     let text = "(role r) (init (at 0)) (<= (legal r go) (true (at 0))) (<= (next (at 1)) (true (at 0)))
         (<= terminal (true (at 2))) (<= (next (at 2)) (true (at 1))) (<= (goal r 70) (true (at 1)))";
-    let seen = sample(&counter(text), BUDGET);
+    let seen = sampled(&counter(text), SIZE);
     assert_eq!((seen.games, seen.fixed_length), (400, Some(1)));
     assert_eq!(seen.roles[0].goals.values, [(70, 400)]);
     assert_eq!(seen.turns, Some(Turns::Nobody));
     assert_eq!(seen.fixed_sum, None);
     // With a second role there is a sum, unless a goal is undefined.
     let two = format!("{text} (role s) (legal s noop) (goal s 20)");
-    assert_eq!(sample(&counter(&two), BUDGET).fixed_sum, Some(90));
+    assert_eq!(sampled(&counter(&two), SIZE).fixed_sum, Some(90));
     let undefined = two.replace("(goal r 70) (true (at 1))", "(goal r 70) (true (at 0))");
-    let seen = sample(&counter(&undefined), BUDGET);
+    let seen = sampled(&counter(&undefined), SIZE);
     assert_eq!((seen.fixed_sum, seen.roles[0].goals.undefined), (None, 400));
 }
 
@@ -186,7 +192,7 @@ fn two_moves_in_a_row_are_no_alternation() {
         ),
     ] {
         assert_eq!(
-            sample(&counter(&game(order)), BUDGET).turns,
+            sampled(&counter(&game(order)), SIZE).turns,
             Some(expected),
             "{order}"
         );
@@ -196,11 +202,8 @@ fn two_moves_in_a_row_are_no_alternation() {
 #[test]
 fn the_prover_is_sampled_alike() {
     let rules = panza_gdl::load(rulesheet("ticTacToe")).0;
-    let budget = SampleBudget {
-        games: 12,
-        ..BUDGET
-    };
-    let seen = sample(&panza_game::prover(&rules).unwrap().machine, budget);
+    let size = SampleSize { games: 12, ..SIZE };
+    let seen = sampled(&panza_game::prover(&rules).unwrap().machine, size);
     assert_eq!((seen.games, seen.fixed_sum), (12, Some(100)));
     assert_eq!(seen.turns, Some(Turns::Alternating));
     assert_eq!(
@@ -215,8 +218,8 @@ fn the_prover_is_sampled_alike() {
 #[test]
 fn without_time_nothing_is_known() {
     let machine = lanes(rulesheet("ticTacToe"));
-    let budget = SampleBudget::until(Some(Instant::now()));
-    let seen = sample(&machine, budget);
+    let budget = Budget::generous().until(Some(Instant::now()));
+    let seen = sample(&machine, SampleSize::default(), SEED, &budget);
     assert_eq!((seen.games, seen.states, seen.ends_seen), (0, 0, 0));
     assert_eq!(
         (seen.turns, seen.fixed_sum, seen.fixed_length),
@@ -233,8 +236,8 @@ fn a_short_time_limit_holds() {
     for game in ["hex", "ticTacToe", "reversi"] {
         let machine = lanes(rulesheet(game));
         let started = thread_cpu_time();
-        let until = Instant::now() + Duration::from_millis(300);
-        let seen = sample(&machine, SampleBudget::until(Some(until)));
+        let budget = Budget::lasting(Duration::from_millis(300));
+        let seen = sample(&machine, SampleSize::default(), SEED, &budget);
         let used = thread_cpu_time()
             .zip(started)
             .map(|(end, start)| end - start);

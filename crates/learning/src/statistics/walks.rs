@@ -9,10 +9,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::counts::{Counts, GoalCounts};
-use super::{SampleBudget, Turns};
+use super::{SampleSize, Turns};
 use panza_gdl::{Id, MoveId, RoleId};
 use panza_machine::{Expander, ExpansionStep, Machine, PositionBatch, Reasoner};
-use panza_sync::{Instant, Random};
+use panza_sync::{Budget, Instant, Random};
 
 /// The most games of a generation.
 const MAX_GAMES: u32 = 512;
@@ -147,7 +147,9 @@ impl Game {
 /// Plays the games.
 pub(super) struct Walks<'a> {
     machine: &'a Arc<dyn Machine>,
-    budget: SampleBudget,
+    size: SampleSize,
+    seed: u64,
+    budget: Budget,
     expander: Box<dyn Expander>,
     /// For the goals of states that are not terminal.
     reasoner: Box<dyn Reasoner>,
@@ -155,9 +157,16 @@ pub(super) struct Walks<'a> {
 }
 
 impl<'a> Walks<'a> {
-    pub(super) fn new(machine: &'a Arc<dyn Machine>, budget: SampleBudget) -> Self {
+    pub(super) fn new(
+        machine: &'a Arc<dyn Machine>,
+        size: SampleSize,
+        seed: u64,
+        budget: Budget,
+    ) -> Self {
         Self {
             machine,
+            size,
+            seed,
             budget,
             expander: Arc::clone(machine).expander(),
             reasoner: Arc::clone(machine).reasoner(),
@@ -167,17 +176,17 @@ impl<'a> Walks<'a> {
 
     /// Plays generations of games while there is time for a whole one.
     pub(super) fn run(mut self) -> WalkCounts {
-        let budget = self.budget;
+        let most = self.size.games;
         let is_parallel = self.expander.width() > 1;
         let mut wanted = if is_parallel { FIRST_GAMES } else { 1 };
         let mut n_begun = 0;
         let mut counts = WalkCounts::new(self.machine.info().n_roles());
         // The duration and the number of games of the last generation.
         let mut last: Option<(Duration, u32)> = None;
-        while n_begun < budget.games {
-            let n_games = wanted.min(budget.games - n_begun);
+        while n_begun < most {
+            let n_games = wanted.min(most - n_begun);
             if let Some((took, n_last)) = last
-                && took.mul_f64(f64::from(n_games) / f64::from(n_last)) > budget.left()
+                && took.mul_f64(f64::from(n_games) / f64::from(n_last)) > self.budget.left()
             {
                 break;
             }
@@ -204,7 +213,7 @@ impl<'a> Walks<'a> {
     fn generation(&mut self, first: u32, n_games: u32, counts: &mut WalkCounts) -> bool {
         let initial = self.machine.initial_state();
         let mut games: Vec<Game> = (first..first + n_games)
-            .map(|number| Game::new(self.budget.seed, number, &initial))
+            .map(|number| Game::new(self.seed, number, &initial))
             .collect();
         while !games.is_empty() {
             if self.budget.is_over() {
@@ -257,7 +266,7 @@ impl<'a> Walks<'a> {
             counts.note_end(game.length, &goals);
             return false;
         }
-        if game.length == self.budget.max_steps {
+        if game.length == self.size.max_length {
             counts.cut_off += 1;
             return false;
         }

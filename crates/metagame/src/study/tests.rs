@@ -22,6 +22,7 @@ fn budget(until: Option<Instant>) -> StudyBudget {
         sampling: Some(SampleSize {
             games: 100,
             playouts: 2_000,
+            ..SampleSize::default()
         }),
         without: WithoutInputs::default(),
         processor_time: false,
@@ -66,6 +67,7 @@ fn a_game_without_a_network_has_only_statistics() {
     let sampling = Some(SampleSize {
         games: 3,
         playouts: 0,
+        ..SampleSize::default()
     });
     let study = study(
         &game,

@@ -29,8 +29,8 @@ mod table;
 
 use super::board::{Board, is_solution};
 use super::distances::Distances;
-use super::limits::Limits;
 use super::{Outcome, Verdict};
+use panza_sync::Budget;
 
 /// The parts of the search that are on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -153,7 +153,7 @@ impl Parts {
 }
 
 /// Searches for a solution.
-pub fn solve(board: &Board, parts: &Parts, seed: u64, limits: &Limits) -> Outcome {
+pub fn solve(board: &Board, parts: &Parts, seed: u64, limits: &Budget) -> Outcome {
     let distances = Distances::new(board);
     let mut search = search::DeepeningSearch::new(board, &distances, *parts, seed, limits);
     let (found, exhausted) = search.run();

@@ -15,8 +15,8 @@
 use super::state::{State, side_of};
 use crate::board::{Board, Direction, NO_SQUARE, Square};
 use crate::distances::{Distances, UNREACHABLE};
-use crate::limits::Limits;
 use crate::reach::Reach;
+use panza_sync::Budget;
 
 /// The penalty of goals to which the pair cannot be brought.
 const NO_WAY: u8 = u8::MAX;
@@ -57,7 +57,7 @@ struct Placed {
 
 impl Pairs {
     /// The penalties of a board; none if they are too many or the limits are over before.
-    pub fn new(board: &Board, distances: &Distances, limits: &Limits) -> Option<Self> {
+    pub fn new(board: &Board, distances: &Distances, limits: &Budget) -> Option<Self> {
         let (squares, goals) = (board.len(), distances.goals());
         if squares > MOST_SQUARES || goals < 2 {
             return None;
@@ -151,7 +151,7 @@ impl Pairs {
         board: &Board,
         distances: &Distances,
         states: &[Placed],
-        limits: &Limits,
+        limits: &Budget,
     ) -> Option<()> {
         let before = self.before(board, distances, states);
         let players: Vec<Square> = states

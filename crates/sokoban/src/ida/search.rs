@@ -11,8 +11,8 @@ use super::table::{Known, Transpositions};
 use crate::board::{Board, Direction, NO_SQUARE, Push};
 use crate::deadlock::pi_corral::PiCorrals;
 use crate::distances::Distances;
-use crate::limits::Limits;
 use crate::reach::{Reach, Rows};
+use panza_sync::Budget;
 
 /// No bound: nothing is left to search.
 const NEVER: u32 = u32::MAX;
@@ -24,7 +24,7 @@ pub struct DeepeningSearch<'a> {
     board: &'a Board,
     distances: &'a Distances,
     parts: Parts,
-    limits: &'a Limits,
+    limits: &'a Budget,
     state: State<'a>,
     table: Option<Transpositions>,
     inadmissible: Inadmissible,
@@ -54,7 +54,7 @@ impl<'a> DeepeningSearch<'a> {
         distances: &'a Distances,
         parts: Parts,
         seed: u64,
-        limits: &'a Limits,
+        limits: &'a Budget,
     ) -> Self {
         Self {
             board,
@@ -75,9 +75,9 @@ impl<'a> DeepeningSearch<'a> {
             slice_over: false,
             state: State::new(board, distances, board.start()),
             table: parts.table.then(|| {
-                let wanted = usize::try_from(limits.nodes).unwrap_or(usize::MAX);
+                let wanted = usize::try_from(limits.max_steps).unwrap_or(usize::MAX);
                 Transpositions::new(
-                    (limits.memory / 2)
+                    (limits.max_bytes / 2)
                         .min(wanted.saturating_mul(16))
                         .min(1 << 27),
                 )
@@ -164,7 +164,7 @@ impl<'a> DeepeningSearch<'a> {
     /// solution in `path`.
     fn visit(&mut self, made: u32) -> bool {
         self.nodes += 1;
-        if self.is_spent || self.nodes.is_multiple_of(LOOK) && self.limits.is_spent(self.nodes) {
+        if self.is_spent || self.nodes.is_multiple_of(LOOK) && self.limits.is_over_at(self.nodes) {
             self.is_spent = true;
             return false;
         }

@@ -7,12 +7,8 @@ fn board(rows: &[&str]) -> Board {
     Board::new(&Level::from_rows(rows).unwrap()).unwrap()
 }
 
-fn limits() -> Limits {
-    Limits {
-        nodes: 200_000,
-        memory: 1 << 20,
-        ..Limits::default()
-    }
+fn limits() -> Budget {
+    Budget::generous().with_steps(200_000).with_bytes(1 << 20)
 }
 
 /// The least number of pushes, by breadth-first search.

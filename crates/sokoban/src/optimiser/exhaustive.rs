@@ -1,11 +1,11 @@
 //! The best solution of all, by a search over every configuration.
 
 use super::super::board::{Board, Direction, Push};
-use super::super::limits::Limits;
 use super::plan::Cost;
 use super::query::{Admitted, Query, Target};
 use super::search::{Found, Spare, search};
 use super::{Measure, Options, Run};
+use panza_sync::Budget;
 
 /// What an exhaustive search found.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,7 +24,7 @@ pub fn cheapest(
     measure: Measure,
     bound: Cost,
     threads: usize,
-    limits: &Limits,
+    limits: &Budget,
 ) -> Best {
     match over_all(board, measure, bound, threads, limits) {
         Found::PushPlan(pushes) => Best::Proven(pushes),
@@ -54,7 +54,7 @@ fn over_all(
     measure: Measure,
     bound: Cost,
     threads: usize,
-    limits: &Limits,
+    limits: &Budget,
 ) -> Found {
     let query = Query {
         board,

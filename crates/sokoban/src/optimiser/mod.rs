@@ -37,8 +37,8 @@ pub use plan::Cost;
 
 use super::board::{Board, Direction, Push};
 use super::distances::Distances;
-use super::limits::Limits;
 use super::solution::{Metrics, Secondary};
+use panza_sync::Budget;
 use panza_sync::left_until;
 use plan::PushPlan;
 use std::collections::HashSet;
@@ -236,7 +236,7 @@ pub fn optimise(
     board: &Board,
     solution: &[Push],
     options: &Options,
-    limits: &Limits,
+    limits: &Budget,
     report: &mut dyn FnMut(Report<'_>),
 ) -> Vec<Push> {
     let Some(plan) = PushPlan::new(board, solution.to_vec()) else {
@@ -272,7 +272,7 @@ struct Run<'a> {
     board: &'a Board,
     distances: &'a Distances,
     options: &'a Options,
-    limits: Limits,
+    limits: Budget,
     plan: PushPlan,
     /// Hashes of the segments that a search could not improve.
     tried: HashSet<u64>,
@@ -346,7 +346,7 @@ impl Run<'_> {
     }
 
     fn is_over(&self) -> bool {
-        self.limits.is_spent(0)
+        self.limits.is_over_at(0)
     }
 
     /// Takes over a plan if it is cheaper; whether it was.

@@ -9,9 +9,9 @@
 
 use super::super::board::{Push, Square};
 use super::super::field::Play;
-use super::super::limits::Limits;
 use super::query::{Admitted, Query, Target};
 use super::side::{Side, SideTask, Spent};
+use panza_sync::Budget;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -59,7 +59,7 @@ impl Spare {
 }
 
 /// Searches for the cheapest plan. Each side may use half of the memory.
-pub(super) fn search(query: &Query, admitted: &Admitted, limits: &Limits, spare: &Spare) -> Found {
+pub(super) fn search(query: &Query, admitted: &Admitted, limits: &Budget, spare: &Spare) -> Found {
     let goals = match &query.target {
         Target::Solved => query.board.goals(),
         Target::State(boxes, _) => boxes,
@@ -69,10 +69,7 @@ pub(super) fn search(query: &Query, admitted: &Admitted, limits: &Limits, spare:
         Target::Solved => query.board.squares().filter(free).collect(),
         Target::State(_, player) => vec![player],
     };
-    let half = Limits {
-        memory: limits.memory / 2,
-        ..limits.clone()
-    };
+    let half = limits.with_bytes(limits.max_bytes / 2);
     let ahead = SideTask {
         boxes: &query.boxes,
         players: &[query.player],

@@ -6,11 +6,11 @@
 //! threads at once.
 
 use super::super::board::{Push, Square};
-use super::super::limits::Limits;
 use super::plan::{PushPlan, StepField};
 use super::query::{Admitted, Query, Target};
 use super::search::{Found, Spare, search};
 use super::{Run, hash_of};
+use panza_sync::Budget;
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
@@ -49,10 +49,9 @@ pub(super) fn improve<'a>(
         .filter(|segment| !run.tried.contains(&segment.hash))
         .collect();
     let threads = run.options.threads.clamp(1, segments.len().max(1));
-    let limits = Limits {
-        memory: memory.min(run.limits.memory / threads),
-        ..run.limits.clone()
-    };
+    let limits = run
+        .limits
+        .with_bytes(memory.min(run.limits.max_bytes / threads));
     let searches = Searches {
         segments: &segments,
         plan: &plan,
@@ -95,7 +94,7 @@ pub(super) fn improve<'a>(
 struct Searches<'s, 'r, 'a> {
     segments: &'s [Segment<'r>],
     plan: &'s PushPlan,
-    limits: Limits,
+    limits: Budget,
     spare: Spare,
     admitted: &'s (dyn Fn(&[Square], &[Push]) -> Admitted<'a> + Sync),
     /// The first segment that no thread has taken.
@@ -110,7 +109,7 @@ impl Searches<'_, '_, '_> {
             let Some(segment) = self.segments.get(index) else {
                 break;
             };
-            if self.limits.is_spent(0) {
+            if self.limits.is_over_at(0) {
                 break;
             }
             let pushes = &self.plan.pushes()[segment.range.clone()];

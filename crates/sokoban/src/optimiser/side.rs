@@ -19,12 +19,12 @@ mod meeting;
 use super::super::board::{Board, Direction, NO_SQUARE, Square};
 use super::super::distances::UNREACHABLE;
 use super::super::field::Play;
-use super::super::limits::Limits;
 use super::Measure;
 use super::configurations::{Configurations, LIMIT, bit, bits, words};
 use super::plan::Cost;
 use super::query::{Admitted, Query};
 use super::states::{Spans, State};
+use panza_sync::Budget;
 
 /// The work to look up a configuration, in steps of the player.
 const WORK_OF_LOOKUP: usize = 8;
@@ -48,7 +48,7 @@ struct Note {
 pub(super) struct Side<'q> {
     query: &'q Query<'q>,
     admitted: &'q Admitted<'q>,
-    limits: Limits,
+    limits: Budget,
     is_forward: bool,
     configurations: Configurations,
     /// One for each configuration.
@@ -95,7 +95,7 @@ impl<'q> Side<'q> {
     pub(super) fn new(
         query: &'q Query<'q>,
         admitted: &'q Admitted<'q>,
-        limits: &Limits,
+        limits: &Budget,
         task: &SideTask<'_>,
         play: Play,
     ) -> Result<Self, Spent> {
@@ -440,7 +440,7 @@ impl<'q> Side<'q> {
         let spans = self.earlier.iter().chain(&self.pushed).chain(&self.unused);
         let queues = queues + spans.map(Spans::bytes).sum::<usize>();
         let bytes = queues + lists + self.common.capacity() * 8 + self.configurations.bytes();
-        if bytes > self.limits.memory || self.limits.is_spent(self.states) {
+        if bytes > self.limits.max_bytes || self.limits.is_over_at(self.states) {
             return Err(Spent);
         }
         Ok(())

@@ -1,15 +1,16 @@
 use super::super::board::{Board, Direction, NO_SQUARE, Position, Push, Square};
 use super::super::level::Level;
-use super::super::limits::Limits;
 use super::super::solution::{Metrics, Secondary, Solution};
 use super::configurations::{Configurations, bits, squares};
 use super::plan::PushPlan;
 use super::states::State;
 use super::symmetry::symmetries;
 use super::{Best, Cost, Measure, Method, Options, Report, cheapest, cost, optimise};
+use panza_sync::Budget;
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
-use std::sync::atomic::Ordering;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 const ROOM: [&str; 7] = [
     "########", "#      #", "# $$ . #", "# #  .@#", "#  $ . #", "#      #", "########",
@@ -120,7 +121,7 @@ fn least(board: &Board, measure: Measure) -> Cost {
 /// The least cost by exhaustive search, given a solution.
 fn proven(board: &Board, measure: Measure, solution: &[Push]) -> Cost {
     let bound = cost(board, solution).expect("a solution");
-    match cheapest(board, measure, bound, 1, &Limits::default()) {
+    match cheapest(board, measure, bound, 1, &Budget::generous()) {
         Best::Proven(best) => cost(board, &best).expect("a solution"),
         _ => panic!("not proven"),
     }
@@ -144,7 +145,7 @@ fn metrics(board: &Board, pushes: &[Push]) -> Metrics {
 /// Optimises a solution. Each report has to be better than the one before.
 fn improved(board: &Board, solution: &[Push], options: &Options) -> Vec<Push> {
     let mut last = solution.to_vec();
-    let limits = Limits::default();
+    let limits = Budget::generous();
     let best = optimise(board, solution, options, &limits, &mut |report| {
         let Report::Better(gain) = report else { return };
         let [new, old] = [gain, &last].map(|pushes| options.key(&metrics(board, pushes)));
@@ -315,7 +316,7 @@ fn progress_is_told_and_stays_within_a_pass() {
         &board,
         &solution,
         &options,
-        &Limits::default(),
+        &Budget::generous(),
         &mut |report| {
             if let Report::Progress { done, all, .. } = report {
                 assert!(done <= all);
@@ -354,7 +355,8 @@ fn exhaustive_search_agrees_with_dijkstra() {
         let solution = poor(&board, 1);
         let bound = cost(&board, &solution).expect("a solution");
         for measure in Measure::ALL {
-            let Best::Proven(best) = cheapest(&board, measure, bound, 1, &Limits::default()) else {
+            let Best::Proven(best) = cheapest(&board, measure, bound, 1, &Budget::generous())
+            else {
                 panic!("not proven");
             };
             assert_eq!(cost(&board, &best), Some(least(&board, measure)));
@@ -389,7 +391,7 @@ fn exhaustive_search_agrees_with_dijkstra_in_random_rooms() {
         for measure in Measure::ALL {
             let least = least(&board, measure);
             for bound in [bound, least] {
-                let Best::Proven(best) = cheapest(&board, measure, bound, 1, &Limits::default())
+                let Best::Proven(best) = cheapest(&board, measure, bound, 1, &Budget::generous())
                 else {
                     panic!("not proven");
                 };
@@ -405,7 +407,7 @@ fn two_threads_agree_with_one() {
     let bound = cost(&board, &poor(&board, 2)).expect("a solution");
     for measure in Measure::ALL {
         let [one, two] = [1, 2].map(|threads| {
-            match cheapest(&board, measure, bound, threads, &Limits::default()) {
+            match cheapest(&board, measure, bound, threads, &Budget::generous()) {
                 Best::Proven(best) => cost(&board, &best),
                 _ => None,
             }
@@ -423,7 +425,13 @@ fn vicinity_search_reaches_the_best() {
             for seed in 1..3 {
                 let solution = poor(&board, seed);
                 let options = with(measure, &[Method::Vicinity], 1);
-                let best = optimise(&board, &solution, &options, &Limits::default(), &mut |_| {});
+                let best = optimise(
+                    &board,
+                    &solution,
+                    &options,
+                    &Budget::generous(),
+                    &mut |_| {},
+                );
                 assert_eq!(cost(&board, &best), Some(proven(&board, measure, &best)));
             }
         }
@@ -436,7 +444,13 @@ fn the_measure_decides() {
     let solution = poor(&board, 1);
     let best = |measure| {
         let options = with(measure, &Method::ALL, 1);
-        let best = optimise(&board, &solution, &options, &Limits::default(), &mut |_| {});
+        let best = optimise(
+            &board,
+            &solution,
+            &options,
+            &Budget::generous(),
+            &mut |_| {},
+        );
         cost(&board, &best).map(|cost| (cost.moves, cost.pushes))
     };
     assert_eq!(best(Measure::MovesPushes), Some((18, 7)));
@@ -448,7 +462,13 @@ fn permutation_keeps_the_pushes() {
     let board = board(&TWO_ROOMS);
     let mut solution = poor(&board, 3);
     let options = with(Measure::MovesPushes, &[Method::Permutation], 1);
-    let mut best = optimise(&board, &solution, &options, &Limits::default(), &mut |_| {});
+    let mut best = optimise(
+        &board,
+        &solution,
+        &options,
+        &Budget::generous(),
+        &mut |_| {},
+    );
     assert!(cost(&board, &best).map(|cost| cost.moves) < cost(&board, &solution).map(|c| c.moves));
     solution.sort_unstable();
     best.sort_unstable();
@@ -463,7 +483,7 @@ fn permutation_gains_the_same_on_all_threads() {
         let [one, three] = [1, 3].map(|threads| {
             let options = with(Measure::MovesPushes, &[Method::Permutation], threads);
             let mut gains = Vec::new();
-            let limits = Limits::default();
+            let limits = Budget::generous();
             optimise(&board, &solution, &options, &limits, &mut |report| {
                 if let Report::Better(gain) = report {
                     gains.push(gain.to_vec());
@@ -488,7 +508,7 @@ fn threads_find_the_best_too() {
         &board,
         &poor(&board, 2),
         &options,
-        &Limits::default(),
+        &Budget::generous(),
         &mut |_| {},
     );
     assert_eq!(
@@ -503,9 +523,13 @@ fn what_solves_nothing_is_returned_as_it_is() {
     let mut solution = poor(&board, 1);
     solution.pop();
     let options = Options::default();
-    let best = optimise(&board, &solution, &options, &Limits::default(), &mut |_| {
-        panic!("a gain")
-    });
+    let best = optimise(
+        &board,
+        &solution,
+        &options,
+        &Budget::generous(),
+        &mut |_| panic!("a gain"),
+    );
     assert_eq!(best, solution);
     assert_eq!(cost(&board, &solution), None);
 }
@@ -514,7 +538,8 @@ fn what_solves_nothing_is_returned_as_it_is() {
 fn a_stop_leaves_the_best_so_far() {
     let board = board(&TWO_ROOMS);
     let solution = poor(&board, 1);
-    let limits = Limits::default();
+    let stop = Arc::new(AtomicBool::new(false));
+    let limits = Budget::generous().stopped_by(&stop);
     let mut gains = Vec::new();
     let best = optimise(
         &board,
@@ -524,7 +549,7 @@ fn a_stop_leaves_the_best_so_far() {
         &mut |report| {
             let Report::Better(gain) = report else { return };
             gains.push(gain.to_vec());
-            limits.stop.store(true, Ordering::Relaxed);
+            stop.store(true, Ordering::Relaxed);
         },
     );
     assert_eq!(Some(&best), gains.last());
@@ -539,12 +564,9 @@ fn bounds_end_an_exhaustive_search() {
         ..least
     };
     let search = |bound, limits| cheapest(&board, Measure::MovesPushes, bound, 2, &limits);
-    assert_eq!(search(below, Limits::default()), Best::Nothing);
-    assert!(matches!(search(least, Limits::default()), Best::Proven(_)));
-    let small = Limits {
-        memory: 100_000,
-        ..Limits::default()
-    };
+    assert_eq!(search(below, Budget::generous()), Best::Nothing);
+    assert!(matches!(search(least, Budget::generous()), Best::Proven(_)));
+    let small = Budget::generous().with_bytes(100_000);
     assert_eq!(search(least, small), Best::Unknown);
 }
 

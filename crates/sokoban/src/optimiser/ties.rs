@@ -8,7 +8,6 @@
 
 use super::super::board::{Board, Direction, NO_SQUARE, Push, Square};
 use super::super::distances::UNREACHABLE;
-use super::super::limits::Limits;
 use super::super::solution::Metrics;
 use super::super::walk::Walks;
 use super::configurations::{Configurations, bit, bits, words};
@@ -17,6 +16,7 @@ use super::plan::{StepField, added};
 use super::query::Admitted;
 use super::side::lone_pushes;
 use super::{Options, Run, few_boxes};
+use panza_sync::Budget;
 use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -118,7 +118,7 @@ fn pass<'a>(
 struct Part<'a> {
     board: &'a Board,
     options: &'a Options,
-    limits: &'a Limits,
+    limits: &'a Budget,
     admitted: &'a Admitted<'a>,
     start: &'a [Square],
     last: Option<Push>,

@@ -25,12 +25,12 @@ use super::super::deadlock::corral::Corrals;
 use super::super::deadlock::pi_corral::PiCorrals;
 use super::super::distances::UNREACHABLE;
 use super::super::field::{Field, Play, scramble};
-use super::super::limits::Limits;
 use super::super::reach::Reach;
 use super::assignment::Assignment;
 use super::macros::{MacroMove, MacroMoves, pushes_of};
 use super::packing::Packing;
 use super::problem::Problem;
+use panza_sync::Budget;
 
 /// The most positions of one corral's search.
 const CORRAL_NODES: usize = 400;
@@ -132,7 +132,7 @@ impl<'a> FeatureSearch<'a> {
         problem: &'a Problem<'a>,
         packing: Packing,
         settings: Settings,
-        limits: &Limits,
+        limits: &Budget,
     ) -> Self {
         let board = problem.board;
         let stages = packing.stages.iter().map(|_| Stage::default()).collect();
@@ -182,7 +182,7 @@ impl<'a> FeatureSearch<'a> {
 
     /// Goes on until the level is solved, everything was seen, moves led to `turn` further
     /// positions, or the limits are spent.
-    pub fn run(&mut self, limits: &Limits, turn: u64) -> Verdict {
+    pub fn run(&mut self, limits: &Budget, turn: u64) -> Verdict {
         let end = self.work() + turn;
         loop {
             if let Some(node) = self.solved {
@@ -191,7 +191,7 @@ impl<'a> FeatureSearch<'a> {
                     .map_or(Verdict::Unknown, Verdict::Solved);
             }
             self.turns += 1;
-            if limits.is_spent(self.nodes()) || self.work() >= end || self.is_full(limits) {
+            if limits.is_over_at(self.nodes()) || self.work() >= end || self.is_full(limits) {
                 return Verdict::Unknown;
             }
             let Some((stage, cell)) = self.next_cell() else {
@@ -202,8 +202,8 @@ impl<'a> FeatureSearch<'a> {
     }
 
     /// Whether the nodes have filled the memory.
-    pub fn is_full(&self, limits: &Limits) -> bool {
-        self.bytes() > limits.memory
+    pub fn is_full(&self, limits: &Budget) -> bool {
+        self.bytes() > limits.max_bytes
     }
 
     /// Bytes of the nodes.
@@ -236,7 +236,7 @@ impl<'a> FeatureSearch<'a> {
     }
 
     /// Makes the cheapest macro move of a cell.
-    fn turn(&mut self, stage: usize, cell: usize, limits: &Limits) {
+    fn turn(&mut self, stage: usize, cell: usize, limits: &Budget) {
         let Stage { cells, filled, .. } = &mut self.stages[stage];
         let Some(Reverse((weight, number))) = cells[cell].pop() else {
             return;
@@ -269,7 +269,7 @@ impl<'a> FeatureSearch<'a> {
     }
 
     /// Stores the position of the field and the macro moves from it.
-    fn add(&mut self, parent: u32, made: MacroMove, weight: u32, limits: &Limits) {
+    fn add(&mut self, parent: u32, made: MacroMove, weight: u32, limits: &Budget) {
         let (problem, field, reach) = (self.problem, &mut self.field, &self.reach);
         let number = self.nodes.len() as u32;
         self.known

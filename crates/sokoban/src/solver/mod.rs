@@ -22,16 +22,16 @@ use panza_sync::{lock, unpoisoned};
 use std::collections::VecDeque;
 use std::fmt;
 use std::str::FromStr;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use super::board::{Board, is_solution};
 use super::field::Play;
 use super::ida::{self, Parts};
-use super::limits::Limits;
 use super::{Outcome, Verdict};
 use features::{FeatureSearch, Settings};
 use packing::Packing;
+use panza_sync::Budget;
 use problem::Problem;
 
 /// Positions that moves lead to in the first turn of a search.
@@ -151,7 +151,9 @@ struct Start {
 struct Portfolio<'a> {
     board: &'a Board,
     options: &'a Options,
-    limits: &'a Limits,
+    limits: &'a Budget,
+    /// Set once a search has an answer; part of the limits.
+    is_found: &'a AtomicBool,
     progress: &'a (dyn Fn(&Progress) + Sync),
     forward: &'a Problem<'a>,
     backward: &'a Problem<'a>,
@@ -171,17 +173,16 @@ struct Portfolio<'a> {
 pub fn solve(
     board: &Board,
     options: &Options,
-    limits: &Limits,
+    limits: &Budget,
     progress: &(dyn Fn(&Progress) + Sync),
 ) -> Outcome {
-    let limits = Limits {
-        found: Arc::default(),
-        ..limits.clone()
-    };
+    let is_found = Arc::default();
+    let limits = limits.beside(&is_found);
     let portfolio = Portfolio {
         board,
         options,
         limits: &limits,
+        is_found: &is_found,
         progress,
         forward: &Problem::new(board, Play::Push),
         backward: &Problem::new(board, Play::Pull),
@@ -216,7 +217,7 @@ pub fn solve(
 impl<'a> Portfolio<'a> {
     /// Takes a search that has not begun, or else the one that waited longest, until the end.
     fn work(&self) {
-        while !self.limits.is_spent(self.nodes()) {
+        while !self.limits.is_over_at(self.nodes()) {
             let start = lock(&self.waiting).pop_front();
             if let Some(start) = start {
                 self.begin(&start);
@@ -272,10 +273,9 @@ impl<'a> Portfolio<'a> {
             Method::Optimal => Parts::ADMISSIBLE,
         };
         self.report(start.method);
-        let limits = Limits {
-            nodes: self.limits.nodes.saturating_sub(self.nodes()),
-            ..self.limits.clone()
-        };
+        let limits = self
+            .limits
+            .with_steps(self.limits.max_steps.saturating_sub(self.nodes()));
         let outcome = ida::solve(self.board, &parts, self.options.seed, &limits);
         self.nodes.fetch_add(outcome.nodes, Ordering::Relaxed);
         self.end(outcome.verdict, outcome.push_optimal, start.method);
@@ -299,12 +299,11 @@ impl<'a> Portfolio<'a> {
         self.report(entry.method);
         let (before, bytes) = (entry.search.nodes(), entry.search.bytes());
         let others = self.bytes.load(Ordering::Relaxed).saturating_sub(bytes);
-        let left = self.limits.nodes.saturating_sub(self.nodes());
-        let limits = Limits {
-            nodes: before.saturating_add(left),
-            memory: self.limits.memory.saturating_sub(others),
-            ..self.limits.clone()
-        };
+        let left = self.limits.max_steps.saturating_sub(self.nodes());
+        let limits = self
+            .limits
+            .with_steps(before.saturating_add(left))
+            .with_bytes(self.limits.max_bytes.saturating_sub(others));
         let verdict = entry.search.run(&limits, entry.turn);
         self.nodes
             .fetch_add(entry.search.nodes() - before, Ordering::Relaxed);
@@ -334,7 +333,7 @@ impl<'a> Portfolio<'a> {
             Verdict::Unknown => false,
         };
         if is_answer {
-            self.limits.found.store(true, Ordering::Relaxed);
+            self.is_found.store(true, Ordering::Relaxed);
             lock(&self.found).get_or_insert(Outcome {
                 verdict,
                 push_optimal,

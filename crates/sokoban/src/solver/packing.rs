@@ -16,10 +16,10 @@ use super::super::board::{Board, Direction, Square};
 use super::super::deadlock::freeze::Freeze;
 use super::super::distances::{LoneBox, UNREACHABLE};
 use super::super::field::{Field, Play, scramble};
-use super::super::limits::Limits;
 use super::super::reach::Reach;
 use super::assignment::{Assignment, Places};
 use super::problem::Problem;
+use panza_sync::Budget;
 use rustc_hash::FxHashSet;
 use std::collections::VecDeque;
 
@@ -69,7 +69,7 @@ impl Packing {
     /// a place; `variation` 0 begins with the shortest ways out, others disturb the order. Boxes
     /// that do not come out are the first stage of the plan, all at once. No plan if the limits are
     /// over before.
-    pub fn new(problem: &Problem<'_>, variation: u64, limits: &Limits) -> Option<Self> {
+    pub fn new(problem: &Problem<'_>, variation: u64, limits: &Budget) -> Option<Self> {
         let reversed = Problem::new(problem.board, problem.play.reversed());
         let start = Field::new(problem.board, &problem.start);
         let reach = match problem.players[..] {
@@ -113,7 +113,7 @@ impl Packing {
         reversed: &Problem<'_>,
         moves: &[Moved],
         left: Vec<Square>,
-        limits: &Limits,
+        limits: &Budget,
     ) -> Option<Self> {
         let board = reversed.board;
         let mut sets = vec![Vec::new()];
@@ -214,7 +214,7 @@ fn reachable<'a>(board: &Board, moves: &'a [u16]) -> impl Iterator<Item = Square
 /// The search in reverse.
 struct Unpacking<'a> {
     problem: &'a Problem<'a>,
-    limits: &'a Limits,
+    limits: &'a Budget,
     variation: u64,
     reach: Reach,
     freeze: Freeze,
@@ -229,7 +229,7 @@ struct Unpacking<'a> {
 }
 
 impl<'a> Unpacking<'a> {
-    fn new(problem: &'a Problem<'a>, variation: u64, limits: &'a Limits) -> Self {
+    fn new(problem: &'a Problem<'a>, variation: u64, limits: &'a Budget) -> Self {
         let board = problem.board;
         let mut targets = Places::new(2 * board.len(), board.len());
         let lone_box = LoneBox::new(board, board.floor());

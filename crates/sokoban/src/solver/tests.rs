@@ -10,11 +10,8 @@ fn options(methods: &[Method]) -> Options {
     }
 }
 
-fn bounded(nodes: u64) -> Limits {
-    Limits {
-        nodes,
-        ..Limits::default()
-    }
+fn bounded(nodes: u64) -> Budget {
+    Budget::generous().with_steps(nodes)
 }
 
 #[test]
@@ -65,8 +62,7 @@ fn one_thread_and_one_seed_give_one_result() {
 #[test]
 fn a_stop_ends_the_search() {
     let board = board(LEVELS[3]);
-    let limits = Limits::default();
-    limits.stop.store(true, Ordering::Relaxed);
+    let limits = Budget::generous().stopped_by(&Arc::new(AtomicBool::new(true)));
     let outcome = solve(
         &board,
         &Options {
@@ -85,7 +81,7 @@ fn a_packing_plan_ends_with_boxes_on_all_targets() {
         let board = board(rows);
         for play in [Play::Push, Play::Pull] {
             let problem = Problem::new(&board, play);
-            let packing = Packing::new(&problem, 0, &Limits::default()).unwrap();
+            let packing = Packing::new(&problem, 0, &Budget::generous()).unwrap();
             let last = packing.stages.last().unwrap();
             assert_eq!(last.filled.len(), board.goals().len());
             assert!(last.filled.iter().all(|&square| problem.is_target(square)));
@@ -108,7 +104,7 @@ fn a_packing_plan_has_a_place_for_every_box() {
     ]);
     for variation in 0..4 {
         let problem = Problem::new(&board, Play::Push);
-        let plan = Packing::new(&problem, variation, &Limits::default()).unwrap();
+        let plan = Packing::new(&problem, variation, &Budget::generous()).unwrap();
         let start = Field::new(&board, &problem.start);
         assert_eq!(
             plan.unplaced(&start, None, 0, &mut Assignment::default()),

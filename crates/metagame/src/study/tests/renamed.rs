@@ -37,6 +37,7 @@ fn studied(rules: &Rules) -> (BuiltGame, Study) {
         sampling: Some(SampleSize {
             games: 300,
             playouts: 3_000,
+            ..SampleSize::default()
         }),
         without: WithoutInputs::default(),
         processor_time: false,
