@@ -35,9 +35,7 @@ export function thinkingText(report) {
     waiting: "waiting: a match of a game manager goes first",
     over: "the game is over",
   }[report.state];
-  if (report.iterations === 0) {
-    return said;
-  }
+  if (report.iterations === 0) return said;
   const deep = `${report.method}, depth ${report.depth} (longest line ${report.selective_depth})`;
   return [said, deep, `${short(report.iterations)} ${report.step}s`, duration(report.seconds)].join(", ");
 }
