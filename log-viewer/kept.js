@@ -93,10 +93,10 @@ export function keepView({ table, title, game, about, moves, roles, people, shap
   const own = roles.filter((_, place) => people[place]);
   const kept = { table, title: title || game, turns: moves.length, roles: own, at: Date.now() };
   write(TABLES, goesOn ? [kept, ...others].slice(0, MOST_TABLES) : others);
-  if (moves.length > 0 || facts.length === 0) return;
   const sheets = keptSheets();
   const sheet = sheets.find((sheet) => sheet.table === table);
-  if (sheet === undefined) return;
+  // A page that is slow sees no position before the first move: a later one is better than none.
+  if (sheet === undefined || facts.length === 0 || (moves.length > 0 && sheet.picture !== undefined)) return;
   const picture = { shapes, facts };
   const isShort = JSON.stringify(picture).length <= LONGEST_PICTURE;
   const looks = { title: title || game, words: about, roles, picture: isShort ? picture : undefined };

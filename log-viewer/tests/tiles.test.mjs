@@ -134,6 +134,22 @@ test("a rulesheet of one's own is offered on top from then on", () =>
     assert.ok(!(await tiles(page)).includes("Hexapawn"));
   }));
 
+test("a rulesheet of one's own has its board where the page sees no position before the first move", () =>
+  withPage({}, async (page) => {
+    // Panza moves first, and is faster than the answers.
+    await page.route(/\/api\/tables\/[^/]+$/, async (route) => {
+      await new Promise((done) => setTimeout(done, 1500));
+      await route.continue();
+    });
+    await page.goto(`${server.address}/play`);
+    await page.click("#own summary");
+    await page.fill("#own-rules", await readFile(HEXAPAWN, "utf8"));
+    await page.click('#own-seats [data-people="black"]');
+    await says(page, "you play black");
+    await page.goto(`${server.address}/play`);
+    await page.locator("#games > li").first().locator("svg.board").waitFor();
+  }));
+
 test("every page has the header, with itself marked, and a list of its keys", () =>
   withPage({}, async (page) => {
     const pages = [["/play", "Play"], ["/study", "Study"], ["/edit", "Write"], ["/", "Matches"], ["/matches/sample", "Matches"],
