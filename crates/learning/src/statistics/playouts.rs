@@ -28,8 +28,8 @@ impl PlayoutCounts {
     }
 }
 
-/// Runs generations of playouts, at most `most` in all, while there is time for a whole one; nothing
-/// is counted of an unfinished one.
+/// Runs generations of playouts, at most `most` in all, while there is time for a whole one;
+/// nothing is counted of an unfinished one.
 pub(super) fn run(
     mut playouts: Box<dyn BatchPlayouts>,
     machine: &Arc<dyn Machine>,
