@@ -16,8 +16,7 @@
 //! 3. `panza_propnet::build` makes gates: ANDs over signals, a signal being a node or its inverse.
 //!    Equal gates are merged. Atoms that depend on each other become a *block* with least-fixpoint
 //!    meaning.
-//! 4. `panza_propnet::passes` shrink the network, one file for each pass. Some passes weigh a
-//!    change by how often signals flip in a sample of random playouts.
+//! 4. `panza_propnet::passes` shrink the network, one file for each pass.
 //! 5. `panza_analysis::mutex_groups` finds sets of facts of which exactly one is true in each
 //!    state, such as whose turn it is. `panza_propnet::phases` makes a smaller network for each
 //!    fact of such a group.

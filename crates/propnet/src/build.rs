@@ -101,8 +101,6 @@ pub fn build(program: &GroundProgram, budget: &Budget) -> Result<Network, Networ
         gates,
         inputs,
         blocks: Vec::new(),
-        sample: None,
-        unweighted: None,
     };
     normalised(network, budget)
 }

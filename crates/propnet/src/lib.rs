@@ -27,7 +27,6 @@ mod pack;
 mod part;
 pub mod passes;
 mod phases;
-mod playout_sample;
 mod relaxation;
 mod specialise;
 

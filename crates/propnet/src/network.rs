@@ -1,9 +1,7 @@
 //! The network's data: nodes, signals, gates and outputs.
 
 use std::ops::Range;
-use std::sync::Arc;
 
-use super::playout_sample::PlayoutSample;
 use panza_gdl::{BaseId, GateId, Id, IdVec, MoveId, RoleId};
 
 /// The source of a signal.
@@ -110,12 +108,6 @@ pub struct Network {
     pub terminal: Signal,
     /// Role, value and signal of each goal.
     pub goals: Vec<(RoleId, u8, Signal)>,
-    /// States of random playouts, once a pass has sampled them. They weight signals and change no
-    /// output.
-    pub(super) sample: Option<Arc<PlayoutSample>>,
-    /// The network before the first weighted pass. A phase is made from this one, since the weights
-    /// of the whole game are wrong for a phase.
-    pub(super) unweighted: Option<Arc<Network>>,
 }
 
 impl Network {
@@ -308,8 +300,6 @@ impl Network {
             legal: self.legal.clone(),
             terminal: self.terminal,
             goals: self.goals.clone(),
-            sample: self.sample.clone(),
-            unweighted: self.unweighted.clone(),
         }
     }
 }

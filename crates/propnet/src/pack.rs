@@ -111,8 +111,6 @@ pub fn packed(
             gates,
             inputs,
             blocks: Vec::new(),
-            sample: None,
-            unweighted: None,
         },
         &budget,
     )

@@ -127,8 +127,6 @@ pub fn part(
             gates,
             inputs,
             blocks: Vec::new(),
-            sample: None,
-            unweighted: None,
         },
         budget,
     )

@@ -130,8 +130,6 @@ pub fn relaxation(network: &Network, targets: &[Signal], budget: &Budget) -> Opt
             gates,
             inputs,
             blocks: Vec::new(),
-            sample: None,
-            unweighted: None,
         },
         &budget,
     )

@@ -5,9 +5,7 @@
 //! bases have the assumed values, for legal joint moves. A state in which a role has no legal move
 //! ends the game before its successor is evaluated.
 
-use std::sync::Arc;
-
-use super::{PlayoutSample, rewrite_with};
+use super::rewrite_with;
 use crate::{Network, NetworkError, Node, Signal};
 use panza_gdl::{BaseId, IdVec, MoveId};
 use panza_sync::Budget;
@@ -23,16 +21,9 @@ pub(crate) fn assume(
         .iter()
         .for_each(|&(base, value)| bases[base] = Some(value));
     let no_moves: IdVec<MoveId, Option<bool>> = network.moves.iter().map(|_| None).collect();
-    let whole = network.unweighted.as_deref().unwrap_or(network);
-    let without_bases = with_constants(whole, &bases, &no_moves, budget)?;
+    let without_bases = with_constants(network, &bases, &no_moves, budget)?;
     let moves = without_bases.forced_moves();
-    let mut assumed = with_constants(&without_bases, &bases, &moves, budget)?;
-    // The assumed network cannot be sampled by playing, since its next state may violate the
-    // assumption.
-    let sample = network.sample.as_ref();
-    let restricted = sample.map_or_else(PlayoutSample::default, |sample| sample.assuming(known));
-    assumed.sample = Some(Arc::new(restricted));
-    Ok(assumed)
+    with_constants(&without_bases, &bases, &moves, budget)
 }
 
 fn with_constants(

@@ -2,7 +2,7 @@
 //!
 //! Each pass can be left out or applied alone, to measure its gain and to find its faults.
 
-use super::{factors, flatten, guards, one_move, products, shared, spread};
+use super::{factors, flatten, one_move, products};
 use crate::{Network, NetworkError};
 use panza_sync::Budget;
 
@@ -10,7 +10,6 @@ use panza_sync::Budget;
 pub(super) enum Schedule {
     FirstRound,
     EachRound,
-    AfterRounds,
 }
 
 /// Declares every pass, in the order in which they are applied: what it does, its variant, its
@@ -69,13 +68,6 @@ passes! {
     Factors, "factors", EachRound, factors::factors;
     /// Each role makes exactly one move.
     OneMove, "one-move", EachRound, one_move::one_move;
-    // The structure should be final before it is weighted.
-    /// A factor that costs more updates than it saves is distributed over the terms.
-    Spread, "spread", AfterRounds, spread::spread;
-    /// Common subexpressions of several gates become a gate where that saves updates.
-    Shared, "shared", AfterRounds, shared::shared;
-    /// A signal that flips often reaches gates that are mostly off through a guard.
-    Guards, "guards", AfterRounds, guards::guards;
 }
 
 /// Which passes to apply.

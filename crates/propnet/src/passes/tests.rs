@@ -2,7 +2,7 @@
 //! tested by the engines in the crate `game`.
 
 use super::{Pass, PassSet, optimise_with};
-use crate::{Network, Node, Signal};
+use crate::{Network, Signal};
 use panza_sync::Budget;
 
 /// The network of a rulesheet, no pass applied.
@@ -47,44 +47,9 @@ fn products_restore_the_structure_of_the_rules() {
     assert!(after.n_edges() < 400, "{} edges after", after.n_edges());
 }
 
-/// Whose turn it is, asked by every move together with whether there is power, which there seldom
-/// is.
-const LAMPS: &str = "
-    (role red) (role blue) (lamp 1) (lamp 2) (lamp 3) (lamp 4) (lamp 5) (lamp 6) (lamp 7) (lamp 8)
-    (init (control red)) (init (step 0))
-    (<= (next (control red)) (true (control blue))) (<= (next (control blue)) (true (control red)))
-    (<= (next power) (true (step 2))) (<= (next power) (true (step 6)))
-    (<= (legal ?r (light ?x)) (true (control ?r)) (true power) (lamp ?x) (not (true (on ?x))))
-    (<= (legal ?r wait) (role ?r))
-    (<= (next (on ?x)) (does ?r (light ?x))) (<= (next (on ?x)) (true (on ?x)))
-    (<= (next (step ?n)) (true (step ?m)) (succ ?m ?n)) (<= terminal (true (step 9)))
-    (succ 0 1) (succ 1 2) (succ 2 3) (succ 3 4) (succ 4 5) (succ 5 6) (succ 6 7) (succ 7 8) (succ 8 9)
-    (goal red 50) (goal blue 50)";
-
-/// How many gates ask for the base whose text this is.
-fn n_users(network: &Network, fact: &str) -> usize {
-    let is_fact = |signal: Signal| match network.node(signal) {
-        Node::Base(base) => network.facts[base] == fact,
-        _ => false,
-    };
-    let gates = network.gates.ids();
-    gates
-        .filter(|&gate| network.inputs(gate).iter().any(|&input| is_fact(input)))
-        .count()
-}
-
-#[test]
-fn shared_extracts_common_conjunctions() {
-    let network = network_of(LAMPS);
-    assert_eq!(n_users(&network, "(control red)"), 8);
-    let shared = with(&network, PassSet::only(Pass::Shared));
-    assert_eq!(n_users(&shared, "(control red)"), 1);
-    assert!(shared.n_edges() < network.n_edges());
-}
-
 #[test]
 fn a_set_without_passes_changes_nothing() {
-    let network = network_of(LAMPS);
+    let network = network_of(CARDS);
     let same = with(&network, PassSet::none());
     assert_eq!(same.gates.len(), network.gates.len());
     assert_eq!(same.n_edges(), network.n_edges());

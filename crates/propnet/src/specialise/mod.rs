@@ -109,13 +109,11 @@ pub fn specialise(
             legal: IdVec::new(),
             terminal: Signal::FALSE,
             goals: Vec::new(),
-            sample: None,
-            unweighted: None,
             ..whole.with_gates(gates, inputs)
         },
         budget,
     )?;
-    // The other passes were applied to the phases' networks, where they could weigh their changes.
+    // The other passes were applied to the networks of the phases.
     let common = Pass::Flatten.apply(&common, budget)?;
     let mut signals = common.next.iter();
     for phase in &mut specialised {
