@@ -41,7 +41,7 @@ fn built(source: &str) -> (panza_gdl::Rules, BuiltGame) {
     (rules, game)
 }
 
-fn plan(cancelled: &AtomicBool) -> RoundPlan<'_> {
+fn plan(cancelled: &Arc<AtomicBool>) -> RoundPlan<'_> {
     RoundPlan {
         time: Duration::from_millis(400),
         threads: 1,
@@ -67,7 +67,7 @@ fn trained(game: &BuiltGame) -> Vec<(Kind, Value)> {
     let config = SearchConfig::deterministic(1);
     let mut training = Training::new(game, config, None).unwrap();
     assert!(training.notes().is_none());
-    let cancelled = AtomicBool::new(false);
+    let cancelled = Arc::default();
     let report = training.round(&plan(&cancelled)).unwrap();
     assert!(report.games > 100, "{report:?}");
     let mut notes = training.notes().unwrap();

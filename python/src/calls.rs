@@ -389,9 +389,9 @@ fn found_dict<'py>(
     result.set_item("selective_depth", found.selective_depth)?;
     let lines = found.lines.iter().map(|line| {
         let dict = PyDict::new(py);
-        dict.set_item("move", text(line.mv))?;
-        dict.set_item("value", line.value)?;
-        dict.set_item("is_bound", line.is_bound)?;
+        dict.set_item("move", text(line.first.mv))?;
+        dict.set_item("value", line.first.value)?;
+        dict.set_item("is_bound", line.first.is_bound)?;
         dict.set_item("line", line_texts(core, &line.joint_moves))?;
         Ok(dict)
     });

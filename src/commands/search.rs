@@ -328,8 +328,8 @@ impl Shown<'_> {
         });
         let lines = report.lines.iter().map(|line| {
             json!({
-                "value": decimal(line.value),
-                "is_bound": line.is_bound,
+                "value": decimal(line.first.value),
+                "is_bound": line.first.is_bound,
                 "moves": self.choices(line),
             })
         });
@@ -421,7 +421,10 @@ impl Shown<'_> {
                 moves.truncate(MAX_SHOWN_MOVES);
                 moves.push("...".to_string());
             }
-            vec![bounded(line.value, line.is_bound), moves.join(" ")]
+            vec![
+                bounded(line.first.value, line.first.is_bound),
+                moves.join(" "),
+            ]
         });
         table(&columns, &rows.collect::<Vec<_>>())
     }

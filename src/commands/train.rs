@@ -4,7 +4,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::thread::available_parallelism;
 use std::time::{Duration, Instant};
 
@@ -205,7 +205,7 @@ pub fn join(
     let game = arguments.settings.game(&arguments.game)?;
     let (built, _) = build_as_in_match(&game.rules, BUILD_TIME)?;
     let config = search_config(&settings.search, arguments.seed);
-    let cancelled = AtomicBool::new(false);
+    let cancelled = Arc::default();
     let mut member = Member::new(&built, config, &cancelled)
         .map_err(|reason| anyhow!("{} cannot be trained: {reason}", game.sheet.name))?;
     work(&mut member)

@@ -23,10 +23,6 @@
 
 #![cfg_attr(test, allow(clippy::disallowed_methods))]
 #![forbid(unsafe_code)]
-#![expect(
-    clippy::disallowed_methods,
-    reason = "training ends when its share of the time is spent"
-)]
 
 pub mod statistics;
 mod images;
@@ -43,9 +39,7 @@ pub use evaluation::{Evaluation, GradientSums, Trainer, ValueReader};
 pub use heuristics::Heuristic;
 pub use images::Images;
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
-use std::time::Duration;
+use std::sync::Arc;
 
 use self::samples::{Samples, is_second_better};
 use self::self_play::{MAX_LENGTH, SelfPlay};
@@ -53,73 +47,20 @@ use self::team::{Part, Team};
 use self::validation::{Validation, validate};
 use panza_analysis::{Prospects, Symmetries, Tuples};
 use panza_machine::Machine;
-use panza_sync::{Instant, Random, in_threads, left_until};
+use panza_sync::{Budget, Random, in_threads};
 
-/// A time on some clock.
-#[derive(Clone, Copy, Debug)]
-pub struct Deadline {
-    /// The time.
-    pub at: Duration,
-    /// The clock.
-    pub clock: fn() -> Duration,
-}
-
-impl Deadline {
-    /// A time of day.
-    pub fn wall(until: Instant) -> Self {
-        static START: OnceLock<Instant> = OnceLock::new();
-        fn clock() -> Duration {
-            START.get_or_init(Instant::now).elapsed()
-        }
-        let now = clock();
-        Self {
-            at: now + left_until(until),
-            clock,
-        }
-    }
-
-    /// The time until then.
-    fn left(self) -> Duration {
-        self.at.saturating_sub((self.clock)())
-    }
-
-    /// The deadline that leaves a share of the time until this one.
-    fn before(self, share: f64) -> Self {
-        Self {
-            at: self.at - self.left().mul_f64(share),
-            ..self
-        }
-    }
-}
-
-/// The budget of learning.
-#[derive(Clone, Copy, Debug)]
-pub struct LearningBudget<'a> {
-    /// The number of games.
-    pub games: usize,
-    /// No state is expanded after this time.
-    pub until: Option<Deadline>,
-    /// Learning ends early once this is true.
-    pub cancelled: Option<&'a AtomicBool>,
-    /// Threads that play and train.
+/// How learning plays.
+#[derive(Clone, Copy, Default)]
+pub struct LearningPlan<'a> {
+    /// Threads that play and train; one for 0.
     pub threads: usize,
     /// Random seed.
     pub seed: u64,
     /// States in which half of the games begin, where there are some.
     pub openings: &'a [Vec<u64>],
-}
-
-impl LearningBudget<'_> {
-    /// Whether the time is up or learning is cancelled.
-    pub fn is_over(&self) -> bool {
-        self.until.is_some_and(|until| until.left().is_zero()) || self.is_cancelled()
-    }
-
-    /// Whether learning is cancelled.
-    pub fn is_cancelled(&self) -> bool {
-        let cancelled = self.cancelled;
-        cancelled.is_some_and(|cancelled| cancelled.load(Ordering::Relaxed))
-    }
+    /// Plays and trains in place of threads, where there is a deadline on the wall. The choice of
+    /// inputs and the validation stay here.
+    pub team: Option<&'a dyn Team>,
 }
 
 /// The result of learning.
@@ -156,7 +97,7 @@ pub struct Known {
 const VALIDATION_SHARE: f64 = 0.2;
 const PLAYOUT_SHARE: f64 = 0.4;
 /// Games for validation, at most.
-const VALIDATION_GAMES: usize = 2000;
+const VALIDATION_GAMES: u64 = 2000;
 /// Larger prospects cost more visits than they are worth: in Hex nine of ten (docs/experiments.md).
 const MAX_PROSPECT_SIZE: usize = 40_000;
 /// The share of the time, or of the games, in which inputs are compared, at most.
@@ -170,10 +111,8 @@ const THREAD_ROUNDS: u32 = 64;
 const FIXED_SUM_PLAYOUTS: usize = 256;
 
 /// Trains an evaluation by self-play on the machine: `known` if it fits, else a new one with these
-/// tuples, and with these prospects where they are small enough and lower its errors.
-///
-/// Where there is a team and a deadline, the team plays and trains; the choice of inputs and the
-/// validation stay here.
+/// tuples, and with these prospects where they are small enough and lower its errors. Steps of the
+/// budget are games, no state is expanded after its deadline, and bytes are not counted.
 ///
 /// `None` for games with more than [`MAX_ROLES`](evaluation::MAX_ROLES) roles, and for
 /// machines whose states are not sets of facts.
@@ -183,11 +122,11 @@ pub fn learn(
     tuples: Option<Arc<Tuples>>,
     prospects: Option<Arc<Prospects>>,
     known: Option<Known>,
-    budget: LearningBudget<'_>,
-    team: Option<&dyn Team>,
+    budget: &Budget,
+    plan: LearningPlan<'_>,
 ) -> Option<Learned> {
     let n_facts = machine.info().facts()?.len();
-    let mut random = Random::new(budget.seed);
+    let mut random = Random::new(plan.seed);
     let n_roles = machine.info().n_roles();
     let known = known.filter(|Known { evaluation, .. }| {
         evaluation.n_roles() == n_roles && evaluation.n_facts() == n_facts
@@ -212,7 +151,7 @@ pub fn learn(
     let second = with_prospects.map(|evaluation| Trainer::new(evaluation, None));
     let trainer = Trainer::new(evaluation, sums.as_ref());
     let images = Arc::new(Images::new(symmetries, n_facts));
-    let mut players: Vec<SelfPlay> = (0..budget.threads.max(1))
+    let mut players: Vec<SelfPlay> = (0..plan.threads.max(1))
         .map(|index| {
             let random = Random::new(random.bits().wrapping_add(index as u64));
             let samples = Samples::new(
@@ -224,19 +163,13 @@ pub fn learn(
             SelfPlay::new(machine, samples, earlier_games, random)
         })
         .collect();
-    let played = choose_inputs(&mut players, budget);
-    let left = budget.games.saturating_sub(played);
-    let rest = LearningBudget {
-        games: left,
-        ..budget
-    };
-    let with_deadline = team.zip(budget.until);
-    let others = match with_deadline {
-        Some((team, until)) => {
-            train_together(&mut players, team, until, earlier_games + played, rest)
-        }
+    let played = choose_inputs(&mut players, budget, plan.openings);
+    let left = budget.max_steps.saturating_sub(played as u64);
+    let rest = budget.with_steps(left);
+    let others = match plan.team.filter(|_| budget.until.is_some()) {
+        Some(team) => train_together(&mut players, team, earlier_games + played, &rest, plan),
         None => {
-            train(&mut players, rest);
+            train(&mut players, &rest, plan.openings);
             Totals::default()
         }
     };
@@ -248,12 +181,8 @@ pub fn learn(
     let samples = samples + others.samples;
     drop(players);
     let evaluation = player.samples.trainer().average().clone();
-    let most = match budget.games {
-        usize::MAX => VALIDATION_GAMES,
-        games => games.min(VALIDATION_GAMES),
-    };
-    let until = budget.until.map(|until| until.before(PLAYOUT_SHARE));
-    let positions = player.validation_positions(most, LearningBudget { until, ..budget });
+    let most = budget.max_steps.min(VALIDATION_GAMES) as usize;
+    let positions = player.validation_positions(most, &budget.share(1.0 - PLAYOUT_SHARE));
     let random = &mut player.random;
     let validation = validate(machine, &evaluation, &positions, random, budget);
     let positions = positions.into_iter().map(|position| position.state);
@@ -270,22 +199,16 @@ pub fn learn(
 
 /// Plays and trains with two kinds of inputs, until it is clear which predict better, and goes on
 /// with those. Returns the number of games.
-fn choose_inputs(players: &mut [SelfPlay], budget: LearningBudget<'_>) -> usize {
+fn choose_inputs(players: &mut [SelfPlay], budget: &Budget, openings: &[Vec<u64>]) -> usize {
     if players
         .iter()
         .all(|player| player.samples.errors().is_none())
     {
         return 0;
     }
-    let until = budget
-        .until
-        .map(|until| until.before(1.0 - COMPARISON_SHARE));
-    let most = (budget.games as f64 * COMPARISON_SHARE) as usize;
-    let of_round = LearningBudget {
-        games: COMPARISON_GAMES.min(most.div_ceil(players.len())),
-        until,
-        ..budget
-    };
+    let most = (budget.max_steps as f64 * COMPARISON_SHARE) as usize;
+    let games = COMPARISON_GAMES.min(most.div_ceil(players.len()));
+    let of_round = &budget.share(COMPARISON_SHARE).with_steps(games as u64);
     let played = |players: &[SelfPlay]| players.iter().map(|it| it.finished).sum::<usize>();
     let is_over = |players: &[SelfPlay]| of_round.is_over() || played(players) >= most;
     let can_compare = |players: &[SelfPlay]| {
@@ -294,10 +217,10 @@ fn choose_inputs(players: &mut [SelfPlay], budget: LearningBudget<'_>) -> usize 
     };
     while !is_over(players) && !can_compare(players) && !players.iter().all(SelfPlay::is_endless) {
         if let [player] = &mut *players {
-            player.run(of_round);
+            player.run(of_round, openings);
             continue;
         }
-        play(players, of_round);
+        play(players, of_round, openings);
     }
     let errors = players.iter().filter_map(|player| player.samples.errors());
     let is_second = can_compare(players) && is_second_better(errors);
@@ -308,32 +231,29 @@ fn choose_inputs(players: &mut [SelfPlay], budget: LearningBudget<'_>) -> usize 
 }
 
 /// Plays, on a thread for each player.
-fn play(players: &mut [SelfPlay], budget: LearningBudget<'_>) {
+fn play(players: &mut [SelfPlay], budget: &Budget, openings: &[Vec<u64>]) {
     let works = players.iter_mut();
-    in_threads("learning", works.map(|player| move || player.run(budget)));
+    let works = works.map(|player| move || player.run(budget, openings));
+    in_threads("learning", works);
 }
 
 /// Plays and trains, on a thread for each player.
-fn train(players: &mut [SelfPlay], budget: LearningBudget<'_>) {
-    let until = budget.until.map(|until| until.before(VALIDATION_SHARE));
-    let budget = LearningBudget { until, ..budget };
+fn train(players: &mut [SelfPlay], budget: &Budget, openings: &[Vec<u64>]) {
+    let budget = budget.share(1.0 - VALIDATION_SHARE);
     if let [player] = players {
-        player.run(budget);
+        player.run(&budget, openings);
         return player.samples.train_all();
     }
-    let mut left = budget.games;
+    let mut left = budget.max_steps;
     for round in (1..=THREAD_ROUNDS).rev() {
         if budget.is_over() || left == 0 {
             break;
         }
-        let games = left.div_ceil(round as usize);
+        let games = left.div_ceil(round.into());
         left -= games;
-        let of_round = LearningBudget {
-            games: games.div_ceil(players.len()),
-            until: until.map(|until| until.before(1.0 - 1.0 / f64::from(round))),
-            ..budget
-        };
-        play(players, of_round);
+        let of_round = budget.share(1.0 / f64::from(round));
+        let games = games.div_ceil(players.len() as u64);
+        play(players, &of_round.with_steps(games), openings);
         let trainers = players
             .iter_mut()
             .map(|player| player.samples.trainer_mut());
@@ -361,15 +281,11 @@ struct Totals {
 fn train_together(
     players: &mut [SelfPlay],
     team: &dyn Team,
-    until: Deadline,
     games: usize,
-    budget: LearningBudget<'_>,
+    budget: &Budget,
+    plan: LearningPlan<'_>,
 ) -> Totals {
-    let until = until.before(VALIDATION_SHARE);
-    let budget = LearningBudget {
-        until: Some(until),
-        ..budget
-    };
+    let budget = budget.share(1.0 - VALIDATION_SHARE);
     players
         .iter_mut()
         .for_each(|player| player.samples.train_all());
@@ -379,14 +295,14 @@ fn train_together(
     Trainer::unite(&mut trainers.collect::<Vec<_>>());
     let trainer = players[0].samples.trainer_mut();
     let mut totals = Totals::default();
-    team.begin(&trainer.evaluation, games, &budget);
+    team.begin(&trainer.evaluation, games, plan.seed, plan.openings);
     for round in (1..=THREAD_ROUNDS).rev() {
-        if budget.is_over() || totals.games >= budget.games {
+        if budget.is_over_at(totals.games as u64) {
             break;
         }
         let part = Part {
             numbers: trainer.numbers(),
-            time: until.left() / round,
+            time: budget.left() / round,
             is_last: round == 1,
         };
         for share in team::unite(trainer, team.play(&part)) {
@@ -432,6 +348,8 @@ pub fn fixed_sum(
 #[cfg(test)]
 mod tests {
     use std::sync::Mutex;
+    use std::sync::atomic::AtomicBool;
+    use std::time::Duration;
 
     use super::team::{Member, MemberPlan, Share};
     use super::*;
@@ -460,15 +378,15 @@ mod tests {
         Arc::new(CounterMachine::new(CounterLayout::compile(&network)))
     }
 
-    fn games(games: usize) -> LearningBudget<'static> {
-        LearningBudget {
-            games,
-            until: Some(Deadline::wall(Instant::now() + Duration::from_secs(60))),
-            cancelled: None,
-            threads: 1,
-            seed: 1,
-            openings: &[],
-        }
+    const ONE_THREAD: LearningPlan<'_> = LearningPlan {
+        threads: 1,
+        seed: 1,
+        openings: &[],
+        team: None,
+    };
+
+    fn games(games: u64) -> Budget {
+        Budget::lasting(Duration::from_secs(60)).with_steps(games)
     }
 
     /// The bit of a fact.
@@ -495,7 +413,7 @@ mod tests {
     #[test]
     fn the_deciding_fact_gets_the_largest_value() {
         let machine = machine(FLAGS);
-        let learned = learn(&machine, None, None, None, None, games(3000), None).unwrap();
+        let learned = learn(&machine, None, None, None, None, &games(3000), ONE_THREAD).unwrap();
         assert_eq!(learned.games, 3000);
         let worth = |fact: &str| learned.evaluation.worth(bit(&machine, fact))[0];
         let gold = worth("(has left gold)");
@@ -514,7 +432,7 @@ mod tests {
     fn the_same_seed_gives_the_same_weights() {
         let machine = machine(FLAGS);
         let twice = [0, 1].map(|_| {
-            learn(&machine, None, None, None, None, games(300), None)
+            learn(&machine, None, None, None, None, &games(300), ONE_THREAD)
                 .unwrap()
                 .evaluation
         });
@@ -524,11 +442,11 @@ mod tests {
     #[test]
     fn several_threads_learn_together() {
         let machine = machine(FLAGS);
-        let budget = LearningBudget {
+        let plan = LearningPlan {
             threads: 2,
-            ..games(3000)
+            ..ONE_THREAD
         };
-        let learned = learn(&machine, None, None, None, None, budget, None).unwrap();
+        let learned = learn(&machine, None, None, None, None, &games(3000), plan).unwrap();
         // Each round has as many games of each thread.
         assert!((3000..3200).contains(&learned.games), "{}", learned.games);
         assert!(value_of_gold(&machine, &learned.evaluation) > 80.0);
@@ -541,11 +459,11 @@ mod tests {
     }
 
     impl Team for LocalTeam {
-        fn begin(&self, evaluation: &Evaluation, games: usize, budget: &LearningBudget<'_>) {
+        fn begin(&self, evaluation: &Evaluation, games: usize, seed: u64, _: &[Vec<u64>]) {
             let members = (0..2).map(|member| {
                 let plan = MemberPlan {
                     games,
-                    seed: budget.seed + member,
+                    seed: seed + member,
                     openings: Vec::new(),
                 };
                 Member::new(&self.machine, None, evaluation.clone(), plan).unwrap()
@@ -558,7 +476,7 @@ mod tests {
                 time: part.time / 2,
                 ..part.clone()
             };
-            let cancelled = AtomicBool::new(false);
+            let cancelled = Arc::default();
             let mut members = self.members.lock().unwrap();
             let shares = members.iter_mut();
             let mut shares: Vec<Share> = shares
@@ -580,11 +498,12 @@ mod tests {
             machine: Arc::clone(&machine),
             members: Mutex::default(),
         };
-        let budget = LearningBudget {
-            until: Some(Deadline::wall(Instant::now() + Duration::from_secs(6))),
-            ..games(usize::MAX)
+        let plan = LearningPlan {
+            team: Some(&team),
+            ..ONE_THREAD
         };
-        let learned = learn(&machine, None, None, None, None, budget, Some(&team));
+        let budget = Budget::lasting(Duration::from_secs(6));
+        let learned = learn(&machine, None, None, None, None, &budget, plan);
         let learned = learned.unwrap();
         assert!(learned.games > 1000, "{}", learned.games);
         let gold = value_of_gold(&machine, &learned.evaluation);
@@ -595,21 +514,30 @@ mod tests {
             time: Duration::ZERO,
             is_last: false,
         };
-        assert!(members[0].play(&part, &AtomicBool::new(false)).is_none());
+        assert!(members[0].play(&part, &Arc::default()).is_none());
     }
 
     /// The steps of a new training are long, those of one that goes on are not.
     #[test]
     fn training_goes_on_where_it_ended() {
         let machine = machine(FLAGS);
-        let learned = learn(&machine, None, None, None, None, games(2000), None).unwrap();
+        let learned = learn(&machine, None, None, None, None, &games(2000), ONE_THREAD).unwrap();
         let again = |sums: Option<GradientSums>| {
             let known = Known {
                 evaluation: learned.evaluation.clone(),
                 games: learned.games,
                 sums,
             };
-            let next = learn(&machine, None, None, None, Some(known), games(20), None).unwrap();
+            let next = learn(
+                &machine,
+                None,
+                None,
+                None,
+                Some(known),
+                &games(20),
+                ONE_THREAD,
+            );
+            let next = next.unwrap();
             assert_eq!(next.games, 2020);
             let rows = next.evaluation.weights().rows.iter();
             let before = learned.evaluation.weights().rows.iter();
@@ -626,28 +554,17 @@ mod tests {
     #[test]
     fn learning_ends_at_its_deadline() {
         let machine = machine(FLAGS);
-        let now = Instant::now();
-        let budget = LearningBudget {
-            games: usize::MAX,
-            until: Some(Deadline::wall(now)),
-            cancelled: None,
-            threads: 1,
-            seed: 1,
-            openings: &[],
-        };
-        let learned = learn(&machine, None, None, None, None, budget, None).unwrap();
+        let now = Budget::lasting(Duration::ZERO);
+        let learned = learn(&machine, None, None, None, None, &now, ONE_THREAD).unwrap();
         assert_eq!(learned.games, 0);
         assert_eq!(learned.validation, Validation::default());
     }
 
     #[test]
     fn learning_ends_when_cancelled() {
-        let cancelled = AtomicBool::new(true);
-        let budget = LearningBudget {
-            cancelled: Some(&cancelled),
-            ..games(usize::MAX)
-        };
-        let learned = learn(&machine(FLAGS), None, None, None, None, budget, None).unwrap();
+        let cancelled = Arc::new(AtomicBool::new(true));
+        let budget = games(u64::MAX).stopped_by(&cancelled);
+        let learned = learn(&machine(FLAGS), None, None, None, None, &budget, ONE_THREAD).unwrap();
         assert_eq!(learned.games, 0);
     }
 
@@ -661,7 +578,15 @@ mod tests {
         let network = panza_propnet::build(&program, &limits).unwrap();
         let machine: Arc<dyn Machine> =
             Arc::new(CounterMachine::new(CounterLayout::compile(&network)));
-        let learned = learn(&machine, None, None, None, None, games(usize::MAX), None).unwrap();
-        assert_eq!(learned.games, 0);
+        let learned = learn(
+            &machine,
+            None,
+            None,
+            None,
+            None,
+            &games(u64::MAX),
+            ONE_THREAD,
+        );
+        assert_eq!(learned.unwrap().games, 0);
     }
 }

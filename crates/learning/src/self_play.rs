@@ -7,7 +7,6 @@
 
 use std::sync::Arc;
 
-use super::LearningBudget;
 use super::game::{Batch, Game, MAX_COSTLY_MOVES, MAX_MOVES, SEVERAL, Turn, any_of};
 use super::samples::Samples;
 use super::validation::Position;
@@ -15,7 +14,7 @@ use super::worth::{Edge, Logits, MAX_ESTIMATE, MAX_LOGIT, Worth, logit_of};
 use crate::evaluation::{Evaluation, MAX_ROLES, ValueReader, sigmoid, uniform};
 use panza_gdl::{Id, MoveId, RoleId};
 use panza_machine::{Expander, ExpansionStep, Machine, PositionBatch, with_wide_vectors};
-use panza_sync::Random;
+use panza_sync::{Budget, Random};
 
 /// Games played in parallel.
 const PARALLEL_GAMES: usize = 128;
@@ -100,12 +99,14 @@ impl SelfPlay {
         }
     }
 
-    /// Plays and trains until so many games more have ended. Games in progress stay.
-    pub(super) fn run(&mut self, budget: LearningBudget<'_>) {
-        let end = self.finished.saturating_add(budget.games);
+    /// Plays and trains until as many games more have ended as the budget has steps. Games in
+    /// progress stay. Half of the games begin in `openings`, where there are some.
+    pub(super) fn run(&mut self, budget: &Budget, openings: &[Vec<u64>]) {
+        let most = usize::try_from(budget.max_steps).unwrap_or(usize::MAX);
+        let end = self.finished.saturating_add(most);
         while self.finished < end && !self.is_endless() && !budget.is_over() {
             while self.games.len() < PARALLEL_GAMES && self.finished + self.games.len() < end {
-                let game = self.new_game(budget.openings);
+                let game = self.new_game(openings);
                 self.games.push(game);
             }
             if self.rounds.is_multiple_of(ROUNDS_PER_COPY) {
@@ -137,11 +138,7 @@ impl SelfPlay {
 
     /// Plays games of the trained evaluation without training, and returns a position of each, so
     /// many at most.
-    pub(super) fn validation_positions(
-        &mut self,
-        most: usize,
-        budget: LearningBudget<'_>,
-    ) -> Vec<Position> {
+    pub(super) fn validation_positions(&mut self, most: usize, budget: &Budget) -> Vec<Position> {
         self.games.clear();
         self.evaluation.clone_from(self.samples.trainer().average());
         self.purpose = Purpose::Validation(Vec::new());

@@ -15,11 +15,10 @@ use std::time::Duration;
 use super::images::Images;
 use super::samples::Samples;
 use super::self_play::SelfPlay;
-use super::{Deadline, LearningBudget};
 use crate::evaluation::{Evaluation, Trainer};
 use panza_analysis::Symmetries;
 use panza_machine::Machine;
-use panza_sync::{Instant, Random};
+use panza_sync::{Budget, Random};
 
 /// A part of the time of learning.
 #[derive(Clone, PartialEq, Debug)]
@@ -47,8 +46,9 @@ pub struct Share {
 
 /// Members that learn together.
 pub trait Team: Sync {
-    /// Begins with this evaluation, which `games` games have trained.
-    fn begin(&self, evaluation: &Evaluation, games: usize, budget: &LearningBudget<'_>);
+    /// Begins with this evaluation, which `games` games have trained. For `seed` and `openings` see
+    /// [`LearningPlan`](super::LearningPlan).
+    fn begin(&self, evaluation: &Evaluation, games: usize, seed: u64, openings: &[Vec<u64>]);
 
     /// Gives all members a part, and waits for their shares. Late ones are left out.
     fn play(&self, part: &Part) -> Vec<Share>;
@@ -61,7 +61,7 @@ pub struct MemberPlan {
     pub games: usize,
     /// Random seed, another one for each member.
     pub seed: u64,
-    /// See [`LearningBudget::openings`].
+    /// See [`LearningPlan::openings`](super::LearningPlan::openings).
     pub openings: Vec<Vec<u64>>,
 }
 
@@ -93,20 +93,14 @@ impl Member {
     }
 
     /// Plays and trains for a part. `None` if its numbers do not fit.
-    pub fn play(&mut self, part: &Part, cancelled: &AtomicBool) -> Option<Share> {
+    pub fn play(&mut self, part: &Part, cancelled: &Arc<AtomicBool>) -> Option<Share> {
         let player = &mut self.player;
         if !player.samples.trainer_mut().set_numbers(&part.numbers) {
             return None;
         }
         let (games, moves, samples) = (player.finished, player.moves, player.samples.made);
-        player.run(LearningBudget {
-            games: usize::MAX,
-            until: Some(Deadline::wall(Instant::now() + part.time)),
-            cancelled: Some(cancelled),
-            threads: 1,
-            seed: self.plan.seed,
-            openings: &self.plan.openings,
-        });
+        let budget = Budget::lasting(part.time).stopped_by(cancelled);
+        player.run(&budget, &self.plan.openings);
         if part.is_last {
             player.samples.train_all();
         }

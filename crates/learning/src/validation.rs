@@ -12,10 +12,9 @@
 
 use std::sync::Arc;
 
-use super::LearningBudget;
 use crate::evaluation::{Evaluation, ValueReader};
 use panza_machine::{BatchPlayouts, Machine, PlayoutEnd, PlayoutTotals};
-use panza_sync::Random;
+use panza_sync::{Budget, Random};
 
 /// A position of a game that was not trained on. Values are those of the first role, 0 to 1.
 #[derive(Clone, PartialEq, Debug)]
@@ -55,7 +54,7 @@ pub(super) fn validate(
     evaluation: &Evaluation,
     positions: &[Position],
     random: &mut Random,
-    budget: LearningBudget<'_>,
+    budget: &Budget,
 ) -> Validation {
     let means = playout_means(machine, positions, random, budget);
     let mut values = vec![0.0; machine.info().n_roles()];
@@ -139,7 +138,7 @@ fn playout_means(
     machine: &Arc<dyn Machine>,
     positions: &[Position],
     random: &mut Random,
-    budget: LearningBudget<'_>,
+    budget: &Budget,
 ) -> Vec<[Option<f64>; 2]> {
     let mut reasoner = Arc::clone(machine).reasoner();
     let mut playouts = Arc::clone(machine).playouts(random, MAX_STEPS);

@@ -13,9 +13,9 @@ use serde_json::{Value, json};
 
 use panza_game::BuiltGame;
 use panza_gdl::RoleId;
-use panza_learning::{Evaluation, GradientSums, Images, Known, LearningBudget};
+use panza_learning::{Evaluation, GradientSums, Known};
 use panza_machine::Machine;
-use panza_search::alpha_beta::{AlphaBetaValues, LeafTraining, Turns, Units, train_leaves};
+use panza_search::alpha_beta::{AlphaBetaValues, LeafTraining, Turns, Units};
 use panza_search::{AlphaBetaParameters, Method, SearchConfig, WhyTree, start};
 use panza_sync::{Budget, Random};
 
@@ -145,20 +145,6 @@ fn time_of_search(
 }
 
 impl AlphaBetaStudy {
-    /// Trains on an evaluation. `None` where the sum of goals is not fixed.
-    pub(super) fn train(
-        machine: &Arc<dyn Machine>,
-        turns: Turns,
-        known: &Known,
-        images: &Images,
-        budget: LearningBudget<'_>,
-    ) -> Option<Self> {
-        let stripped = without_slow_prospects(machine, turns, known);
-        let known = stripped.as_ref().unwrap_or(known);
-        let trained = train_leaves(machine, turns, known, images, budget)?;
-        Some(Self::of(trained, turns, known.games))
-    }
-
     /// The result of a training. `games` is the number of games before it.
     pub(super) fn of(trained: LeafTraining, turns: Turns, games: usize) -> Self {
         Self {

@@ -11,7 +11,6 @@
 //! Never uses: other processes, files, match clocks.
 
 use std::fmt;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -21,10 +20,10 @@ use super::alpha_beta::{AlphaBetaStudy, is_stronger, turns, without_slow_prospec
 use super::contest::{Contest, decision, test_opening};
 use super::sprt::{PairTally, elo};
 use panza_game::BuiltGame;
-use panza_learning::{Deadline, Images, Known, LearningBudget, fixed_sum};
+use panza_learning::{Images, Known, fixed_sum};
 use panza_search::SearchConfig;
 use panza_search::alpha_beta::{Turns, train_leaves};
-use panza_sync::{Budget, Instant, Random};
+use panza_sync::{Budget, Random};
 
 /// A round trains up to this share of its time, tests up to that one, and then plays the tree.
 const LEARNING_SHARE: f64 = 0.6;
@@ -157,9 +156,8 @@ pub(super) struct AlphaBetaRound<'a> {
     pub book: &'a [Vec<u64>],
     /// The images of positions.
     pub images: Images,
-    pub time: Duration,
+    pub budget: Budget,
     pub seed: u64,
-    pub cancelled: &'a AtomicBool,
 }
 
 /// The training of a game for alpha-beta.
@@ -196,21 +194,20 @@ impl AlphaBetaTraining {
     /// Trains, tests and plays against the tree for a round. The first one begins with what is
     /// known of the tree's evaluation.
     pub fn round(&mut self, of_tree: &Known, round: &AlphaBetaRound<'_>) {
-        let begin = Instant::now();
-        let at = |share: f64| begin + round.time.mul_f64(share);
-        let is_cancelled = || round.cancelled.load(Ordering::Relaxed);
-        if !is_cancelled() {
-            self.learn(of_tree, round, at(LEARNING_SHARE));
+        let budget = &round.budget;
+        let [learning, testing] = [LEARNING_SHARE, TESTING_SHARE].map(|share| budget.share(share));
+        if !learning.is_stopped() {
+            self.learn(of_tree, round, &learning);
         }
-        if !is_cancelled() {
-            self.test(round, at(TESTING_SHARE));
+        if !testing.is_stopped() {
+            self.test(round, testing);
         }
-        if !is_cancelled() {
-            self.play_tree(round, at(1.0));
+        if !budget.is_stopped() {
+            self.play_tree(round);
         }
     }
 
-    fn learn(&mut self, of_tree: &Known, round: &AlphaBetaRound<'_>, until: Instant) {
+    fn learn(&mut self, of_tree: &Known, round: &AlphaBetaRound<'_>, budget: &Budget) {
         let Some(turns) = self.turns else { return };
         let known = match &self.newest {
             Some(newest) => newest.known(),
@@ -222,16 +219,9 @@ impl AlphaBetaTraining {
                 without_slow_prospects(&round.game.machine, turns, &of_tree).unwrap_or(of_tree)
             }
         };
-        let budget = LearningBudget {
-            games: usize::MAX,
-            until: Some(Deadline::wall(until)),
-            cancelled: Some(round.cancelled),
-            threads: 1,
-            seed: round.seed.wrapping_add(known.games as u64),
-            openings: &[],
-        };
-        let machine = &round.game.machine;
-        let Some(trained) = train_leaves(machine, turns, &known, &round.images, budget) else {
+        let seed = round.seed.wrapping_add(known.games as u64);
+        let (machine, images) = (&round.game.machine, &round.images);
+        let Some(trained) = train_leaves(machine, turns, &known, images, budget, 1, seed) else {
             // An earlier version may have left an evaluation of another form.
             self.turns = None;
             return;
@@ -243,8 +233,8 @@ impl AlphaBetaTraining {
         }
     }
 
-    /// Plays on with the test, or begins one, until then.
-    fn test(&mut self, round: &AlphaBetaRound<'_>, until: Instant) {
+    /// Plays on with the test, or begins one, within this budget.
+    fn test(&mut self, round: &AlphaBetaRound<'_>, budget: Budget) {
         let Some(newest) = &self.newest else { return };
         let Some(best) = &self.best else {
             self.best = Some(newest.clone());
@@ -260,8 +250,7 @@ impl AlphaBetaTraining {
             machine: &round.game.machine,
             configs: [&pending.tested, best].map(|it| with(&round.config, it)),
             of_move: || Budget::of_steps(TEST_NODES),
-            until,
-            cancelled: round.cancelled,
+            budget,
         };
         while decision(&pending.tally).is_none() {
             let machine = &round.game.machine;
@@ -293,15 +282,15 @@ impl AlphaBetaTraining {
         }
     }
 
-    /// Plays the best one against the tree until then, or until it is clear which is stronger.
-    fn play_tree(&mut self, round: &AlphaBetaRound<'_>, until: Instant) {
+    /// Plays the best one against the tree to the end of the round, or until it is clear which is
+    /// stronger.
+    fn play_tree(&mut self, round: &AlphaBetaRound<'_>) {
         let Some(best) = &self.best else { return };
         let contest = Contest {
             machine: &round.game.machine,
             configs: [with(&round.config, best), round.tree.clone()],
             of_move: || Budget::lasting(TREE_TIME),
-            until,
-            cancelled: round.cancelled,
+            budget: round.budget.clone(),
         };
         let progress = &mut self.progress;
         while !progress.is_clear() {
@@ -332,6 +321,7 @@ mod tests {
     use super::*;
 
     use std::sync::Arc;
+    use std::sync::atomic::AtomicBool;
 
     use crate::training::{RoundPlan, Training};
     use crate::{StudyBudget, find_prospects, prior_study, study};
@@ -367,7 +357,7 @@ mod tests {
 
     /// Rounds of training, until alpha-beta has games against the tree.
     fn train(training: &mut Training<'_>, threads: usize) {
-        let cancelled = AtomicBool::new(false);
+        let cancelled = Arc::default();
         let plan = RoundPlan {
             time: Duration::from_secs(1),
             threads,
@@ -473,7 +463,7 @@ mod tests {
         let history = history(&training);
         let kept = training.progress().alpha_beta.clone();
         let mut training = Training::new(&game, of(Method::Tree), Some(&history)).unwrap();
-        let cancelled = AtomicBool::new(true);
+        let cancelled = Arc::new(AtomicBool::new(true));
         let plan = RoundPlan {
             time: Duration::from_millis(10),
             threads: 1,

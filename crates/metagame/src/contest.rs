@@ -10,13 +10,12 @@
 
 use std::cmp::Ordering;
 use std::sync::Arc;
-use std::sync::atomic::{self, AtomicBool};
 
 use super::sprt::{Hypotheses, PairTally, Verdict};
 use panza_gdl::{Id, MoveId, RoleId};
 use panza_machine::{Machine, Reasoner};
 use panza_search::{AlphaBetaParameters, SearchConfig, Searcher, start};
-use panza_sync::{Budget, Instant, Random};
+use panza_sync::{Budget, Random};
 
 /// Joint moves after which a game is given up.
 const MAX_MOVES: usize = 1000;
@@ -53,8 +52,8 @@ pub(super) struct Contest<'a> {
     /// What a search may cost for a move that it begins now. Iterations do not depend on the speed
     /// of the machine.
     pub of_move: fn() -> Budget,
-    pub until: Instant,
-    pub cancelled: &'a AtomicBool,
+    /// That of all games.
+    pub budget: Budget,
 }
 
 impl Contest<'_> {
@@ -91,11 +90,6 @@ impl Contest<'_> {
             .collect()
     }
 
-    /// Whether time has run out.
-    pub fn is_over(&self) -> bool {
-        Instant::now() >= self.until || self.cancelled.load(atomic::Ordering::Relaxed)
-    }
-
     /// The goals of one game, in which this role plays with the first settings. `None` when time
     /// ran out or the game did not end.
     fn play(
@@ -116,7 +110,7 @@ impl Contest<'_> {
         let mut state = initial.to_vec();
         for _ in 0..MAX_MOVES {
             // At every move, since there are games without choices.
-            if self.is_over() {
+            if self.budget.is_over() {
                 return None;
             }
             reasoner.set_state(&state);

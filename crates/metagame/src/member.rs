@@ -4,6 +4,7 @@
 //!
 //! Never uses: how orders arrive, files.
 
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
@@ -19,7 +20,7 @@ use panza_learning::Known;
 use panza_learning::team;
 use panza_learning::team::{MemberPlan, Part};
 use panza_search::SearchConfig;
-use panza_sync::Instant;
+use panza_sync::{Budget, after};
 
 /// Seconds of an order, at most.
 const MAX_SECONDS: f64 = 1e7;
@@ -31,7 +32,7 @@ pub struct Member<'a> {
     training: Training<'a>,
     learner: Option<team::Member>,
     test: Option<(u64, Contest<'a>)>,
-    cancelled: &'a AtomicBool,
+    cancelled: &'a Arc<AtomicBool>,
 }
 
 impl<'a> Member<'a> {
@@ -42,7 +43,7 @@ impl<'a> Member<'a> {
     pub fn new(
         game: &'a BuiltGame,
         config: SearchConfig,
-        cancelled: &'a AtomicBool,
+        cancelled: &'a Arc<AtomicBool>,
     ) -> Result<Self, &'static str> {
         Ok(Self {
             training: Training::new(game, config, None)?,
@@ -106,7 +107,7 @@ impl<'a> Member<'a> {
                 if opening.len() != contest.machine.initial_state().len() {
                     return Err("an opening of another game");
                 }
-                contest.until = Instant::now() + time(seconds)?;
+                contest.budget.until = Some(after(time(seconds)?));
                 let round = contest.round(&opening, number);
                 let pair = round.map(|round| (round.games, round.points));
                 Ok(encoded(&Reply::Pair(pair), &[]))
@@ -130,10 +131,9 @@ impl<'a> Member<'a> {
         let best = best.as_ref().map(|known| &known.evaluation);
         let (game, config) = self.training.to_play();
         // Each pair sets the time.
-        let until = Instant::now();
-        let cancelled = self.cancelled;
+        let budget = Budget::generous().stopped_by(self.cancelled);
         Ok(test_contest(
-            game, config, &tested, best, parameters, until, cancelled,
+            game, config, &tested, best, parameters, budget,
         ))
     }
 

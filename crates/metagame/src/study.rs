@@ -20,22 +20,19 @@ use panza_game::BuiltGame;
 use panza_learning::statistics::{SampleSize, Sampled, sample};
 use panza_learning::validation::Validation;
 use panza_learning::{
-    Deadline, Evaluation, GradientSums, Heuristic, Images, Known, Learned, LearningBudget,
-    heuristics,
+    Evaluation, GradientSums, Heuristic, Images, Known, Learned, LearningPlan, heuristics,
 };
-use panza_search::alpha_beta::{AlphaBetaValues, TrainingBase, Turns};
+use panza_search::alpha_beta::{AlphaBetaValues, TrainingBase, Turns, train_leaves};
 use panza_search::{Method, SearchConfig, WhyTree};
 use panza_sync::{Budget, Instant, thread_cpu_time};
 
-/// What a study does, and its limits.
+/// What a study does, and its budget.
 #[derive(Clone, Debug)]
 pub struct StudyBudget {
-    /// The study is over by then. Without a deadline nothing is trained.
-    pub until: Option<Instant>,
+    /// The time of the study. Without a deadline nothing is trained.
+    pub limits: Budget,
     /// Where alpha-beta is chosen, its training goes on for this long after that.
     pub extension: Duration,
-    /// Set once the study is no longer needed.
-    pub cancelled: Arc<AtomicBool>,
     /// Whether an evaluation is trained.
     pub learning: bool,
     /// Threads that train.
@@ -152,7 +149,7 @@ pub fn study(
 /// the study goes on.
 pub fn begin_study(game: &BuiltGame, budget: &StudyBudget) -> Study {
     Study {
-        structure: Structure::find(game, &budget.limits(STRUCTURE_SHARE)),
+        structure: Structure::find(game, &budget.limits.share(STRUCTURE_SHARE)),
         ..Study::default()
     }
 }
@@ -177,14 +174,14 @@ pub fn finish_study(
     }
     if let Some(size) = budget.sampling {
         study.autonomous = game.network.as_ref().and_then(|network| {
-            let limits = budget.limits(AUTONOMOUS_SHARE);
+            let limits = budget.limits.share(AUTONOMOUS_SHARE);
             autonomous::find(network, &mut limits.with_steps(STEPS))
         });
         study.distances = game.network.as_ref().and_then(|network| {
-            let limits = budget.limits(DISTANCES_SHARE);
+            let limits = budget.limits.share(DISTANCES_SHARE);
             distances(network, &mut limits.with_steps(STEPS))
         });
-        let budget = budget.limits(SAMPLING_SHARE);
+        let budget = budget.limits.share(SAMPLING_SHARE);
         study.sampled = Some(sample(&game.machine, size, config.seed, &budget));
     }
     match study.generation {
@@ -209,9 +206,8 @@ impl StudyBudget {
         cancelled: &Arc<AtomicBool>,
     ) -> Self {
         Self {
-            until: Some(Instant::now() + time),
+            limits: Budget::lasting(time).stopped_by(cancelled),
             extension: Duration::ZERO,
-            cancelled: Arc::clone(cancelled),
             learning: settings.learning,
             threads: 1,
             sampling: None,
@@ -240,7 +236,7 @@ impl StudyBudget {
     #[must_use]
     pub fn one_of(&self, n_left: usize) -> Self {
         Self {
-            until: self.share(1.0 / n_left.max(1) as f64),
+            limits: self.limits.share(1.0 / n_left.max(1) as f64),
             // That would be the time of the next.
             extension: if n_left > 1 {
                 Duration::ZERO
@@ -251,27 +247,12 @@ impl StudyBudget {
         }
     }
 
-    /// The limits of training with this share of the time left.
-    fn training(&self, share: f64, seed: u64) -> LearningBudget<'_> {
-        LearningBudget {
-            games: usize::MAX,
-            until: self.training_deadline(share),
-            cancelled: Some(&self.cancelled),
-            threads: self.threads,
-            seed,
-            openings: &[],
-        }
-    }
-
-    /// The deadline of training within this share of the time left.
-    fn training_deadline(&self, share: f64) -> Option<Deadline> {
-        let until = self.share(share)?;
-        match thread_cpu_time().filter(|_| self.processor_time) {
-            Some(now) => Some(Deadline {
-                at: now + until.saturating_duration_since(Instant::now()),
-                clock: || thread_cpu_time().unwrap_or(Duration::MAX),
-            }),
-            None => Some(Deadline::wall(until)),
+    /// The budget of training with this share of the time left.
+    fn training(&self, share: f64) -> Budget {
+        let budget = self.limits.share(share);
+        match self.processor_time {
+            true => budget.by_processor(),
+            false => budget,
         }
     }
 
@@ -284,37 +265,29 @@ impl StudyBudget {
         let by_others = used.map_or(Duration::ZERO, |(now, then)| {
             begun.elapsed().saturating_sub(now.saturating_sub(then))
         });
-        Self {
-            until: self.until.map(|until| until + by_others),
-            ..self.clone()
-        }
+        self.later(by_others)
     }
 
-    /// The limits of a part with this share of the time left.
-    fn limits(&self, share: f64) -> Budget {
-        Budget::generous()
-            .until(self.share(share))
-            .stopped_by(&self.cancelled)
-    }
-
-    /// The deadline of a part with this share of the time left.
-    fn share(&self, share: f64) -> Option<Instant> {
-        Budget::generous().until(self.until).share(share).until
+    /// The same with a later deadline.
+    fn later(&self, time: Duration) -> Self {
+        let mut later = self.clone();
+        later.limits.until = later.limits.until.map(|until| until + time);
+        later
     }
 }
 
 impl Study {
     /// Trains an evaluation, on top of a prior one, and chooses settings, if that is wanted.
     fn learn(&mut self, game: &BuiltGame, config: &SearchConfig, budget: &StudyBudget) {
-        let Some(until) = budget.until.filter(|_| budget.learning) else {
+        if !budget.learning || budget.limits.until.is_none() {
             return;
-        };
-        if until.saturating_duration_since(Instant::now()) < MIN_LEARNING_TIME {
+        }
+        if budget.limits.left() < MIN_LEARNING_TIME {
             self.why_tree = WhyTree::NoTime;
             return;
         }
         let (begun, begun_cpu) = (Instant::now(), thread_cpu_time());
-        let turns = alpha_beta::turns(game, config, &budget.limits(TURNS_SHARE));
+        let turns = alpha_beta::turns(game, config, &budget.limits.share(TURNS_SHARE));
         let share = turns.map_or(1.0, |_| SHARED_LEARNING_SHARE);
         self.why_tree = turns.err().unwrap_or(WhyTree::NoTime);
         let Some(mut learned) = self.train(game, config, budget, share) else {
@@ -325,7 +298,7 @@ impl Study {
             let known = self.known_alpha_beta(&learned);
             let share = alpha_beta::LEARNING_SHARE;
             self.alpha_beta =
-                self.train_alpha_beta(game, turns, &known, budget.training(share, config.seed));
+                self.train_alpha_beta(game, turns, &known, &budget, share, config.seed);
             if self.alpha_beta.is_none() {
                 // The time is the tree's.
                 self.why_tree = WhyTree::SumNotFixed;
@@ -349,40 +322,41 @@ impl Study {
         self.train_further(game, config, &budget.left_after(begun, begun_cpu));
     }
 
-    /// Trains what alpha-beta searches with, on top of what is known.
+    /// Trains what alpha-beta searches with within this share of the time left, on top of what is
+    /// known. `None` where the sum of goals is not fixed.
     fn train_alpha_beta(
         &self,
         game: &BuiltGame,
         turns: Turns,
         known: &Known,
-        budget: LearningBudget<'_>,
+        budget: &StudyBudget,
+        share: f64,
+        seed: u64,
     ) -> Option<AlphaBetaStudy> {
-        let images = self.structure.images(game);
-        AlphaBetaStudy::train(&game.machine, turns, known, &images, budget)
+        let (training, threads) = (budget.training(share), budget.threads);
+        let (machine, images) = (&game.machine, self.structure.images(game));
+        let stripped = alpha_beta::without_slow_prospects(machine, turns, known);
+        let known = stripped.as_ref().unwrap_or(known);
+        let trained = train_leaves(machine, turns, known, &images, &training, threads, seed)?;
+        Some(AlphaBetaStudy::of(trained, turns, known.games))
     }
 
     /// Where alpha-beta plays, trains what it searches with in the rest of the time.
     fn train_further(&mut self, game: &BuiltGame, config: &SearchConfig, budget: &StudyBudget) {
-        let until = budget.until.map(|until| until + budget.extension);
-        let left = until.map(|until| until.saturating_duration_since(Instant::now()));
-        let has_time = left.is_some_and(|left| left >= MIN_LEARNING_TIME);
+        let budget = budget.later(budget.extension);
+        let has_time = budget.limits.until.is_some() && budget.limits.left() >= MIN_LEARNING_TIME;
         if let Some(alpha_beta) = self.alpha_beta_in_use(config).filter(|_| has_time) {
-            let budget = StudyBudget {
-                until,
-                ..budget.clone()
-            };
             // Other games than those before.
             let seed = config.seed.wrapping_add(1);
             let known = alpha_beta.known();
-            let trained =
-                self.train_alpha_beta(game, alpha_beta.turns, &known, budget.training(1.0, seed));
+            let turns = alpha_beta.turns;
+            let trained = self.train_alpha_beta(game, turns, &known, &budget, 1.0, seed);
             self.alpha_beta = trained.or(self.alpha_beta.take());
         }
     }
 
     /// Chooses between alpha-beta and the tree by games of both in the time left.
     fn choose_search(&mut self, game: &BuiltGame, config: &SearchConfig, budget: &StudyBudget) {
-        let Some(until) = budget.until else { return };
         let config = small_search(config.clone());
         let with = |method| {
             self.apply(&SearchConfig {
@@ -394,8 +368,7 @@ impl Study {
             machine: &game.machine,
             configs: [with(Method::AlphaBeta), with(Method::Tree)],
             of_move: || Budget::lasting(alpha_beta::CONTEST_TIME),
-            until,
-            cancelled: &budget.cancelled,
+            budget: budget.limits.clone(),
         };
         let (games, points) = alpha_beta::play(&contest, config.seed);
         self.contest = Some((games, points));
@@ -438,7 +411,7 @@ impl Study {
         });
         // A known evaluation has its own tuples and prospects.
         let network = game.network.as_ref().filter(|_| known.is_none());
-        let of_tuples = &mut budget.limits(TUPLES_SHARE).with_steps(STEPS);
+        let of_tuples = &mut budget.limits.share(TUPLES_SHARE).with_steps(STEPS);
         let of_lines = network.filter(|_| !budget.without.tuples);
         let tuples = of_lines.and_then(|it| Tuples::find(it, &game.machine, of_tuples));
         let of_prospects = network.filter(|_| !budget.without.prospects);
@@ -449,8 +422,12 @@ impl Study {
             tuples.map(Arc::new),
             prospects.map(Arc::new),
             known,
-            budget.training(share, config.seed),
-            None,
+            &budget.training(share),
+            LearningPlan {
+                threads: budget.threads,
+                seed: config.seed,
+                ..LearningPlan::default()
+            },
         )
     }
 

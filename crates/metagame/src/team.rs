@@ -17,8 +17,8 @@ use serde_json::Value;
 
 use super::notes::evaluation_note;
 use super::parameters::Parameters;
+use panza_learning::Evaluation;
 use panza_learning::team::{Part, Share, Team};
-use panza_learning::{Evaluation, LearningBudget};
 use panza_machine::GameInfo;
 
 /// Time of a member beyond that of its order.
@@ -122,15 +122,15 @@ pub(super) struct LearningTeam<'a> {
 }
 
 impl Team for LearningTeam<'_> {
-    fn begin(&self, evaluation: &Evaluation, games: usize, budget: &LearningBudget<'_>) {
+    fn begin(&self, evaluation: &Evaluation, games: usize, seed: u64, openings: &[Vec<u64>]) {
         let note = evaluation_note(self.info, evaluation, games, None);
         let orders = (0..self.members.count()).map(|member| {
             let order = Order::Learn {
                 facts: facts_hash(self.info),
                 evaluation: note.clone(),
                 games,
-                seed: budget.seed ^ (member as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15),
-                openings: budget.openings.to_vec(),
+                seed: seed ^ (member as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15),
+                openings: openings.to_vec(),
             };
             encoded(&order, &[])
         });

@@ -34,7 +34,7 @@ use super::team::{LearningTeam, Members, TestTeam};
 use panza_analysis::{Prospects, Symmetries, Tuples};
 use panza_game::BuiltGame;
 use panza_learning::team::Team;
-use panza_learning::{Deadline, Evaluation, Known, Learned, LearningBudget, learn};
+use panza_learning::{Evaluation, Known, Learned, LearningPlan, learn};
 use panza_machine::{GameInfo, Machine};
 use panza_memory::{GameHistory, Kind, term, term_text};
 use panza_search::SearchConfig;
@@ -79,7 +79,7 @@ pub struct RoundPlan<'a> {
     /// Random seed.
     pub seed: u64,
     /// Set once training is to end.
-    pub cancelled: &'a AtomicBool,
+    pub cancelled: &'a Arc<AtomicBool>,
     /// Other processes that play instead of threads.
     pub members: Option<&'a dyn Members>,
 }
@@ -357,7 +357,7 @@ impl<'a> Training<'a> {
     /// A round for alpha-beta.
     fn alpha_beta_round<'b>(
         &self,
-        plan: &RoundPlan<'b>,
+        plan: &RoundPlan<'_>,
         time: Duration,
         book: &'b [Vec<u64>],
     ) -> AlphaBetaRound<'b>
@@ -375,37 +375,34 @@ impl<'a> Training<'a> {
             config,
             book,
             images: self.structure.images(self.game),
-            time,
+            budget: Budget::lasting(time).stopped_by(plan.cancelled),
             seed: plan.seed,
-            cancelled: plan.cancelled,
         }
     }
 
     /// A round for the tree.
     fn round_of_tree(&mut self, plan: &RoundPlan<'_>) -> Result<RoundReport, &'static str> {
         let begin = Instant::now();
-        let end = begin + plan.time;
-        let budget = LearningBudget {
-            games: usize::MAX,
-            until: Some(Deadline::wall(begin + plan.time.mul_f64(LEARNING_SHARE))),
-            cancelled: Some(plan.cancelled),
-            threads: plan.threads,
-            seed: plan.seed.wrapping_add(self.progress.games as u64),
-            openings: &self.openings,
-        };
+        let budget = Budget::lasting(plan.time).stopped_by(plan.cancelled);
         let before = self.progress.games;
         let team = plan.members.map(|members| LearningTeam {
             members,
             info: self.game.info(),
         });
+        let learning = LearningPlan {
+            threads: plan.threads,
+            seed: plan.seed.wrapping_add(before as u64),
+            openings: &self.openings,
+            team: team.as_ref().map(|team| team as &dyn Team),
+        };
         let learned = learn(
             &self.game.machine,
             self.structure.symmetries.as_deref(),
             self.tuples.clone(),
             self.prospects.clone(),
             self.newest.take(),
-            budget,
-            team.as_ref().map(|team| team as &dyn Team),
+            &budget.share(LEARNING_SHARE),
+            learning,
         );
         let learned = learned.ok_or("it has too many roles")?;
         let play_seconds = begin.elapsed().as_secs_f64();
@@ -415,11 +412,10 @@ impl<'a> Training<'a> {
         self.progress.games = learned.games;
         self.progress.samples += learned.samples;
         self.add_openings(&learned);
-        let is_cancelled = || plan.cancelled.load(Ordering::Relaxed);
-        if self.pending.is_none() && !is_cancelled() {
+        if self.pending.is_none() && !budget.is_stopped() {
             self.pending = Some(self.begin_test(learned));
         }
-        let verdict = self.play_test(end, plan);
+        let verdict = self.play_test(budget, plan);
         let test = verdict.and_then(|is_stronger| self.end_test(is_stronger));
         Ok(RoundReport {
             games: self.progress.games - before,
@@ -465,15 +461,15 @@ impl<'a> Training<'a> {
         }
     }
 
-    /// Plays on until then. `Some` once the test is decided.
-    fn play_test(&mut self, end: Instant, plan: &RoundPlan<'_>) -> Option<bool> {
+    /// Plays on within this budget. `Some` once the test is decided.
+    fn play_test(&mut self, budget: Budget, plan: &RoundPlan<'_>) -> Option<bool> {
         let mut pending = self.pending.take()?;
         let config = self.structure.apply(self.config.clone());
         let tested = &pending.learned.evaluation;
         let best = self.best.as_ref().map(|best| &best.known.evaluation);
         let parameters = pending.parameters;
-        let (game, cancelled) = (self.game, plan.cancelled);
-        let contest = test_contest(game, config, tested, best, parameters, end, cancelled);
+        let game = self.game;
+        let contest = test_contest(game, config, tested, best, parameters, budget);
         let team = plan
             .members
             .map(|members| TestTeam::begin(members, game.info(), tested, best, parameters));
@@ -487,11 +483,8 @@ impl<'a> Training<'a> {
                 let number = begun.fetch_add(1, Ordering::Relaxed);
                 let opening = test_opening(&game.machine, &training.openings, plan.seed, number);
                 let pair = match &team {
-                    Some(_) if contest.is_over() => None,
-                    Some(team) => {
-                        let left = end.saturating_duration_since(Instant::now());
-                        team.pair(player, opening, number, left)
-                    }
+                    Some(_) if contest.budget.is_over() => None,
+                    Some(team) => team.pair(player, opening, number, contest.budget.left()),
                     None => {
                         let round = contest.round(&opening, number);
                         round.map(|round| (round.games, round.points))
@@ -603,8 +596,7 @@ pub(super) fn test_contest<'a>(
     tested: &Evaluation,
     best: Option<&Evaluation>,
     parameters: Parameters,
-    until: Instant,
-    cancelled: &'a AtomicBool,
+    budget: Budget,
 ) -> Contest<'a> {
     let with = |evaluation: &Evaluation| {
         let evaluation = Arc::new(evaluation.clone());
@@ -623,8 +615,7 @@ pub(super) fn test_contest<'a>(
             Some(_) => || Budget::of_steps(TEST_ITERATIONS),
             None => || Budget::lasting(TEST_TIME),
         },
-        until,
-        cancelled,
+        budget,
     }
 }
 

@@ -14,11 +14,18 @@ use panza_gdl::{Id, MoveId, NodeId, RoleId};
 pub struct RoleOutlook {
     /// Its value after the best move, 0 to 100; `None` before the first result.
     pub value: Option<f32>,
-    /// Its goal with best play by all roles, once proven. Where one role chooses and its goal is
-    /// proven, that of the others after its best move counts as proven too.
-    pub proven: Option<u8>,
-    /// The least and the greatest goal that are still possible with best play by all roles.
+    /// The least and the greatest goal that are still possible with best play by all roles. Where
+    /// one role chooses and its goal is proven, that of the others after its best move counts as
+    /// proven too.
     pub bounds: (u8, u8),
+}
+
+impl RoleOutlook {
+    /// Its goal with best play by all roles, once proven.
+    pub fn proven(&self) -> Option<u8> {
+        let (lower, upper) = self.bounds;
+        (lower == upper).then_some(lower)
+    }
 }
 
 /// A move of the chance role in a position in which it alone chooses.
@@ -123,7 +130,6 @@ impl Search {
             let is_known = record.visits > 0 || bounds.is_exact();
             RoleOutlook {
                 value: is_known.then(|| bounds.clamp(value)),
-                proven: bounds.is_exact().then_some(bounds.lower),
                 bounds: (bounds.lower, bounds.upper),
             }
         });

@@ -130,11 +130,7 @@ pub struct SearchReport {
 #[derive(Clone, PartialEq, Debug)]
 pub struct Line {
     /// Its first move of the role that chooses.
-    pub mv: MoveId,
-    /// The role's value after it.
-    pub value: Option<f32>,
-    /// Whether the value is only known not to be greater.
-    pub is_bound: bool,
+    pub first: MoveStats,
     /// Its joint moves.
     pub joint_moves: Vec<Vec<MoveId>>,
 }

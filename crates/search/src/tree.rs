@@ -1,6 +1,6 @@
 //! The tree as one of the searches of this crate.
 
-use super::config::{RootEstimates, SearchStatistics, StopReason};
+use super::config::{RootEstimates, RootReport, SearchStatistics, StopReason};
 use super::searcher::{Line, LineLimits, SearchReport, Searcher};
 use super::{Method, MoveStats, Search};
 use panza_gdl::{Id, MoveId, RoleId};
@@ -30,12 +30,9 @@ impl Searcher for Search {
     fn choose(&mut self) -> Option<MoveStats> {
         let best = self.best_move()?;
         let root = self.root();
-        let stats = root.moves.into_iter().find(|stats| stats.mv == best);
-        let stats = stats.unwrap_or(MoveStats::new(best));
         Some(MoveStats {
-            value: stats.value.or(root.value),
             is_proven_best: self.is_proven(),
-            ..stats
+            ..stats_of(&root, best)
         })
     }
 
@@ -48,14 +45,9 @@ impl Searcher for Search {
             _ => self.principal_line(limits.moves),
         };
         let first = line.first().and_then(|joint| joint.get(self.role.index()));
-        let lines = first.map(|&mv| {
-            let stats = root.moves.iter().find(|stats| stats.mv == mv);
-            Line {
-                mv,
-                value: stats.and_then(|stats| stats.value).or(root.value),
-                is_bound: false,
-                joint_moves: line.clone(),
-            }
+        let lines = first.map(|&mv| Line {
+            first: stats_of(&root, mv),
+            joint_moves: line.clone(),
         });
         let mut outcomes = self.outcomes();
         outcomes.sort_by_key(|it| it.mv.0);
@@ -98,5 +90,15 @@ impl Searcher for Search {
 
     fn knows(&self, role: RoleId, goal: u8) -> bool {
         Search::knows(self, role, goal)
+    }
+}
+
+/// A move of ours, with the value of the state where it has none.
+fn stats_of(root: &RootReport, mv: MoveId) -> MoveStats {
+    let stats = root.moves.iter().find(|stats| stats.mv == mv);
+    let stats = stats.copied().unwrap_or(MoveStats::new(mv));
+    MoveStats {
+        value: stats.value.or(root.value),
+        ..stats
     }
 }

@@ -1,11 +1,12 @@
 //! What a piece of work may cost, and whether it is still wanted.
 //!
-//! Long work takes a [`Budget`] from its caller: a deadline, a limit in bytes, one in steps, and a
-//! stop flag, which another thread sets when the result is no longer needed. Every loop whose
-//! length depends on the rules checks the budget once in a few thousand steps and ends early when
-//! it is over. Work that counts its steps by [`Budget::spend`] takes the budget by `&mut`; pieces
-//! of work that share it are bounded together. The documentation of the work says what a step is,
-//! which limits it ignores, and whether its unfinished result is dropped or kept.
+//! Long work takes a [`Budget`] from its caller: a deadline, one in processor time, a limit in
+//! bytes, one in steps, and a stop flag, which another thread sets when the result is no longer
+//! needed. Every loop whose length depends on the rules checks the budget once in a few thousand
+//! steps and ends early when it is over. Work that counts its steps by [`Budget::spend`] takes the
+//! budget by `&mut`; pieces of work that share it are bounded together. The documentation of the
+//! work says what a step is, which limits it ignores, and whether its unfinished result is dropped
+//! or kept.
 //!
 //! Invariants: a budget that is stopped stays stopped; one that is over or spent stays so.
 //!
@@ -15,7 +16,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use crate::clock::Instant;
+use crate::clock::{Instant, thread_cpu_time};
 
 /// Steps between two readings of the clock.
 const CHECK_EVERY: usize = 1 << 14;
@@ -25,6 +26,8 @@ const CHECK_EVERY: usize = 1 << 14;
 pub struct Budget {
     /// The work ends at this time.
     pub until: Option<Instant>,
+    /// It ends once the thread that asks has used this much processor time.
+    pub cpu_until: Option<Duration>,
     /// The work is given up when its tables hold more than this many bytes.
     pub max_bytes: usize,
     /// The work ends after this many of its steps: positions, edges, or iterations of a search. The
@@ -43,6 +46,7 @@ impl Budget {
     pub fn generous() -> Self {
         Self {
             until: None,
+            cpu_until: None,
             max_bytes: if usize::BITS > 32 { 4 << 30 } else { 1 << 29 },
             max_steps: u64::MAX,
             stop: None,
@@ -95,6 +99,19 @@ impl Budget {
         }
     }
 
+    /// The same with the time left as processor time of the thread that asks, which other programs
+    /// do not shorten; on the wall where the system does not report it. Reads the clocks.
+    pub fn by_processor(&self) -> Self {
+        let Some(used) = thread_cpu_time() else {
+            return self.clone();
+        };
+        Self {
+            until: None,
+            cpu_until: self.until.map(|until| used + left_until(until)),
+            ..self.clone()
+        }
+    }
+
     /// The same with a stop flag.
     pub fn stopped_by(&self, stop: &Arc<AtomicBool>) -> Self {
         Self {
@@ -114,18 +131,22 @@ impl Budget {
 
     /// The same with this share of the time left. Reads the clock.
     pub fn share(&self, share: f64) -> Self {
-        let until = self
-            .until
-            .map(|until| after(left_until(until).mul_f64(share)));
+        let on_wall = |until| after(left_until(until).mul_f64(share));
+        let by_processor = |until| {
+            let left = cpu_left(until);
+            until - left + left.mul_f64(share)
+        };
         Self {
-            until,
+            until: self.until.map(on_wall),
+            cpu_until: self.cpu_until.map(by_processor),
             ..self.clone()
         }
     }
 
     /// The time left; the longest there is without a deadline. Reads the clock.
     pub fn left(&self) -> Duration {
-        self.until.map_or(Duration::MAX, left_until)
+        let on_wall = self.until.map_or(Duration::MAX, left_until);
+        on_wall.min(self.cpu_until.map_or(Duration::MAX, cpu_left))
     }
 
     /// Whether the result is no longer needed.
@@ -137,7 +158,7 @@ impl Budget {
 
     /// Whether the time is up or the result is no longer needed. Reads the clock.
     pub fn is_over(&self) -> bool {
-        self.is_stopped() || self.until.is_some_and(is_past)
+        self.is_stopped() || self.left().is_zero()
     }
 
     /// The same for work that has made this many steps in all.
@@ -189,6 +210,12 @@ pub fn left_until(time: Instant) -> Duration {
     time.saturating_duration_since(Instant::now())
 }
 
+/// How much processor time this thread may use until it has used this much. None is left where the
+/// system does not report it.
+fn cpu_left(until: Duration) -> Duration {
+    thread_cpu_time().map_or(Duration::ZERO, |used| until.saturating_sub(used))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -234,6 +261,16 @@ mod tests {
         assert!(budget.left() <= Duration::from_secs(25));
         assert!(budget.left() > Duration::from_secs(20));
         assert_eq!(Budget::generous().share(0.5).left(), Duration::MAX);
+    }
+
+    #[test]
+    fn processor_time_passes_only_where_it_is_used() {
+        let budget = Budget::lasting(Duration::from_millis(20)).by_processor();
+        std::thread::sleep(Duration::from_millis(40));
+        assert_eq!(budget.is_over(), thread_cpu_time().is_none());
+        assert!(budget.share(0.5).left() <= Duration::from_millis(10));
+        while !budget.is_over() {}
+        assert!(budget.left().is_zero() && budget.share(0.5).is_over());
     }
 
     #[test]

@@ -17,7 +17,7 @@ use panza_analysis::Tuples;
 use panza_cli::arguments::parse_seconds;
 use panza_cli::{Game, Outcome, Output};
 use panza_game::BuiltGame;
-use panza_learning::{Deadline, LearningBudget, learn};
+use panza_learning::{LearningPlan, learn};
 use panza_metagame::{Parameters, Structure, find_prospects};
 use panza_sync::{Budget, thread_cpu_time};
 use serde::Serialize;
@@ -127,16 +127,12 @@ fn train_all(
     let mut sums = [0.0; 9];
     for seed in arguments.seed..arguments.seed + arguments.nets {
         let begin = clock();
-        let budget = LearningBudget {
-            games: usize::MAX,
-            until: Some(Deadline {
-                at: begin + Duration::from_secs_f64(arguments.seconds),
-                clock,
-            }),
-            cancelled: None,
+        let time = Duration::from_secs_f64(arguments.seconds);
+        let budget = Budget::lasting(time).by_processor();
+        let plan = LearningPlan {
             threads: usize::from(arguments.threads),
             seed,
-            openings: &[],
+            ..LearningPlan::default()
         };
         let learned = learn(
             &built.machine,
@@ -144,8 +140,8 @@ fn train_all(
             tuples.clone(),
             prospects.clone(),
             None,
-            budget,
-            None,
+            &budget,
+            plan,
         );
         let learned = learned.context("the game cannot be learned")?;
         let seconds = (clock() - begin).as_secs_f64();

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use panza_analysis::{Prospects, Symmetries, Tuples};
 use panza_game::BuiltGame;
 use panza_learning::statistics::{SampleSize, Sampled, sample};
-use panza_learning::{Deadline, Learned, LearningBudget};
+use panza_learning::{Learned, LearningPlan};
 use panza_metagame::{Study, StudyBudget, WithoutInputs};
 use panza_search::{Method, SearchConfig};
 use panza_sync::Budget;
@@ -58,7 +58,7 @@ pub fn study(
     seed: u64,
     stop: &Arc<AtomicBool>,
 ) -> Option<Learned> {
-    let until = Instant::now() + time;
+    let budget = Budget::lasting(time).stopped_by(stop);
     let symmetries = symmetries(game, &limits(time, STRUCTURE_SHARE, stop));
     let symmetries = symmetries.filter(|found| !found.is_trivial());
     let network = game.network.as_ref();
@@ -78,15 +78,12 @@ pub fn study(
         tuples.map(Arc::new),
         prospects.map(Arc::new),
         None,
-        LearningBudget {
-            games: usize::MAX,
-            until: Some(Deadline::wall(until)),
-            cancelled: Some(stop),
+        &budget,
+        LearningPlan {
             threads,
             seed,
-            openings: &[],
+            ..LearningPlan::default()
         },
-        None,
     )
 }
 
@@ -104,9 +101,8 @@ pub fn study_both(
         ..SearchConfig::deterministic(seed)
     };
     let budget = StudyBudget {
-        until: Some(Instant::now() + time),
+        limits: Budget::lasting(time).stopped_by(stop),
         extension: Duration::ZERO,
-        cancelled: Arc::clone(stop),
         learning: true,
         threads,
         sampling: None,

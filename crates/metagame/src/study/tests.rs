@@ -14,9 +14,8 @@ fn game(name: &str) -> BuiltGame {
 
 fn budget(until: Option<Instant>) -> StudyBudget {
     StudyBudget {
-        until,
+        limits: Budget::generous().until(until),
         extension: Duration::ZERO,
-        cancelled: Arc::default(),
         learning: true,
         threads: 1,
         sampling: Some(SampleSize {

@@ -278,8 +278,8 @@ impl Review {
             if let Some(role) = position.mover() {
                 next.narrow(role, 0, found.worth.most(role) as u8);
             } else if !position.is_open() {
-                for (role, &(least, most)) in found.worth.bounds.iter().enumerate() {
-                    next.narrow(role, least, most);
+                for (role, outlook) in found.worth.0.iter().enumerate() {
+                    next.narrow(role, outlook.bounds.0, outlook.bounds.1);
                 }
             }
         }

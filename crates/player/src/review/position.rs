@@ -8,6 +8,7 @@ use std::thread::available_parallelism;
 
 use panza_gdl::{Id, MoveId, RoleId};
 use panza_machine::Reasoner;
+use panza_search::RoleOutlook;
 
 /// Threads, at most: each holds the memory of a search.
 const MAX_THREADS: usize = 8;
@@ -49,19 +50,15 @@ impl Default for ReviewSettings {
     }
 }
 
-/// The value of a position for each role, with best play from there on.
+/// What a position is worth to each role, with best play from there on; empty where the search said
+/// nothing.
 #[derive(Clone, PartialEq, Default, Debug)]
-pub struct Worth {
-    /// The values, 0 to 100; `None` where the search said nothing.
-    pub(super) values: Vec<Option<f64>>,
-    /// The least and the greatest goal that are still possible, where the search said something.
-    pub(super) bounds: Vec<(u8, u8)>,
-}
+pub struct Worth(pub(super) Vec<RoleOutlook>);
 
 impl Worth {
     /// The proven goal of a role, or else its value.
     pub fn of(&self, role: usize) -> Option<f64> {
-        let value = self.values.get(role).copied().flatten();
+        let value = self.0.get(role)?.value.map(f64::from);
         match self.proven(role) {
             Some(goal) => Some(goal.into()),
             None => value.map(|value| value.clamp(self.least(role), self.most(role))),
@@ -70,19 +67,16 @@ impl Worth {
 
     /// The goal of a role, once proven.
     pub fn proven(&self, role: usize) -> Option<u8> {
-        let (least, most) = self.bounds.get(role).copied()?;
-        (least == most).then_some(least)
+        self.0.get(role)?.proven()
     }
 
     /// The least goal that is still possible for a role, and the greatest.
     pub(super) fn least(&self, role: usize) -> f64 {
-        self.bounds.get(role).map_or(0.0, |bounds| bounds.0.into())
+        self.0.get(role).map_or(0.0, |it| it.bounds.0.into())
     }
 
     pub(super) fn most(&self, role: usize) -> f64 {
-        self.bounds
-            .get(role)
-            .map_or(100.0, |bounds| bounds.1.into())
+        self.0.get(role).map_or(100.0, |it| it.bounds.1.into())
     }
 
     /// Whether anything is proven about a role.
@@ -104,7 +98,7 @@ impl Worth {
 
     /// Narrows the bounds of a role, unless they would contradict what is known.
     pub(super) fn narrow(&mut self, role: usize, least: u8, most: u8) {
-        if let Some(bounds) = self.bounds.get_mut(role) {
+        if let Some(RoleOutlook { bounds, .. }) = self.0.get_mut(role) {
             let both = (bounds.0.max(least), bounds.1.min(most));
             if both.0 <= both.1 {
                 *bounds = both;
@@ -195,14 +189,12 @@ pub(super) struct Found {
 impl Found {
     /// The goals of a position in which the game is over.
     pub(super) fn of_goals(goals: &[Option<u8>]) -> Self {
-        let bounds = goals
-            .iter()
-            .map(|goal| goal.map_or((0, 100), |goal| (goal, goal)));
+        let outlook = goals.iter().map(|goal| RoleOutlook {
+            value: goal.map(f32::from),
+            bounds: goal.map_or((0, 100), |goal| (goal, goal)),
+        });
         Self {
-            worth: Worth {
-                values: goals.iter().map(|goal| goal.map(f64::from)).collect(),
-                bounds: bounds.collect(),
-            },
+            worth: Worth(outlook.collect()),
             ..Self::default()
         }
     }
@@ -211,8 +203,8 @@ impl Found {
     pub(super) fn renew(&mut self, newer: Self) {
         let known = std::mem::replace(self, newer);
         self.sum = self.sum.or(known.sum);
-        for (role, (least, most)) in known.worth.bounds.into_iter().enumerate() {
-            self.narrow(role, least, most);
+        for (role, outlook) in known.worth.0.iter().enumerate() {
+            self.narrow(role, outlook.bounds.0, outlook.bounds.1);
         }
     }
 
@@ -220,7 +212,7 @@ impl Found {
     pub(super) fn narrow(&mut self, role: usize, least: u8, most: u8) {
         self.worth.narrow(role, least, most);
         if let Some(sum) = self.sum
-            && self.worth.bounds.len() == 2
+            && self.worth.0.len() == 2
         {
             let rest = |goal: f64| (f64::from(sum) - goal).clamp(0.0, 100.0) as u8;
             let (least, most) = (self.worth.least(role), self.worth.most(role));

@@ -1,7 +1,7 @@
 use super::*;
 use crate::Position as Played;
 use panza_gdl::RoleId;
-use panza_search::Method;
+use panza_search::{Method, RoleOutlook};
 use panza_sync::Random;
 use std::time::Duration;
 
@@ -156,9 +156,9 @@ fn a_review_that_gave_its_memory_back_finds_the_same() {
 
 #[test]
 fn every_fall_from_a_proven_value_is_named() {
-    let worth = |value: f64, bounds| Worth {
-        values: vec![Some(value)],
-        bounds: vec![bounds],
+    let worth = |value: f32, bounds| {
+        let value = Some(value);
+        Worth(vec![RoleOutlook { value, bounds }])
     };
     let found = |worth| Found {
         worth,

@@ -294,12 +294,8 @@ fn read(search: &mut dyn Searcher, position: &Position) -> Found {
         lines: 1,
         moves: LINE,
     });
-    let roles = report.roles.iter();
     let mut found = Found {
-        worth: Worth {
-            values: roles.clone().map(|it| it.value.map(f64::from)).collect(),
-            bounds: roles.map(|it| it.bounds).collect(),
-        },
+        worth: Worth(report.roles),
         line: (report.lines.into_iter().next()).map_or(Vec::new(), |line| line.joint_moves),
         choices: Vec::new(),
         sum: report.sum,

@@ -19,7 +19,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use self::lookahead::{Lookahead, MoveOutcome, our_goal};
-use self::part_search::{MoveValues, PartSearch};
+use self::part_search::{PartSearch, odds_of};
 use super::match_searcher::MatchSearcher;
 use super::studies::{MatchConfig, StudyOf};
 use super::whole_search::{MAX_SAMPLED_MOVES, WholeSearch, root_moves, stage_times};
@@ -121,12 +121,12 @@ impl FactoredSearch {
 
     /// The best of some moves by the sum of log odds, and that sum.
     fn best_by_odds(&mut self, candidates: &[MoveId]) -> Option<(MoveId, f64)> {
-        let values: Vec<Option<MoveValues>> =
-            self.parts.iter_mut().map(PartSearch::values).collect();
+        let known: Vec<Option<Vec<MoveStats>>> =
+            self.parts.iter_mut().map(PartSearch::moves).collect();
         let sum = |mv: MoveId| {
-            let parts = self.parts.iter().zip(&values);
-            let odds = parts.map(|(search, values)| match (values, search.part.moves[mv]) {
-                (Some(values), Some(mv)) => values.log_odds(mv, search.part.is_pass[mv]),
+            let parts = self.parts.iter().zip(&known);
+            let odds = parts.map(|(search, known)| match (known, search.part.moves[mv]) {
+                (Some(moves), Some(mv)) => odds_of(moves, mv, search.part.is_pass[mv]),
                 _ => 0.0,
             });
             odds.sum()

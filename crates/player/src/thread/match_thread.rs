@@ -681,7 +681,7 @@ impl MatchThread {
             threads: self.search.rollout_threads.max(1),
             ..StudyBudget::before_first_move(metagame, left, &self.tasks.issue_stop())
         };
-        let until = budget.until.unwrap_or(now);
+        let until = budget.limits.until.unwrap_or(now);
         let engine = self.engines.current();
         let of = engine.map_or(StudyOf::Nothing, |engine| engine.searcher.study_of());
         if of == StudyOf::Nothing || until <= now || self.position() > 0 {

@@ -127,7 +127,7 @@ impl Tasks {
         self.spawn("study", move |results| {
             let studies = catch_panic(|| {
                 let begun = begin(&games, &budget);
-                if !budget.cancelled.load(Ordering::Relaxed) {
+                if !budget.limits.is_stopped() {
                     let begun = Studies::new(of, begun.clone());
                     let _ = results.send(TaskResult::Begun(begun));
                 }

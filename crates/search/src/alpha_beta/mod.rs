@@ -145,17 +145,6 @@ struct AlphaBetaConfig {
     parameters: AlphaBetaParameters,
 }
 
-/// A move of the root in a report.
-#[derive(Clone, Copy, PartialEq, Debug)]
-struct RankedMove {
-    mv: MoveId,
-    /// The mover's share of the goals after it, 0 to 1; an upper bound unless `is_exact`.
-    share: f32,
-    is_exact: bool,
-    /// Nodes searched below it.
-    nodes: u64,
-}
-
 /// What a search has found about its root.
 #[derive(Clone, PartialEq, Debug, Default)]
 struct AlphaBetaReport {
@@ -172,7 +161,7 @@ struct AlphaBetaReport {
     /// The longest line that was searched, in joint moves.
     selective_depth: u32,
     /// The mover's moves, the best first and the others by their nodes.
-    moves: Vec<RankedMove>,
+    moves: Vec<RootMove>,
 }
 
 /// The search of a game by depth.
@@ -301,13 +290,7 @@ impl AlphaBeta {
             };
         };
         let sign = if found.mover == 0 { 1 } else { -1 };
-        let ranked = |known: &RootMove| RankedMove {
-            mv: known.mv,
-            share: score::share(known.score),
-            is_exact: known.is_exact,
-            nodes: known.nodes,
-        };
-        let mut moves: Vec<RankedMove> = found.root.moves.iter().map(ranked).collect();
+        let mut moves = found.root.moves.clone();
         moves.sort_by_key(|known| (known.mv != best, u64::MAX - known.nodes));
         AlphaBetaReport {
             best: Some(best),

@@ -11,10 +11,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::root::RootMove;
+use super::score;
 use super::training::MatchTraining;
-use super::{
-    AlphaBeta, AlphaBetaConfig, AlphaBetaReport, AlphaBetaValues, Counts, RankedMove, TABLE_PART,
-};
+use super::{AlphaBeta, AlphaBetaConfig, AlphaBetaReport, AlphaBetaValues, Counts, TABLE_PART};
 use crate::config::{IterationTimes, SearchStatistics, StopReason};
 use crate::searcher::{Line, LineLimits, SearchReport, Searcher};
 use crate::{Method, MoveStats, RoleOutlook, SearchConfig, WhyTree};
@@ -112,18 +112,26 @@ impl AlphaBetaSearch {
         value.clamp(0.0, 100.0)
     }
 
-    /// What is known of one of our moves. A proof is of the best one.
-    fn stats(&self, report: &AlphaBetaReport, ranked: &RankedMove) -> MoveStats {
-        let value = self.value(report, self.role.index(), ranked.share);
+    /// What is known of one of our moves, after which the mover has this share. A proof is of the
+    /// best one.
+    fn stats(&self, report: &AlphaBetaReport, mv: MoveId, share: f32, nodes: u64) -> MoveStats {
+        let value = self.value(report, self.role.index(), share);
         let goal = value.round() as u8;
-        let is_proven = report.is_proven && report.best == Some(ranked.mv);
+        let is_proven = report.is_proven && report.best == Some(mv);
         MoveStats {
-            visits: ranked.nodes as f64,
+            visits: nodes as f64,
             value: Some(value),
             bounds: if is_proven { (goal, goal) } else { (0, 100) },
-            is_bound: !ranked.is_exact,
             is_proven_best: is_proven && self.search.is_settled(),
-            ..MoveStats::new(ranked.mv)
+            ..MoveStats::new(mv)
+        }
+    }
+
+    /// What is known of a move of the root.
+    fn stats_of(&self, report: &AlphaBetaReport, known: &RootMove) -> MoveStats {
+        MoveStats {
+            is_bound: !known.is_exact,
+            ..self.stats(report, known.mv, score::share(known.score), known.nodes)
         }
     }
 
@@ -144,16 +152,12 @@ impl AlphaBetaSearch {
             limits.lines.min(1)
         };
         let mut lines = Vec::with_capacity(n_lines);
-        for ranked in report.moves.iter().take(n_lines) {
-            let moves = self.search.line(ranked.mv);
-            let value = self.value(report, self.role.index(), ranked.share);
+        for known in report.moves.iter().take(n_lines) {
+            let moves = self.search.line(known.mv);
             let reasoner = &mut *self.reasoner;
-            lines.push(Line {
-                mv: ranked.mv,
-                value: Some(value),
-                is_bound: !ranked.is_exact,
-                joint_moves: joint_line(reasoner, &self.state, &moves, limits.moves),
-            });
+            let joint_moves = joint_line(reasoner, &self.state, &moves, limits.moves);
+            let first = self.stats_of(report, known);
+            lines.push(Line { first, joint_moves });
         }
         self.reasoner.set_state(&self.state);
         lines
@@ -236,13 +240,7 @@ impl Searcher for AlphaBetaSearch {
         let report = self.search.report();
         let nodes = self.search.counts().nodes;
         let best = report.best.filter(|_| self.chooses(&report));
-        let known = RankedMove {
-            mv: best.unwrap_or(first),
-            share: report.share,
-            is_exact: true,
-            nodes,
-        };
-        let stats = self.stats(&report, &known);
+        let stats = self.stats(&report, best.unwrap_or(first), report.share, nodes);
         match best {
             Some(_) => Some(stats),
             None => Some(MoveStats {
@@ -260,15 +258,15 @@ impl Searcher for AlphaBetaSearch {
         let is_known = found.depth > 0;
         let outlook = [0, 1].map(|role| {
             let value = self.value(&found, role, found.share);
-            let proven = (found.is_proven && is_known).then_some(value.round() as u8);
+            let goal = value.round() as u8;
+            let is_proven = found.is_proven && is_known;
             RoleOutlook {
                 value: is_known.then_some(value),
-                proven,
-                bounds: proven.map_or((0, 100), |goal| (goal, goal)),
+                bounds: if is_proven { (goal, goal) } else { (0, 100) },
             }
         });
         let ranked = found.moves.iter().filter(|_| chooses);
-        let moves = ranked.map(|ranked| self.stats(&found, ranked)).collect();
+        let moves = ranked.map(|known| self.stats_of(&found, known)).collect();
         let ours = outlook[self.role.index()];
         let nodes = counts.nodes - self.nodes_before;
         let best = self.choose().map(|stats| stats.mv);
@@ -282,7 +280,7 @@ impl Searcher for AlphaBetaSearch {
             selective_depth: found.selective_depth,
             best,
             value: ours.value,
-            proven: ours.proven,
+            proven: ours.proven(),
             roles: outlook.to_vec(),
             moves,
             outcomes: Vec::new(),

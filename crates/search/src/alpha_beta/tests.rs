@@ -3,7 +3,7 @@
 use super::*;
 use panza_game::BuiltGame;
 use panza_gdl::{Id, RoleId};
-use panza_learning::{Images, Known, LearningBudget, fixed_sum};
+use panza_learning::{Images, Known, fixed_sum};
 use panza_machine::Reasoner;
 use panza_sync::Random;
 
@@ -378,16 +378,10 @@ fn training_learns_who_wins() {
         games: 0,
         sums: None,
     };
-    let budget = LearningBudget {
-        games: 150,
-        until: None,
-        cancelled: None,
-        threads: 1,
-        seed: 1,
-        openings: &[],
-    };
+    let budget = Budget::of_steps(150);
     let turns = turns_of(&game).unwrap();
-    let train = || train_leaves(&game.machine, turns, &known, &Images::default(), budget).unwrap();
+    let images = Images::default();
+    let train = || train_leaves(&game.machine, turns, &known, &images, &budget, 1, 1).unwrap();
     let trained = train();
     assert!(trained.samples > 1_000, "{trained:?}");
     assert_eq!(trained.evaluation, train().evaluation);

@@ -37,7 +37,7 @@ use crate::parameters::AlphaBetaParameters;
 use crate::turns::Turns;
 use panza_gdl::{MoveId, RoleId};
 use panza_learning::evaluation::Inputs;
-use panza_learning::{Deadline, Evaluation, GradientSums, Images, Known, LearningBudget, Trainer};
+use panza_learning::{Evaluation, GradientSums, Images, Known, Trainer};
 use panza_machine::{Machine, Reasoner, with_wide_vectors};
 use panza_sync::{Budget, Random, Table, catch_panic, lock, spawn_scoped};
 
@@ -101,21 +101,23 @@ struct Searched {
 /// A leaf and its target.
 type Sample = (Vec<u64>, f32);
 
-/// Trains on an evaluation by games of the search and the images of their positions, within the
-/// games, the time and the threads of a budget. `None` where the evaluation has no fixed sum of
-/// goals.
+/// Trains on an evaluation by games of the search and the images of their positions, on this number
+/// of threads. Steps of the budget are games; bytes are not counted. `None` where the evaluation
+/// has no fixed sum of goals.
 pub fn train_leaves(
     machine: &Arc<dyn Machine>,
     turns: Turns,
     known: &Known,
     images: &Images,
-    budget: LearningBudget<'_>,
+    budget: &Budget,
+    threads: usize,
+    seed: u64,
 ) -> Option<LeafTraining> {
     let evaluation = &known.evaluation;
     if evaluation.n_outputs() != 1 || evaluation.n_roles() != 2 {
         return None;
     }
-    let seeds = (0..budget.threads.max(1)).map(|index| budget.seed.wrapping_add(index as u64));
+    let seeds = (0..threads.max(1)).map(|index| seed.wrapping_add(index as u64));
     let mut team = Team {
         training: Training::new(known, images.clone()),
         players: seeds
@@ -127,7 +129,7 @@ pub fn train_leaves(
         opening: OPENING,
         may_stop: true,
     };
-    team.run(&setup, &budget);
+    team.run(&setup, budget);
     Some(team.training.finish(&mut team.players[0]))
 }
 
@@ -156,20 +158,12 @@ impl MatchTraining {
     /// Plays games from a state and trains on them. A game that has begun goes on after the end of
     /// the time, and ends when the budget is stopped.
     pub fn run(&mut self, state: &[u64], budget: &Budget) {
-        let budget = LearningBudget {
-            games: usize::MAX,
-            until: budget.until.map(Deadline::wall),
-            cancelled: budget.stop.as_deref(),
-            threads: self.0.players.len(),
-            seed: 0,
-            openings: &[],
-        };
         let setup = GameSetup {
             begin: state,
             opening: MATCH_OPENING,
             may_stop: false,
         };
-        self.0.run(&setup, &budget);
+        self.0.run(&setup, &budget.with_steps(u64::MAX));
     }
 
     /// The games so far.
@@ -192,7 +186,7 @@ struct Team {
 
 impl Team {
     /// Plays and trains until the budget is over.
-    fn run(&mut self, setup: &GameSetup<'_>, budget: &LearningBudget<'_>) {
+    fn run(&mut self, setup: &GameSetup<'_>, budget: &Budget) {
         let Self { training, players } = self;
         let Some((player, players)) = players.split_first_mut() else {
             return;
@@ -235,10 +229,10 @@ struct GameSetup<'a> {
 
 impl GameSetup<'_> {
     /// Whether games in progress stop.
-    fn stops(&self, budget: &LearningBudget<'_>) -> bool {
+    fn stops(&self, budget: &Budget) -> bool {
         match self.may_stop {
             true => budget.is_over(),
-            false => budget.is_cancelled(),
+            false => budget.is_stopped(),
         }
     }
 }
@@ -423,9 +417,9 @@ impl Training {
         others: &Others,
         games: &Receiver<Vec<Sample>>,
         most: usize,
-        budget: &LearningBudget<'_>,
+        budget: &Budget,
     ) {
-        while self.n_games < budget.games && !others.are_over() && !budget.is_over() {
+        while !others.are_over() && !budget.is_over_at(self.n_games as u64) {
             let weights = Arc::make_mut(&mut player.searcher.evaluation);
             weights.clone_from(&self.trainer.evaluation);
             let game = player.play(setup, || others.are_over() || setup.stops(budget));
@@ -433,7 +427,8 @@ impl Training {
             self.learn(game, &mut player.random);
             // As many as fit into the channel, since others go on sending.
             for game in games.try_iter().take(most) {
-                if self.n_games >= budget.games || others.are_over() || setup.stops(budget) {
+                let is_last = self.n_games as u64 >= budget.max_steps;
+                if is_last || others.are_over() || setup.stops(budget) {
                     break;
                 }
                 self.n_games += 1;
@@ -556,7 +551,6 @@ fn units_of(mut changes: Vec<Score>) -> Units {
 mod tests {
     use super::*;
     use panza_analysis::Symmetries;
-    use panza_sync::Budget;
 
     fn known(game: &panza_game::BuiltGame) -> Known {
         let n_facts = game.info().facts().unwrap().len();
@@ -568,23 +562,13 @@ mod tests {
         }
     }
 
-    fn budget(threads: usize, games: usize) -> LearningBudget<'static> {
-        LearningBudget {
-            games,
-            until: None,
-            cancelled: None,
-            threads,
-            seed: 1,
-            openings: &[],
-        }
-    }
-
     fn trained(threads: usize, games: usize, images: &Images) -> (Known, LeafTraining) {
         let game = panza_testing::game("breakthrough");
         let turns = Turns::find(&game.machine, &mut Random::new(1), || false).unwrap();
         let known = known(&game);
-        let budget = budget(threads, games);
-        let found = train_leaves(&game.machine, turns, &known, images, budget).unwrap();
+        let budget = Budget::of_steps(games as u64);
+        let found =
+            train_leaves(&game.machine, turns, &known, images, &budget, threads, 1).unwrap();
         (known, found)
     }
 

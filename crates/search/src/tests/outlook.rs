@@ -36,7 +36,7 @@ fn a_proven_line_begins_with_the_winning_move() {
     assert!(!line.is_empty() && line.len() < 20);
     ends(&machine, &line);
     assert_eq!(search.principal_line(1), line[..1]);
-    let proven = search.outlook().into_iter().map(|outlook| outlook.proven);
+    let proven = search.outlook().into_iter().map(|outlook| outlook.proven());
     assert_eq!(proven.collect::<Vec<_>>(), [Some(100), Some(0)]);
 }
 
@@ -67,6 +67,6 @@ fn a_search_reports_for_whoever_is_to_move() {
     search.set_role(RoleId(9));
     assert_eq!(search.root().moves.len(), 9);
     search.run(&iterations(2_000_000));
-    assert_eq!(search.outlook()[1].proven, Some(50));
+    assert_eq!(search.outlook()[1].proven(), Some(50));
     assert!(ends(&machine, &search.principal_line(9)));
 }

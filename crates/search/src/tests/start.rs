@@ -180,7 +180,7 @@ fn reports_of_both_searches_say_the_same_of_a_proven_position() {
                 (report.proven, report.value),
                 (Some(goal), Some(f32::from(goal)))
             );
-            assert_eq!(report.roles[1].proven, Some(100));
+            assert_eq!(report.roles[1].proven(), Some(100));
             assert_eq!(report.best, search.choose().map(|best| best.mv));
             let won = machine.info().find_move(RoleId(1), "(mark 2 3)").unwrap();
             assert_eq!(report.lines[0].joint_moves[0][1], won, "{method:?}");

@@ -30,8 +30,8 @@ use panza_metagame::{history, remembered};
 use panza_player::review::Worth;
 use panza_player::{Review, ReviewSettings, search_config, whole_search};
 use panza_search::{
-    Line, LineLimits, Method, MoveStats, Outcome, SearchConfig, SearchReport, Searcher, Started,
-    StopReason, WhyTree,
+    Line, LineLimits, Method, MoveStats, Outcome, RoleOutlook, SearchConfig, SearchReport,
+    Searcher, Started, StopReason, WhyTree,
 };
 use panza_sync::{Budget, HAS_THREADS, Instant, lock};
 use plans::Plans;
@@ -594,8 +594,7 @@ impl Report {
         self.method = found.method.name();
         self.step = found.method.step();
         (self.depth, self.selective_depth) = (found.depth, found.selective_depth);
-        self.worth.values = found.roles.iter().map(|it| it.value.map(round)).collect();
-        self.worth.proven = found.roles.iter().map(|it| it.proven).collect();
+        self.worth = outlook_view(&found.roles);
         let outcomes = found.outcomes.iter();
         self.outcomes = outcomes.map(|it| outcome_view(it, info)).collect();
         self.moves = role.map_or(Vec::new(), |_| candidates(found, info));
@@ -610,7 +609,7 @@ impl Report {
 /// line begins that is expected, unless several roles choose at once.
 fn candidates(found: &SearchReport, info: &dyn GameInfo) -> Vec<Candidate> {
     let is_alone = found.moves.iter().all(|it| it.probability.is_none());
-    let first = found.lines.first().map(|line| line.mv);
+    let first = found.lines.first().map(|line| line.first.mv);
     let best = first.filter(|_| is_alone).or(found.best);
     let mut moves: Vec<&MoveStats> = found.moves.iter().collect();
     moves.sort_by_key(|it| Some(it.mv) != best);
@@ -629,22 +628,25 @@ fn candidates(found: &SearchReport, info: &dyn GameInfo) -> Vec<Candidate> {
 fn line_view(line: &Line, info: &dyn GameInfo) -> Option<LineView> {
     let texts = |joint: &Vec<MoveId>| joint.iter().map(|&mv| info.move_text(mv)).collect();
     Some(LineView {
-        text: info.move_text(line.mv),
-        value: line.value.map(round)?,
-        is_bound: line.is_bound,
+        text: info.move_text(line.first.mv),
+        value: line.first.value.map(round)?,
+        is_bound: line.first.is_bound,
         line: line.joint_moves.iter().map(texts).collect(),
     })
 }
 
 fn outcome_view(outcome: &Outcome, info: &dyn GameInfo) -> OutcomeView {
-    let outlook = &outcome.outlook;
     OutcomeView {
         text: info.move_text(outcome.mv),
         probability: outcome.probability,
-        worth: WorthView {
-            values: outlook.iter().map(|it| it.value.map(round)).collect(),
-            proven: outlook.iter().map(|it| it.proven).collect(),
-        },
+        worth: outlook_view(&outcome.outlook),
+    }
+}
+
+fn outlook_view(outlook: &[RoleOutlook]) -> WorthView {
+    WorthView {
+        values: outlook.iter().map(|it| it.value.map(round)).collect(),
+        proven: outlook.iter().map(RoleOutlook::proven).collect(),
     }
 }
 

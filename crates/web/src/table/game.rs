@@ -23,7 +23,6 @@ use panza_metagame::{StudyBudget, study};
 use panza_player::{Manager, MatchSearcher, PlanStatus, Record, StartRequest, preferred_search};
 use panza_search::{MoveStats, SearchConfig};
 use panza_sync::{Instant, Random, catch_panic};
-use panza_telemetry::SearchSample;
 
 /// A hint is thought about for this long: Panza's strength is no measure of the help that a person
 /// wants.
@@ -34,14 +33,6 @@ pub(crate) const PACE: Duration = Duration::from_millis(600);
 const MAX_CANDIDATES: usize = 6;
 /// Searches that a table keeps at the same time.
 const MAX_SEARCHES: usize = 4;
-
-/// What a search has found for a role.
-struct Thought {
-    best: Option<MoveStats>,
-    /// A plan that reaches a goal.
-    plan: Option<PlanStatus>,
-    sample: SearchSample,
-}
 
 /// A game that is played.
 pub(crate) struct Game {
@@ -404,19 +395,17 @@ impl Host {
         let Some(searcher) = &mut game.searches[role] else {
             return;
         };
-        let thought = Thought {
-            best: searcher.best_move(),
-            plan: searcher.plan().filter(|plan| plan.goal.is_some()),
-            sample: searcher.sample(),
-        };
+        let best = searcher.best_move();
+        let plan = searcher.plan().filter(|plan| plan.goal.is_some());
+        let root_moves = searcher.sample().root_moves;
         let legal = game.history.legal(role);
         // A search that has found nothing, or something illegal, does not end the game.
-        let mv = thought.best.map(|best| best.mv);
+        let mv = best.map(|best| best.mv);
         let mv = mv.filter(|mv| legal.contains(mv));
         let Some(mv) = mv.or_else(|| legal.first().copied()) else {
             return;
         };
-        let found = self.found(game, role, mv, &thought);
+        let found = self.found(game, role, mv, best, plan, &root_moves);
         if is_hint {
             game.hint_for = None;
             // A planner goes on in the background while its search exists.
@@ -426,10 +415,10 @@ impl Host {
             return;
         }
         if let Some(record) = &game.record {
-            let answer = thought.best.unwrap_or(MoveStats::new(mv));
+            let answer = best.unwrap_or(MoveStats::new(mv));
             let answer = answer.named(found.text.clone());
             record.answered(found.turn, &answer, false, took, took);
-            record.root_moves(found.turn, &thought.sample.root_moves);
+            record.root_moves(found.turn, &root_moves);
         }
         game.found = Some(found);
         self.choose(game, role, mv);
@@ -477,8 +466,15 @@ impl Host {
     }
 
     /// What people see of the choice of a role.
-    fn found(&self, game: &Game, role: usize, mv: MoveId, thought: &Thought) -> Found {
-        let Thought { best, plan, sample } = thought;
+    fn found(
+        &self,
+        game: &Game,
+        role: usize,
+        mv: MoveId,
+        best: Option<MoveStats>,
+        plan: Option<PlanStatus>,
+        root_moves: &[MoveStats<String>],
+    ) -> Found {
         let goal = plan.as_ref().and_then(|plan| plan.goal);
         let moves = plan.as_ref().map_or(&[][..], |plan| &plan.moves);
         let info = game.history.info();
@@ -491,7 +487,7 @@ impl Host {
                 Some(goal) => Some(goal.into()),
                 None => best.and_then(|best| best.value).map(f64::from),
             },
-            candidates: candidates(&sample.root_moves, first.as_ref().zip(goal)),
+            candidates: candidates(root_moves, first.as_ref().zip(goal)),
             visits: best.map_or(0, |best| best.visits as u64),
             is_proven: best.is_some_and(|best| best.is_proven_best),
             plan: moves.iter().map(|&mv| info.move_text(mv)).collect(),

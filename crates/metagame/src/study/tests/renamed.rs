@@ -29,9 +29,8 @@ fn studied(rules: &Rules) -> (BuiltGame, Study) {
     let budget = Budget::within(Duration::from_secs(120), 4 << 30);
     let game = build(rules, &budget).unwrap();
     let budget = StudyBudget {
-        until: None,
+        limits: Budget::generous(),
         extension: Duration::ZERO,
-        cancelled: Default::default(),
         learning: false,
         threads: 1,
         sampling: Some(SampleSize {

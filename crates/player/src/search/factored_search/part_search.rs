@@ -103,58 +103,51 @@ impl PartSearch {
         }
     }
 
-    /// The values of the moves; `None` where there is nothing to choose.
-    pub fn values(&mut self) -> Option<MoveValues> {
+    /// What is known of the moves; `None` where there is nothing to choose. Where a win is proven,
+    /// the move to play is marked as the best one.
+    pub fn moves(&mut self) -> Option<Vec<MoveStats>> {
         if self.is_over {
             return None;
         }
-        let root = self.search.root();
+        let mut root = self.search.root();
         if root.moves.len() < 2 {
             return None;
         }
-        let winning = (root.proven == Some(100))
-            .then(|| self.search.best_move())
-            .flatten();
-        Some(MoveValues {
-            moves: root.moves,
-            winning,
-        })
-    }
-}
-
-/// The values of a part's moves.
-pub(super) struct MoveValues {
-    moves: Vec<MoveStats>,
-    /// The move to play where a win is proven.
-    winning: Option<MoveId>,
-}
-
-impl MoveValues {
-    /// The log odds of winning the part with a move.
-    pub fn log_odds(&self, mv: MoveId, is_pass: bool) -> f64 {
-        let Some(report) = self.moves.iter().find(|report| report.mv == mv) else {
-            return log_odds(MIN_DOUBT);
-        };
-        if let Some(proven) = report.proven() {
-            let goal = f64::from(proven) / 100.0;
-            let bonus = match self.winning == Some(mv) {
-                true => WINNING_BONUS,
-                false => 0.0,
-            };
-            return log_odds(goal.clamp(MIN_PROVEN_DOUBT, 1.0 - MIN_PROVEN_DOUBT)) + bonus;
+        if root.proven == Some(100) {
+            let winning = self.search.best_move();
+            let mut moves = root.moves.iter_mut();
+            if let Some(found) = moves.find(|found| Some(found.mv) == winning) {
+                found.is_proven_best = true;
+            }
         }
-        let Some(value) = report.value else {
-            return log_odds(MIN_DOUBT);
-        };
-        // A lower bound for moves in this part, since a high mean of few visits is no reason to
-        // leave another part.
-        let doubt = match is_pass {
-            true => 0.0,
-            false => PLAYOUT_DEVIATION / report.visits.max(1.0).sqrt(),
-        };
-        let value = (f64::from(value) - doubt) / 100.0;
-        log_odds(value.clamp(MIN_DOUBT, 1.0 - MIN_DOUBT))
+        Some(root.moves)
     }
+}
+
+/// The log odds of winning the part with one of its moves.
+pub(super) fn odds_of(moves: &[MoveStats], mv: MoveId, is_pass: bool) -> f64 {
+    let Some(report) = moves.iter().find(|report| report.mv == mv) else {
+        return log_odds(MIN_DOUBT);
+    };
+    if let Some(proven) = report.proven() {
+        let goal = f64::from(proven) / 100.0;
+        let bonus = match report.is_proven_best {
+            true => WINNING_BONUS,
+            false => 0.0,
+        };
+        return log_odds(goal.clamp(MIN_PROVEN_DOUBT, 1.0 - MIN_PROVEN_DOUBT)) + bonus;
+    }
+    let Some(value) = report.value else {
+        return log_odds(MIN_DOUBT);
+    };
+    // A lower bound for moves in this part, since a high mean of few visits is no reason to
+    // leave another part.
+    let doubt = match is_pass {
+        true => 0.0,
+        false => PLAYOUT_DEVIATION / report.visits.max(1.0).sqrt(),
+    };
+    let value = (f64::from(value) - doubt) / 100.0;
+    log_odds(value.clamp(MIN_DOUBT, 1.0 - MIN_DOUBT))
 }
 
 fn log_odds(value: f64) -> f64 {
