@@ -5,12 +5,12 @@
 import { layOut, readShapes } from "./board.js";
 import { drawBoards } from "./drawing.js";
 import { counted, list } from "./format.js";
-import { forgetSheet, keptSheets } from "./kept.js";
+import { bring, forgetSheet, keptSheets } from "./kept.js";
 import { byId, element, fill, setText, showDialog } from "./page.js";
 import { CHANCE } from "./roles.js";
-import { askGames, askPicture, checkRules } from "./server.js";
+import { askGames, askPicture, askTrial, checkRules } from "./server.js";
 
-/** @import { Child, KeptSheet, Offer, OfferedGame, Picture, Setting } from "./types.d.ts" */
+/** @import { Child, Diagnostic, KeptSheet, Offer, OfferedGame, Picture, Setting } from "./types.d.ts" */
 /** @typedef {(game: OfferedGame, button: HTMLElement, people?: Setting["people"]) => void} Choose */
 
 /** How long nothing is typed before a rulesheet is read, and before a picture is asked for again. */
@@ -89,8 +89,8 @@ function ofSheet(sheet) {
  */
 export function settingOf({ name, sheet }) {
   if (sheet === undefined) return { game: name };
-  const { rules, file, dialect } = sheet;
-  return { rules, name, file, dialect };
+  const { rules, file, dialect, anyway } = sheet;
+  return { rules, name, file, dialect, anyway };
 }
 
 /**
@@ -166,7 +166,8 @@ function seats(roles, title, take) {
 }
 
 /**
- * Offers the roles of the rulesheet in the field, as soon as it can be read.
+ * Offers the roles of the rulesheet in the field, as soon as it can be read, with what there is to
+ * say about it.
  * @param {HTMLElement} field
  * @param {Choose} choose
  */
@@ -178,12 +179,24 @@ function offerOwnSeats(field, choose) {
     if (rules.trim() === "") return fill(byId("own-seats"));
     const { roles, diagnostics } = await checkRules({ text: rules, file });
     if (rules !== ownRules().rules) return null;
-    const faults = diagnostics.filter(({ severity }) => severity === "error");
-    // What is missing has no place in the text, and follows from what is wrong there.
-    const fault = faults.find(({ from, to }) => from < to) ?? faults[0];
-    if (fault !== undefined) return setText(byId("own-seats"), `line ${fault.line}, column ${fault.column}: ${fault.message}`);
-    const game = { name, title: name, about: "", rules: [], roles, sheet: { name, rules, file } };
-    return fill(byId("own-seats"), "or as ", seats(roles, name, (people, button) => choose(game, button, people)));
+    const anyway = diagnostics.some(({ severity }) => severity === "error");
+    const sheet = { name, rules, file, anyway };
+    const game = { name, title: name, about: "", rules: [], roles, sheet };
+    /** @param {Diagnostic[]} found */
+    const show = (found) =>
+      fill(
+        byId("own-seats"),
+        roles.length > 0 && (anyway ? "play it all the same as " : "or as "),
+        roles.length > 0 && seats(roles, name, (people, button) => choose(game, button, people)),
+        found.map(({ line, column, message, help }) =>
+          element("span", { class: "fault" }, `line ${line}, column ${column}: ${message}${help === "" ? "" : `; ${help}`}`),
+        ),
+        found.length > 0 && element("a", { href: "/edit", on: { click: () => bring(sheet) } }, "mend it on Write"),
+      );
+    show(diagnostics);
+    const seen = anyway ? { diagnostics: [] } : await askTrial({ text: rules, file });
+    if (rules === ownRules().rules && !("busy" in seen) && seen.diagnostics.length > 0) show([...seen.diagnostics, ...diagnostics]);
+    return null;
   };
   const later = () => {
     clearTimeout(typing);

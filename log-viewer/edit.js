@@ -9,7 +9,7 @@ import { drawBoards } from "./drawing.js";
 import { RulesEditor } from "./editor.js";
 import { spoken } from "./expressions.js";
 import { count, counted, list, messageOf, object } from "./format.js";
-import { openAndKeep } from "./kept.js";
+import { brought, openAndKeep } from "./kept.js";
 import { attempt, byId, element, fileName, fill, forgive, offerKeys, saveText, setText, skipInPlace, wordmark } from "./page.js";
 import { Refused, askGames, askPreview, askRules, askTrial, checkRules, layOutRules } from "./server.js";
 
@@ -417,6 +417,8 @@ async function start() {
   byId("tidy").addEventListener("click", tidy);
   byId("play").addEventListener("click", play);
   byId("look").addEventListener("click", look);
+  const mended = brought();
+  if (mended !== undefined) take(mended.name, mended.file ?? "", mended.rules, `This is ${mended.name}.`);
   offerKeys(
     ["Ctrl-S", "saves the text as a file"],
     ["Ctrl-Shift-F", "lays the text out"],

@@ -358,7 +358,10 @@ function timeToAnswer(record) {
  * @returns {Drawing}
  */
 function stages(record, scope) {
-  const names = record.series.namesFrom("time_").filter((name) => hasFigures(record, [name]));
+  // Most searches have only some of the stages.
+  const names = record.series.namesFrom("time_").filter((name) => {
+    return record.series.column(name).some((value) => value !== null && value > 0);
+  });
   return {
     traces: names.map((name, index) => ({
       ...line(record, scope, name, {

@@ -8,6 +8,7 @@ import { openTable } from "./server.js";
 
 const SHEETS = "panza-sheets";
 const TABLES = "panza-tables";
+const BROUGHT = "panza-brought";
 const MOST_SHEETS = 12;
 const MOST_TABLES = 20;
 /** A picture with more characters is not kept. */
@@ -49,6 +50,21 @@ export function keptSheets() {
   return read(SHEETS).filter(({ name, rules }) => text(name) && text(rules));
 }
 
+/**
+ * Brings a rulesheet to the page to write on, which takes it when it is opened next.
+ * @param {KeptSheet} sheet
+ */
+export function bring(sheet) {
+  write(BROUGHT, [sheet]);
+}
+
+/** What was brought, once. */
+export function brought() {
+  const [sheet] = read(BROUGHT);
+  write(BROUGHT, []);
+  return sheet;
+}
+
 /** @param {KeptSheet} sheet */
 export function forgetSheet({ rules }) {
   write(SHEETS, keptSheets().filter((other) => other.rules !== rules));
@@ -73,12 +89,12 @@ export function forgetTable(table) {
  */
 export async function openAndKeep(setting) {
   const table = await openTable(setting);
-  const { rules, name = "rules", file, dialect } = setting;
+  const { rules, name = "rules", file, dialect, anyway } = setting;
   if (rules !== undefined) {
     const before = keptSheets();
     const known = before.find((sheet) => sheet.rules === rules);
     const others = before.filter((sheet) => sheet.rules !== rules && sheet.name !== name);
-    write(SHEETS, [{ ...known, name, rules, file, dialect, table }, ...others].slice(0, MOST_SHEETS));
+    write(SHEETS, [{ ...known, name, rules, file, dialect, anyway, table }, ...others].slice(0, MOST_SHEETS));
   }
   return table;
 }

@@ -390,6 +390,8 @@ export interface KeptSheet {
   rules: string;
   file?: string;
   dialect?: string;
+  /** Whether it is played in spite of errors. */
+  anyway?: boolean;
   /** The table at which it was opened last. */
   table?: string;
   title?: string;
@@ -426,6 +428,7 @@ export interface Setting {
   name?: string;
   file?: string;
   dialect?: string;
+  anyway?: boolean;
   people?: string | string[];
   /** How strong Panza plays, from 1 on, or how long it thinks. */
   level?: number;

@@ -45,6 +45,52 @@ fn wrong_arguments_are_refused_with_status_2() {
 }
 
 #[test]
+fn negative_numbers_are_refused_by_the_option_that_has_them() {
+    for (arguments, option) in [
+        (&["search", "hex", "-n", "-1"][..], "--iterations"),
+        (&["search", "hex", "--ms", "-1"], "--ms"),
+        (&["search", "hex", "--seconds", "-0.5"], "--seconds"),
+        (&["search", "hex", "--threads", "-1"], "--threads"),
+        (&["search", "hex", "--seed", "-1"], "--seed"),
+        (&["bench", "hex", "--width", "-1"], "--width"),
+        (&["perft", "hex", "--depth", "-1"], "--depth"),
+        (&["solve", "hanoi", "--threads", "-1"], "--threads"),
+        (&["train", "hex", "--games", "-1"], "--games"),
+        (&["study", "m", "--turn", "-1"], "--turn"),
+        (&["study", "m", "--blunders", "--ms", "-1"], "--ms"),
+        (
+            &["match", "hex", "--player", "panza", "--games", "-1"],
+            "--games",
+        ),
+        (&["tournament", "t.toml", "--limit", "-1"], "--limit"),
+        (
+            &["sokoban", "solve", "l.sok", "--threads", "-1"],
+            "--threads",
+        ),
+    ] {
+        let message = fails(arguments, 2);
+        let value = arguments.last().unwrap();
+        let expected = format!("error: invalid value '{value}' for '");
+        assert!(
+            message.starts_with(&expected) && message.contains(option),
+            "{message}"
+        );
+    }
+}
+
+#[test]
+fn a_search_lasts_as_many_milliseconds_as_it_is_told() {
+    let found = objects(&["search", "connectFour", "--ms", "300"], 0);
+    let seconds = found[0]["seconds"].as_f64().unwrap();
+    assert!((0.25..4.0).contains(&seconds), "{seconds}");
+    let message = fails(&["search", "connectFour", "--ms", "0"], 2);
+    assert!(message.contains("0 is not in 1..=86400000"), "{message}");
+    for other in ["--seconds", "--iterations"] {
+        fails(&["search", "connectFour", "--ms", "5", other, "1"], 2);
+    }
+}
+
+#[test]
 fn help_has_an_example_of_each_command() {
     let overview = text(&run(&["--help"]).stdout);
     let commands = [
@@ -202,11 +248,17 @@ fn check_plays_and_shows_a_position_that_search_reads() {
     );
     let checked = objects(&["check", path, "--no-play"], 0);
     assert_eq!(checked[0]["errors"], 0);
-    let strict = objects(&["check", path, "--no-play", "--strict"], 1);
-    assert_eq!(
-        strict[0]["errors"], 2,
-        "there is no `base` and no `input`: {strict:?}"
-    );
+    // ggp-base's validator wants neither `base` nor `input`.
+    let strict = objects(&["check", path, "--no-play", "--strict"], 0);
+    assert_eq!(strict[0]["errors"], 0);
+    let loose = format!("{COUNT}(init (seen ?x))\n(<= (next (seen <=)) (true (seen ?x)))\n");
+    let loose = file(folder.path(), "loose.gdl", &loose);
+    let loose = loose.to_str().unwrap();
+    let strict = objects(&["check", loose, "--no-play", "--strict"], 1).remove(0);
+    let found = strict["diagnostics"].as_array().unwrap().iter();
+    let refused = found.filter(|it| it["code"].as_str().unwrap().starts_with("strict-"));
+    let refused: Vec<&Value> = refused.map(|it| &it["code"]).collect();
+    assert_eq!(refused, ["strict-variable-fact", "strict-reserved-word"]);
 }
 
 #[test]
@@ -238,6 +290,14 @@ fn equal_shows_the_first_state_that_differs() {
         shown.starts_with("different: terminal after 1 joint move\n"),
         "{shown}"
     );
+    // No move has a common name, but the numbers of moves at the start differ.
+    let more =
+        COUNT.replace("one", "uno").replace("two", "due") + "(<= (legal a tre) (true (at 0)))";
+    let more = write("more.gdl", &more);
+    let found = objects(&["equal", &count, &more], 1);
+    assert_eq!(found[0]["difference"]["what"], "legal", "{found:?}");
+    let found = objects(&["equal", &count, "ticTacToe"], 1);
+    assert_eq!(found[0]["difference"]["what"], "roles", "{found:?}");
     fails(&["equal", &count, "noSuchGame"], 2);
 }
 
@@ -264,6 +324,8 @@ fn replay_compares_a_record_with_the_rules() {
         ("( ( at 1 ) )", "( ( at 2 ) )", "next"),
         ("[\"one\"]", "[\"three\"]", "moves"),
         ("[50]", "[60]", "goal"),
+        ("[50]", "[]", "goal"),
+        ("[50]", "[50, 50]", "goal"),
         ("true}", "false}", "terminal"),
         ("( true ( at 0 ) )", "( at 1 )", "init"),
     ] {
@@ -381,9 +443,10 @@ fn format_prints_one_layout_and_keeps_comments() {
     let output = run(&["format", path]);
     assert_eq!(output.status.code(), Some(0));
     let once = text(&output.stdout);
+    // The line ends of the file stay.
     assert_eq!(
         once,
-        "; A game.\n(role white)\n\n(<= (legal white go) ; why\n  (true (ready)))\n"
+        "; A game.\r\n(role white)\r\n\r\n(<= (legal white go) ; why\r\n  (true (ready)))\r\n"
     );
     assert_eq!(std::fs::read_to_string(path).unwrap(), loose);
     let again = file(folder.path(), "again.gdl", &once);
@@ -394,6 +457,9 @@ fn format_prints_one_layout_and_keeps_comments() {
     assert_eq!(object["text"], once);
     assert_eq!(object["changed"], true);
     assert_eq!(objects(&["format", again], 0)[0]["changed"], false);
+    let object = objects(&["format", path, "--write"], 0).remove(0);
+    assert_eq!(object["written"], true);
+    assert_eq!(std::fs::read_to_string(path).unwrap(), once);
 }
 
 #[test]

@@ -214,7 +214,7 @@ fn the_short_help_fits_a_screen_and_the_long_one_has_examples() {
     }
     let (short, long) = (run(&["match", "-h"]), run(&["match", "--help"]));
     assert!(text(&short.stdout).contains("see more with '--help'"));
-    assert!(text(&long.stdout).contains("Example:\n  panza match "));
+    assert!(text(&long.stdout).contains("Examples:\n  panza match "));
 }
 
 #[test]

@@ -342,6 +342,40 @@ fn an_editor_is_told_the_same_about_hrf() {
     assert_eq!(session.end(true), (Some(0), String::new()));
 }
 
+#[cfg(unix)]
+#[test]
+fn the_server_ends_when_the_process_of_the_client_is_gone() {
+    let mut client = Command::new("sleep").arg("600").spawn().expect("it starts");
+    let mut session = Session::begin();
+    let parameters = json!({ "processId": client.id(), "capabilities": {} });
+    session.ask("initialize", parameters);
+    client.kill().expect("it runs");
+    client.wait().expect("it runs");
+    // The input stays open.
+    let status = session.child.wait().expect("it runs");
+    assert_eq!(status.code(), Some(1));
+}
+
+#[test]
+fn line_ends_stay_as_they_are() {
+    let mut session = Session::initialized();
+    let untidy = SHEET
+        .replace('\n', "\r\n")
+        .replace("(role white)", "(role   white)");
+    session.open(&untidy);
+    let options = json!({ "tabSize": 2, "insertSpaces": true });
+    let params = json!({ "textDocument": { "uri": URI }, "options": options });
+    let laid_out = session.ask("textDocument/formatting", params)["result"].take();
+    let edits = laid_out.as_array().expect("a list");
+    let new = edits[0]["newText"].as_str().expect("a text");
+    assert_eq!(new.matches("\r\n").count(), new.matches('\n').count());
+    assert_eq!(
+        edits[0]["range"]["start"],
+        json!({ "line": 0, "character": 6 })
+    );
+    assert_eq!(session.end(true), (Some(0), String::new()));
+}
+
 #[test]
 fn faults_are_reported_as_they_come_and_mended() {
     let mut session = Session::initialized();

@@ -9,8 +9,8 @@ use panza_prover::Prover;
 use panza_referee::game_manager::MAX_STEPS;
 use panza_referee::game_manager::messages::rules_on_one_line;
 use panza_referee::{
-    Clocks, Ending, FaultKind, MatchError, MatchPlan, MatchRecord, Patience, Player, PlayerSpec,
-    Request, Seat, SeatPlayer, play_match,
+    Clocks, Ending, FaultKind, MatchError, MatchPlan, MatchRecord, Opening, Patience, Player,
+    PlayerSpec, Request, Seat, SeatPlayer, play_match,
 };
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
@@ -60,6 +60,7 @@ fn plan<'a>(game: &'a Game, rules_text: &'a str, seats: Vec<Seat>) -> MatchPlan<
             play_margin: Duration::ZERO,
             ..Patience::default()
         },
+        opening: Opening::default(),
         max_steps: MAX_STEPS,
         seed: 5,
     }
@@ -467,4 +468,95 @@ fn matches_without_an_end_are_aborted() {
         assert_eq!(record.goals, [None]);
         assert_eq!(player.heard().last().unwrap(), "( ABORT test.1 )");
     }
+}
+
+/// A game of three steps in which the first of two roles has a choice.
+const STEPS: &str = "(role a) (role b) (init (n 0)) (succ 0 1) (succ 1 2) (succ 2 3)
+    (<= (legal a left) (true (n ?n))) (<= (legal a right) (true (n ?n)))
+    (<= (legal b noop) (true (n ?n))) (<= (next (n ?m)) (true (n ?n)) (succ ?n ?m))
+    (<= terminal (true (n 3))) (goal a 100) (goal b 0)";
+
+/// The record of a match of [`STEPS`] from an opening in which the role `a` has these moves, and
+/// what its player was told. The player gives these answers, and is silent where one is empty.
+fn from_opening(
+    moves: &[&str],
+    answers: &'static [&str],
+    clock: Option<u32>,
+    play_clock: u32,
+) -> (MatchRecord, Vec<String>) {
+    let runtime = runtime();
+    let game = game_of(STEPS);
+    let answer = |number: usize| number.checked_sub(1).and_then(|number| answers.get(number));
+    let player = Scripted::start(&runtime, move |number, _| match answer(number) {
+        Some(&"") => Act::Silence,
+        Some(answer) => Act::Say(answer.to_string()),
+        None => Act::Say("done".into()),
+    });
+    let legal = start(PlayerSpec::Legal, 1, &runtime);
+    let rules_text = rules_on_one_line(&game.sheet.text);
+    let seats = vec![player.seat.clone(), legal.seat().clone()];
+    let mut plan = plan(&game, &rules_text, seats);
+    plan.clocks.play = play_clock;
+    plan.opening.moves = moves
+        .iter()
+        .map(|mv| vec![mv.to_string(), "noop".into()])
+        .collect();
+    plan.opening.clock = clock;
+    let (_sender, cancelled) = watch::channel(false);
+    let record = play_match(&plan, runtime.handle(), &cancelled, &mut ()).unwrap();
+    assert_is_by_the_rules(&game, &record);
+    assert_eq!(record.forced_steps, moves.len());
+    (record, player.heard().split_off(1))
+}
+
+#[test]
+fn the_moves_of_an_opening_are_made_whatever_is_answered() {
+    let answers = &["right", "nonsense", "right"];
+    let (record, heard) = from_opening(&["left", "left"], answers, None, 60);
+    assert_eq!(
+        record.moves,
+        ["left", "left", "right"].map(|mv| [mv, "noop"])
+    );
+    let told = ["( PLAY test.1 NIL )", "( PLAY test.1 (left noop) )"];
+    let end = [told[1], "( STOP test.1 (right noop) )"];
+    assert_eq!(heard, [told, end].concat());
+    // What is put aside is looked at: a player with a wrong state shows.
+    assert_kinds(&record, FaultKind::Illegal);
+    let steps: Vec<u32> = record.faults.iter().map(|fault| fault.step).collect();
+    assert_eq!(steps, [1]);
+}
+
+#[test]
+fn a_shorter_clock_for_the_opening_makes_no_fault() {
+    let (record, heard) = from_opening(&["left", "right"], &["", "", "left"], Some(1), 3600);
+    assert_eq!((record.faults.as_slice(), heard.len()), (&[][..], 4));
+    assert!(record.time < Duration::from_secs(600), "{:?}", record.time);
+}
+
+#[test]
+fn the_same_moves_again_wait_for_the_clock_where_they_could_be_taken_for_a_repeat() {
+    for (answers, waits) in [(&["left", "right", "left"], true), (&["right"; 3], false)] {
+        let (record, _) = from_opening(&["left", "left"], answers, None, 2);
+        assert_eq!(record.faults, []);
+        assert_eq!(
+            record.time >= Duration::from_secs(2),
+            waits,
+            "{:?}",
+            record.time
+        );
+    }
+}
+
+#[test]
+fn an_opening_of_other_rules_is_an_error() {
+    let runtime = runtime();
+    let game = game("ticTacToe");
+    let legal = start(PlayerSpec::Legal, 1, &runtime);
+    let seats = vec![legal.seat().clone(); 2];
+    let mut plan = plan(&game, "", seats);
+    plan.opening.moves = vec![vec!["left".into(), "noop".into()]];
+    let (_sender, cancelled) = watch::channel(false);
+    let error = play_match(&plan, runtime.handle(), &cancelled, &mut ()).unwrap_err();
+    let expected = "the opening has `left noop`, which is not legal there";
+    assert_eq!(error.to_string(), expected);
 }

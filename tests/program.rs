@@ -18,6 +18,8 @@ mod hostile;
 mod lsp;
 mod match_e2e;
 mod matches;
+mod odd_rules;
+mod openings;
 mod pages;
 mod player;
 mod protocol;

@@ -325,6 +325,9 @@ fn an_interrupted_tournament_ends_its_players_and_resumes() {
         assert!(sent.unwrap().success());
         let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
         assert_eq!(lines.next().unwrap().unwrap(), "interrupted", "{signal}");
+        let said = lines.next().unwrap().unwrap();
+        let expected = "t.toml: the same command goes on with the matches that are left";
+        assert!(said.ends_with(expected), "{signal}: {said}");
         assert_eq!(child.wait().unwrap().code(), Some(130), "{signal}");
         // They are killed by then, and end when they get a processor.
         let until = std::time::Instant::now() + std::time::Duration::from_secs(120);

@@ -244,6 +244,30 @@ fn curves_are_served(memory: &Path, signature: &str, drawn: &str) {
     assert!(!missing.exists());
 }
 
+/// The rules of a match from an opening are those of the game, so that what was trained is found.
+fn a_match_from_an_opening_knows_the_game(memory: &Path, folder: &Path) {
+    let (moves, logs) = (folder.join("moves.txt"), folder.join("logs"));
+    std::fs::write(&moves, "((mark 1 2) noop)\n(noop (mark 2 1))\n").unwrap();
+    let players = ["--player", "panza", "--player", "random"];
+    let clocks = ["--start-clock", "2", "--play-clock", "1"];
+    let opening = ["--opening", moves.to_str().unwrap()];
+    let logged = format!("logs.folder={}", logs.display());
+    let settings = ["--set", "memory.enabled=true", "--set", &logged];
+    let command = ["match", GAME];
+    let arguments = [&command[..], &players, &clocks, &opening, &settings].concat();
+    let output = panza(&arguments, memory);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    let log = std::fs::read_dir(&logs).unwrap().next().unwrap().unwrap();
+    let log = std::fs::read_to_string(log.path().join("match.log")).unwrap();
+    let known = log
+        .lines()
+        .find(|line| line.contains(" is known; "))
+        .expect("it is known");
+    assert!(known.contains("evaluation"), "{known}");
+    assert!(log.contains("step 0: played (mark 1 2) noop"), "{log}");
+}
+
 #[test]
 fn the_commands_train_export_import_and_forget() {
     let folder = tempfile::tempdir().unwrap();
@@ -287,6 +311,7 @@ fn the_commands_train_export_import_and_forget() {
     ok(&["memory", "show", GAME, svg[0], svg[1]], &here);
     assert_eq!(std::fs::read_to_string(&curve).unwrap(), drawn);
     curves_are_served(&here, listed["signature"].as_str().unwrap(), &drawn);
+    a_match_from_an_opening_knows_the_game(&here, folder.path());
     ok(&["memory", "export", GAME, "--out", file], &here);
     ok(&["memory", "import", file], &there);
     let shown = ok(&["memory", "show", GAME, "--json"], &there);

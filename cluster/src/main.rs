@@ -29,6 +29,7 @@ use mpi::topology::SimpleCommunicator;
 use mpi::traits::Communicator;
 use panza::commands::serve::{ServeArguments, companion};
 use panza::commands::train::{TrainArguments, join};
+use panza_cli::arguments::with_negative_numbers;
 use panza_cli::{Outcome, Output, interrupt};
 use panza_lab::duel::{Duel, DuelArguments};
 use panza_referee::TournamentArguments;
@@ -39,6 +40,7 @@ use pool::Pool;
 #[derive(Parser, Debug)]
 #[command(
     name = "panza-mpi",
+    mut_subcommands = with_negative_numbers,
     about = "Panza on many machines: rank 0 hands out work, the other ranks play",
     after_help = "Start it with mpirun or srun, with at least two ranks. Exit status: 0 done and holds, 1 done and does not\n\
         hold, 2 unusable arguments or input, 130 interrupted. docs/cluster.md explains how it behaves.\n\n\

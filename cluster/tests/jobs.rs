@@ -15,8 +15,8 @@ use panza_cli::{Game, SettingsChoice, interrupt};
 use panza_referee::game_manager::MAX_STEPS;
 use panza_referee::game_manager::messages::rules_on_one_line;
 use panza_referee::{
-    Clocks, Ending, MatchPlan, MatchRecord, Patience, Player, PlayerSpec, RoleTurn, Spectator,
-    match_id, play_match,
+    Clocks, Ending, MatchPlan, MatchRecord, Opening, Patience, Player, PlayerSpec, RoleTurn,
+    Spectator, match_id, play_match,
 };
 use serde_json::Value;
 
@@ -298,6 +298,7 @@ fn play(game: &str, address: &str, at_step: impl FnMut(u32)) -> MatchRecord {
         seats: players.iter().map(|it| it.seat().clone()).collect(),
         clocks: Clocks { start: 3, play: 1 },
         patience: Patience::default(),
+        opening: Opening::default(),
         max_steps: MAX_STEPS,
         seed: 1,
     };

@@ -117,6 +117,10 @@ pub fn rules(bytes: &[u8]) {
     }
     questions(&text);
     let Some(once) = laid_out(&text) else { return };
+    // What looks like HRF, a name and its list without a space, no longer does.
+    if diagnostics.iter().any(|it| it.code == "not-gdl") {
+        return;
+    }
     let (again, _) = panza_gdl::load(&once);
     let shown = |rules: &panza_gdl::Rules| -> Vec<String> {
         let rules = rules.rules.iter().map(|rule| rules.show_rule(rule));
@@ -229,7 +233,8 @@ fn questions_of(sheet: &Sheet, text: &str) {
 pub fn editor(bytes: &[u8]) {
     let input = std::io::Cursor::new(bytes.to_vec());
     // That it is no protocol is an error, which most of these inputs are.
-    drop(panza_ide::serve(input, std::io::sink(), |_, _| Vec::new()));
+    let nothing = |_: &_, _: &_| Vec::new();
+    drop(panza_ide::serve(input, std::io::sink(), nothing, |_| true));
 }
 
 /// The laid out text, which does not change when it is laid out again.

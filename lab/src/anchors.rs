@@ -1,9 +1,9 @@
 //! `cargo lab anchors`: matches against a foreign player from the openings of a book.
 //!
-//! A foreign player is an anchor: it does not change when Panza does. Each opening is a rulesheet
-//! of its own, played from both sides over HTTP, each player confined to a core. The matches are
-//! those of a tournament, whose file, results and logs stand beside the file of results, so that a
-//! series that was interrupted goes on.
+//! A foreign player is an anchor: it does not change when Panza does. The game manager makes the
+//! moves of each opening and tells them, so both players get the game's own rules, each confined to
+//! a core. The matches are those of a tournament, whose file, openings, results and logs stand
+//! beside the file of results, so that a series that was interrupted goes on.
 //!
 //! A match says nothing if the foreign player was not fit for it. It is void if the player left
 //! START unanswered or could not be reached, and if the command of `--void-check` says so.
@@ -28,7 +28,7 @@ use panza_referee::tournament::tally::{PairTally, tally};
 use panza_referee::tournament::{Attempt, LocalVenue, Venue, load_plan, page, play_missing};
 use panza_sync::pinning;
 
-use crate::book::write_rulesheets;
+use crate::book::write_openings;
 use crate::duel::book::Book;
 use crate::page::{Page, Table, check_place};
 use crate::pool::{GameChoice, is_held_out};
@@ -37,7 +37,7 @@ use crate::pool::{GameChoice, is_held_out};
 const OPPONENT: &str = "opponent";
 /// The placeholder for the foreign player's output in a check.
 const LOG: &str = "{log}";
-/// Numbers of rounds for each opening in the tables.
+/// Numbers of rounds for each game held out, whose tables are one.
 const ROUNDS: u32 = 1_000;
 
 #[derive(Args, Debug)]
@@ -65,6 +65,9 @@ pub struct AnchorsArguments {
     /// Seconds for each move, of both.
     #[arg(long, value_name = "S", default_value_t = 2, value_parser = parse_clock)]
     play_clock: u32,
+    /// Seconds for each move of an opening. [default: the play clock]
+    #[arg(long, value_name = "S", value_parser = parse_clock)]
+    opening_clock: Option<u32>,
     /// A match is void if this command fails; {log} stands for the output of the foreign player.
     #[arg(long, value_name = "COMMAND")]
     void_check: Option<String>,
@@ -161,7 +164,7 @@ fn tournament(arguments: &AnchorsArguments, logs: &Path) -> anyhow::Result<Strin
         }
     }
     let folder = arguments.out.with_extension("openings");
-    let openings = write_rulesheets(&book, &two_roles, &folder)?;
+    let openings = write_openings(&book, &two_roles, &folder)?;
     if openings.is_empty() {
         bail!("the book has no opening of a game of two roles that was asked for");
     }
@@ -170,7 +173,6 @@ fn tournament(arguments: &AnchorsArguments, logs: &Path) -> anyhow::Result<Strin
         0 | 1 => bail!("two cores are needed, one for each player"),
         _ => [cores[0].id, cores[1].id],
     };
-    let paths = in_turn(openings);
     let panza = match &arguments.player {
         Some(command) => command.clone(),
         None => {
@@ -187,12 +189,25 @@ fn tournament(arguments: &AnchorsArguments, logs: &Path) -> anyhow::Result<Strin
         }
     };
     let mut text = format!(
-        "games = {}\nstart_clock = {}\nplay_clock = {}\ncores = {cores:?}\nlog_folder = {}\n",
-        serde_json::to_string(&paths)?,
+        "start_clock = {}\nplay_clock = {}\ncores = {cores:?}\nlog_folder = {}\n",
         arguments.start_clock,
         arguments.play_clock,
         serde_json::to_string(logs)?
     );
+    if let Some(clock) = arguments.opening_clock {
+        writeln!(text, "opening_clock = {clock}")?;
+    }
+    text.push_str("games = [\n");
+    for (sheet, openings) in openings {
+        // A name may be that of a folder, which a path would lose.
+        let is_named = |file: &&PathBuf| file.file_stem() == Some(sheet.name.as_ref());
+        let file = sheet.file.as_ref().filter(is_named);
+        let game = file.map_or(sheet.name.clone().into(), PathBuf::clone);
+        let game = serde_json::to_string(&game)?;
+        let openings = serde_json::to_string(&openings)?;
+        writeln!(text, "  {{ game = {game}, openings = {openings} }},")?;
+    }
+    text.push_str("]\n");
     // Another build may have another commit.
     let own = panza_telemetry::COMMIT.filter(|_| arguments.player.is_none());
     let version = own.unwrap_or("").to_string();
@@ -216,25 +231,16 @@ fn tournament(arguments: &AnchorsArguments, logs: &Path) -> anyhow::Result<Strin
     Ok(text)
 }
 
-/// The paths of openings, all games in turn: a series that ends early then says something of each.
-fn in_turn(mut openings: Vec<(String, usize, PathBuf)>) -> Vec<PathBuf> {
-    openings.sort_by_key(|&(_, number, _)| number);
-    openings.into_iter().map(|(_, _, path)| path).collect()
-}
-
-/// A match under the name of its game, or as one of those held out, with a round of its own.
+/// A match as it is shown: one of a game held out only as that, with a round of its own.
 fn as_shown(mut result: MatchResult) -> MatchResult {
-    let of_opening = result.key.game.rsplit_once('-');
-    let (game, number) = of_opening.unwrap_or((&result.key.game, "0"));
-    let number: u32 = number.parse().unwrap_or(0);
-    // Names of games held out divide their rounds.
-    let held_out = crate::pool::names().iter().position(|name| *name == game);
-    let place = held_out.filter(|_| is_held_out(game)).unwrap_or(0) as u32;
-    result.key.round += ROUNDS * (number + ROUNDS * place);
-    result.key.game = match is_held_out(game) {
-        true => "held out".to_string(),
-        false => game.to_string(),
-    };
+    let key = &mut result.key;
+    if is_held_out(&key.game) {
+        let place = crate::pool::names()
+            .iter()
+            .position(|name| *name == key.game);
+        key.round += ROUNDS * place.unwrap_or(0) as u32;
+        key.game = "held out".to_string();
+    }
     result
 }
 
@@ -310,17 +316,6 @@ fn newest_log(logs: &Path) -> anyhow::Result<Option<PathBuf>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn games_take_turns() {
-        let opening = |game: &str, number| (game.to_string(), number, PathBuf::from(game));
-        let paths = in_turn(vec![
-            opening("hex", 0),
-            opening("hex", 1),
-            opening("quad", 0),
-        ]);
-        assert_eq!(paths, ["hex", "quad", "hex"].map(PathBuf::from));
-    }
 
     #[test]
     fn a_check_that_fails_calls_the_newest_match_unfit() {

@@ -21,9 +21,8 @@ use anyhow::{Context, bail};
 use clap::Args;
 use panza_cli::arguments::parse_seconds;
 use panza_cli::output::{counted, progress_bar, write_whole};
-use panza_cli::{Game, Outcome, Output, Rulesheet};
+use panza_cli::{Outcome, Output, Rulesheet};
 use panza_config::Settings;
-use panza_gdl::keyword;
 use panza_metagame::{StudyBudget, study};
 use panza_search::SearchConfig;
 use panza_sync::Random;
@@ -62,14 +61,15 @@ pub struct BookArguments {
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=1_000))]
     openings: u32,
     /// Seconds of processor time of each of the two searches, and of the study of a game.
-    #[arg(long, value_name = "S", default_value_t = 10.0, value_parser = parse_seconds, allow_negative_numbers = true)]
+    #[arg(long, value_name = "S", default_value_t = 10.0, value_parser = parse_seconds)]
     seconds: f64,
     /// Seed of the random lines.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Also write each opening as a rulesheet to this folder, for players that know no book.
+    /// Also write the moves of the openings to this folder, a folder for each game, as `panza match
+    /// --opening` and tournaments read them.
     #[arg(long, value_name = "FOLDER")]
-    rulesheets: Option<PathBuf>,
+    moves: Option<PathBuf>,
 }
 
 /// Runs the command. [`Outcome::DoesNotHold`] if openings are missing.
@@ -116,12 +116,10 @@ pub fn run(arguments: &BookArguments, output: Output) -> anyhow::Result<Outcome>
         }
     }
     bar.finish_and_clear();
-    if let Some(folder) = &arguments.rulesheets {
-        let sheets = write_rulesheets(&Book::load(&arguments.out)?, &sheets, folder)?;
-        output.line(format_args!(
-            "{}",
-            counted(sheets.len() as u64, "rulesheet")
-        ))?;
+    if let Some(folder) = &arguments.moves {
+        let games = write_openings(&Book::load(&arguments.out)?, &sheets, folder)?;
+        let games = counted(games.len() as u64, "game");
+        output.line(format_args!("openings of {games} in {}", folder.display()))?;
     }
     if missing > 0 {
         output.complaint(format_args!("balanced openings not found: {missing}"));
@@ -253,37 +251,29 @@ impl Maker {
     }
 }
 
-/// Writes the openings of games as rulesheets, and gives the name of each game with the number of
-/// the opening and the path.
-pub(crate) fn write_rulesheets(
+/// Writes the moves of openings as a game manager reads them, and gives each game with the folder
+/// of its openings.
+pub(crate) fn write_openings<'a>(
     book: &Book,
-    sheets: &[Rulesheet],
+    sheets: &'a [Rulesheet],
     folder: &Path,
-) -> anyhow::Result<Vec<(String, usize, PathBuf)>> {
-    fs::create_dir_all(folder)
-        .with_context(|| format!("cannot make the folder `{}`", folder.display()))?;
+) -> anyhow::Result<Vec<(&'a Rulesheet, PathBuf)>> {
     let mut written = Vec::new();
     for sheet in sheets {
-        let openings = book.games.get(&sheet.name).into_iter().flatten();
-        let game = Game::as_played(sheet.clone())?;
-        for (number, opening) in openings.enumerate() {
-            let path = folder.join(format!("{}-{number:02}.kif", sheet.name));
-            write_whole(&path, &rulesheet(&game, opening))?;
-            written.push((sheet.name.clone(), number, path));
+        let Some(openings) = book.games.get(&sheet.name) else {
+            continue;
+        };
+        let folder = folder.join(&sheet.name);
+        fs::create_dir_all(&folder)
+            .with_context(|| format!("cannot make the folder `{}`", folder.display()))?;
+        for (number, BookOpening { moves, .. }) in openings.iter().enumerate() {
+            let lines = moves
+                .iter()
+                .map(|mv| format!("({})\n", mv.replace(" | ", " ")));
+            let file = folder.join(format!("{number:02}.txt"));
+            write_whole(&file, &lines.collect::<String>())?;
         }
+        written.push((sheet, folder));
     }
     Ok(written)
-}
-
-/// The rules with the facts of an opening instead of the initial ones.
-fn rulesheet(game: &Game, opening: &BookOpening) -> String {
-    let mut rules = game.rules.clone();
-    rules
-        .rules
-        .retain(|rule| rule.head.relation != keyword::INIT);
-    let mut text = panza_gdl::format::rulesheet(&rules);
-    for fact in &opening.facts {
-        text.push_str(&format!("(init {fact})\n"));
-    }
-    text
 }

@@ -43,7 +43,7 @@ pub struct GamemasterArguments {
     #[arg(long, value_name = "NAME")]
     game: Vec<String>,
     /// Seconds of random playouts on one core, for the rate of a game.
-    #[arg(long, default_value = "0.5", value_parser = parse_seconds, allow_negative_numbers = true, value_name = "S")]
+    #[arg(long, default_value = "0.5", value_parser = parse_seconds, value_name = "S")]
     seconds: f64,
     /// Write the page to this file instead of standard output.
     #[arg(long, value_name = "FILE")]

@@ -28,12 +28,14 @@ mod soak;
 mod trained;
 
 use clap::{Parser, Subcommand};
+use panza_cli::arguments::with_negative_numbers;
 use panza_cli::{Outcome, Output, interrupt};
 
 /// The whole command line.
 #[derive(Parser, Debug)]
 #[command(
     name = "cargo lab",
+    mut_subcommands = with_negative_numbers,
     about = "Measures and tests Panza itself",
     after_help = "Exit status: 0 done and holds, 1 done and does not hold, 2 unusable arguments or input, 130 interrupted."
 )]
@@ -107,17 +109,18 @@ enum Command {
             Example:\n  cargo lab levels --matches 40 --timed 2 --out docs/levels.md"
     )]
     Levels(levels::LevelsArguments),
-    /// Make a book: balanced openings of games, for duels and for players that know no book.
+    /// Make a book: balanced openings of games, for duels, matches and tournaments.
     #[command(
         after_help = "The book has a line of JSON for each opening: the moves, the facts of the position, and the values by both searches.\n\
             It takes some minutes for each game at 10 s, one core. Status 1: balanced openings were not found for some numbers.\n\n\
             Examples:\n  cargo lab book --pool --out book.jsonl\n  \
-            cargo lab book --game hex reversi --out two.jsonl --openings 4 --seconds 1 --rulesheets /tmp/openings"
+            cargo lab book --game hex reversi --out two.jsonl --openings 4 --seconds 1 --moves /tmp/openings"
     )]
     Book(book::BookArguments),
     /// Play matches against a foreign player from the openings of a book.
     #[command(
-        after_help = "Beside FILE.jsonl stand the file of the tournament, the openings as rulesheets, and the output of the players.\n\
+        after_help = "The game manager makes the moves of an opening, whatever the players answer; both get the game's own rules.\n\
+            Beside FILE.jsonl stand the file of the tournament, the openings, and the output of the players.\n\
             Void matches are listed apart. Needs two cores, and `cargo build --release` for Panza. Status 1: matches were not played.\n\n\
             Example:\n  cargo lab anchors --pool --book book.jsonl --opponent '../shared/peers/sancho {port}' \\\n    \
             --void-check 'grep -q Ready {log}' --out sancho.jsonl --page anchors.md"

@@ -57,10 +57,10 @@ pub(crate) struct PuzzlesArguments {
     #[arg(required = true, value_name = "GAME")]
     games: Vec<String>,
     /// Seconds before the first move, with the build.
-    #[arg(long, default_value = "30", value_parser = parse_seconds, allow_negative_numbers = true, value_name = "S")]
+    #[arg(long, default_value = "30", value_parser = parse_seconds, value_name = "S")]
     start: f64,
     /// Seconds for each move.
-    #[arg(long, default_value = "6", value_parser = parse_seconds, allow_negative_numbers = true, value_name = "S")]
+    #[arg(long, default_value = "6", value_parser = parse_seconds, value_name = "S")]
     play: f64,
     /// Threads of the search.
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u16).range(1..=64), value_name = "N")]

@@ -129,6 +129,16 @@ test("charts have a point for each sample", () => {
   assert.equal(figure("answers")[0].x.length, 24);
 });
 
+test("the stages of work are those that took time", () => {
+  const series = "at_seconds,step,time_select,time_alpha_beta,time_training,time_other\n1,0,0.0,1.9,0.0,0.01\n2,0,0.0,1.8,0.0,\n";
+  const { traces } = FIGURES.find(({ id }) => id === "stages").build(recordOf({ events: "", series, log: "" }), null);
+  assert.deepEqual(
+    traces.map(({ name }) => name),
+    ["Alpha beta", "Other"],
+  );
+  assert.deepEqual(traces[0].y, [1.9, 1.8]);
+});
+
 test("one turn alone has a line for each of its moves", () => {
   const record = recordOf(sample);
   const { traces } = FIGURES.find(({ id }) => id === "visits").build(record, record.byStep.get(8));

@@ -109,6 +109,13 @@ test("a rulesheet of one's own is offered on top from then on", () =>
     await page.click("#own summary");
     await page.fill("#own-rules", "(role white)\n(legal white");
     await page.waitForFunction(() => /line 2, column 1/.test(document.getElementById("own-seats").textContent));
+    const misprint = (await readFile(HEXAPAWN, "utf8")) + "\nrole(Red)\n";
+    await page.fill("#own-rules", misprint);
+    await page.waitForFunction(() => /play it all the same[^]*names no role/.test(document.getElementById("own-seats").textContent));
+    await page.click("#own-seats a");
+    await page.waitForFunction(() => /names no role/.test(document.getElementById("problems")?.textContent ?? ""));
+    await page.goto(`${server.address}/play`);
+    await page.click("#own summary");
     await page.fill("#own-rules", await readFile(HEXAPAWN, "utf8"));
     await page.fill("#own-name", "hexapawn");
     await page.waitForSelector("#own-seats .seat");

@@ -524,6 +524,7 @@ pub fn analyse<'py>(
         let dict = PyDict::new(py);
         dict.set_item("mean", spread.mean)?;
         dict.set_item("least", spread.least)?;
+        dict.set_item("quartiles", spread.quartiles)?;
         dict.set_item("greatest", spread.greatest)?;
         Ok(dict)
     };

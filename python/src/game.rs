@@ -7,6 +7,7 @@ use std::time::Duration;
 use panza_gdl::span::line_and_column;
 use panza_gdl::{Diagnostic, Severity};
 use panza_hrf::Dialect;
+use panza_sync::Budget;
 use pyo3::exceptions::{PyFileNotFoundError, PyIndexError, PyKeyError, PyOSError, PyValueError};
 use pyo3::prelude::*;
 
@@ -21,6 +22,8 @@ pub const EMBEDDED: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/embedd
 
 /// Bytes of a rulesheet that is read from a file, at most.
 const MAX_FILE_BYTES: u64 = 64 << 20;
+/// Warnings that are given of one rulesheet, at most.
+const MAX_WARNINGS: usize = 20;
 /// Steps after which a game is truncated, unless the caller says otherwise.
 pub const MAX_STEPS: u32 = 10_000;
 
@@ -191,8 +194,9 @@ pub fn threads(threads: usize) -> PyResult<usize> {
 /// say in which of the two the rules are written. Facts and moves are terms of KIF in both.
 ///
 /// Raises `GdlError` if the rules have faults, with `diagnostics`: each has a line and a column.
-/// With `strict=False` it is only raised where nothing playable is left. Raises
-/// `GameTooLargeError` if the rules do not become a network within `seconds` and `memory` bytes.
+/// With `strict=False` it is only raised where nothing playable is left. What else there is to say
+/// about rules becomes a warning each. Raises `GameTooLargeError` if the rules do not become a
+/// network within `seconds` and `memory` bytes.
 ///
 /// >>> g = panza_ggp.load("ticTacToe")
 /// >>> g.roles
@@ -211,15 +215,28 @@ pub fn load(
     let dialect = dialect.map(named_dialect).transpose()?;
     let dialect = dialect.unwrap_or_else(|| Dialect::of(&file, &text));
     let time = duration("seconds", seconds)?;
-    let (rules, faults) = py.detach(|| dialect.load(&text));
+    let (rules, faults) = py.detach(|| {
+        let (rules, mut faults) = dialect.load(&text);
+        panza_game::examine(&rules, &mut faults, &Budget::within(time, memory));
+        (rules, faults)
+    });
     let has_errors = faults.iter().any(|fault| fault.severity == Severity::Error);
     if !panza_gdl::is_playable(&rules, &faults) || strict && has_errors {
         return Err(gdl_error(py, &text, &faults)?);
     }
     let core = interruptible(py, |stop| Core::new(rules, (time, memory), stop))?;
-    let core = core.map_err(|error| {
-        GameTooLargeError::new_err(format!("the rules do not become a network: {error}"))
-    })?;
+    let core = match core {
+        Ok(core) => core,
+        Err(_) if has_errors => return Err(gdl_error(py, &text, &faults)?),
+        Err(error) => {
+            let text = format!("the rules do not become a network: {error}");
+            return Err(GameTooLargeError::new_err(text));
+        }
+    };
+    let warnings = py.import("warnings")?;
+    for fault in faults.iter().take(MAX_WARNINGS) {
+        warnings.call_method1("warn", (PyDiagnostic::new(fault, &text).__str__(),))?;
+    }
     Ok(Game {
         core: Arc::new(core),
         name,

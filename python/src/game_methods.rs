@@ -31,16 +31,19 @@ impl Game {
         self.core.info.roles.as_slice().to_vec()
     }
 
-    /// For each role the texts of its moves; an action is an index of this list.
+    /// For each role, by its number or its name, the texts of its moves; an action is an index of
+    /// this list.
     #[getter]
-    fn moves(&self) -> Vec<Vec<String>> {
+    fn moves<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let roles = 0..self.n_roles();
         let of_role = |role: usize| {
             let moves = 0..self.core.roles[role].len() as u32;
             let texts = moves.filter_map(|action| self.core.move_text(role, action));
-            texts.map(str::to_string).collect()
+            texts.map(str::to_string).collect::<Vec<_>>()
         };
-        roles.map(of_role).collect()
+        let moves: Vec<_> = roles.map(of_role).collect();
+        let by_role = py.import("panza_ggp.by_role")?.getattr("ByRole")?;
+        by_role.call1((moves, self.roles()))
     }
 
     /// The facts that the bits of an observation stand for.
@@ -352,8 +355,9 @@ impl Game {
     }
 
     /// What random games and the rules show, within about `seconds`, as a dict: `games`, `turns`
-    /// (one, alternating, varying, simultaneous), `length` and `branching` with mean, least and
-    /// greatest, `fixed_length`, `fixed_sum`, `draws`, `roles`, `symmetries` and `factors`.
+    /// (one, alternating, varying, simultaneous), `length` and `branching` with mean, least,
+    /// quartiles and greatest, `fixed_length`, `fixed_sum`, `draws`, `roles`, `symmetries` and
+    /// `factors`.
     #[pyo3(signature = (*, seconds=1.0, seed=1))]
     fn analyse<'py>(
         slf: &Bound<'py, Self>,

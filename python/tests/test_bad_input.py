@@ -28,6 +28,23 @@ def test_faults_of_rules_have_places():
     assert panza_ggp.load(SHEET).init(1).goals.tolist() == [[-1]]
 
 
+def test_negations_without_a_meaning_are_faults():
+    text = SHEET + "\n(n 1) (<= (p ?x) (n ?x) (not (q ?x))) (<= (q ?x) (n ?x) (not (p ?x)))"
+    for strict in (True, False):
+        with pytest.raises(panza_ggp.GdlError) as caught:
+            panza_ggp.load(text, strict=strict)
+        found = [one for one in caught.value.diagnostics if one.severity == "error"]
+        assert {(one.code, one.line) for one in found} == {("unstratified", 2)}
+
+
+def test_what_there_is_to_say_about_rules_is_a_warning():
+    with pytest.warns(UserWarning) as said:
+        game = panza_ggp.load(SHEET + "\n(unused 1)")
+    assert [str(one.message) for one in said] == [str(one) for one in game.diagnostics]
+    assert str(said[0].message).startswith("2:1: warning[unused-relation]: ")
+    assert said[0].filename == __file__
+
+
 def test_what_is_no_game():
     with pytest.raises(FileNotFoundError, match="ticTacToe"):
         panza_ggp.load("noSuchGame")

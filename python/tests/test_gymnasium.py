@@ -45,6 +45,16 @@ def test_many_games_of_one_role(name):
         assert (infos["action_mask"][~ended].sum(axis=1) > 1).all()
 
 
+def test_masks_are_those_of_spaces():
+    env = Env("ticTacToe")
+    _, info = env.reset(seed=1)
+    for _ in range(3):
+        assert info["action_mask"].dtype == np.int8
+        action = env.action_space.sample(info["action_mask"])
+        _, _, _, _, info = env.step(action)
+        assert not info["illegal_action"]
+
+
 def test_a_seed_fixes_the_games():
     def play():
         env = VectorEnv("connectFour", 8, role=1)

@@ -87,6 +87,7 @@ def test_an_analysis(tic_tac_toe):
     found = tic_tac_toe.analyse(seconds=0.5)
     assert found["turns"] == "alternating" and found["fixed_sum"] == 100
     assert found["length"]["greatest"] == 9 and found["length"]["least"] == 5
+    assert sorted(found["length"]["quartiles"]) == found["length"]["quartiles"]
     assert set(found["roles"]) == {"xplayer", "oplayer"}
 
 

@@ -1,5 +1,8 @@
 """Games in OpenSpiel: its random simulation test, its MCTS and its CFR run on them."""
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 
@@ -14,7 +17,29 @@ from panza_ggp import openspiel  # noqa: E402
 @pytest.mark.parametrize("name", panza_ggp.games())
 def test_its_random_simulation(name):
     game = openspiel.game(name, max_steps=60)
-    pyspiel.random_sim_test(game, num_sims=1, serialize=False, verbose=False)
+    pyspiel.random_sim_test(game, num_sims=1, serialize=True, verbose=False)
+
+
+def test_states_are_pickled_copied_and_serialised():
+    rules = """(role a) (init (at 0)) (succ 0 1) (succ 1 2) ; (not, a, rule)
+        (<= (legal a ?n) (true (at ?m)) (succ ?m ?n)) (legal a stay)
+        (<= (next (at ?n)) (does a ?n)) (<= (next (at ?m)) (does a stay) (true (at ?m)))
+        (<= terminal (true (at 2))) (goal a 70)"""
+    for game in (openspiel.game(rules, max_steps=9), openspiel.game("ticTacToe")):
+        state = game.new_initial_state()
+        state.apply_action(state.legal_actions()[0])
+        text = pyspiel.serialize_game_and_state(game, state)
+        copies = [
+            pickle.loads(pickle.dumps(state)),
+            copy.deepcopy(state),
+            pyspiel.deserialize_game_and_state(text)[1],
+            game.deserialize_state(state.serialize()),
+        ]
+        for again in copies:
+            assert str(again) == str(state) and again.history() == state.history()
+            assert again.legal_actions() == state.legal_actions()
+            again.apply_action(again.legal_actions()[0])
+        assert str(pickle.loads(pickle.dumps(game))) == str(game)
 
 
 def test_its_search_wins_against_random_moves():

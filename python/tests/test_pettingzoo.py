@@ -48,3 +48,9 @@ def test_illegal_actions_raise():
     strict.reset()
     with pytest.raises(ValueError, match="action_mask"):
         strict.step({"xplayer": 10**6, "oplayer": 0})
+    with pytest.raises(ValueError, match="action of oplayer is missing"):
+        strict.step({"xplayer": 0})
+    loose = ParallelEnv("ticTacToe")
+    loose.reset()
+    infos = loose.step({"xplayer": 0})[4]
+    assert infos["oplayer"]["illegal_action"]

@@ -32,6 +32,9 @@ def test_names_have_stable_places(tic_tac_toe):
         for action, text in enumerate(moves):
             assert g.move_text(role, action) == text
             assert g.action(role, text) == action
+    assert g.moves["oplayer"] == g.moves[1] == g.moves[-1] and g.moves[:1] == [g.moves["xplayer"]]
+    with pytest.raises(KeyError, match="no role `z` in"):
+        g.moves["z"]
     again = panza_ggp.load("ticTacToe")
     assert again.moves == g.moves and again.facts == g.facts and again == g
 

@@ -20,7 +20,7 @@ pub struct BenchArguments {
     #[arg(long, default_value = "auto", value_parser = engine_choice::parse)]
     engine: EngineChoice,
     /// Seconds per game; playouts under way are finished.
-    #[arg(long, default_value_t = 5.0, value_parser = parse_seconds, allow_negative_numbers = true)]
+    #[arg(long, default_value_t = 5.0, value_parser = parse_seconds)]
     seconds: f64,
     /// Threads, each with its own engine.
     #[arg(short = 'j', long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..))]

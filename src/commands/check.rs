@@ -29,7 +29,8 @@ pub struct CheckArguments {
     /// Look at the text alone and play no random games.
     #[arg(long)]
     no_play: bool,
-    /// Name as errors what the validator of ggp-base, the reference server, refuses.
+    /// Name as errors what the validator of ggp-base, the reference server, refuses
+    /// (gdl-validation 0.2.2).
     #[arg(long)]
     strict: bool,
 }
@@ -94,9 +95,7 @@ pub fn run(arguments: &CheckArguments, output: Output) -> anyhow::Result<Outcome
             continue;
         }
         for finding in &findings {
-            let colour = output.has_colour();
-            let diagnostic = &finding.diagnostic;
-            output.line(diagnostic.render(&sheet.origin, &sheet.text, colour))?;
+            output.diagnostic(&finding.diagnostic, &sheet.origin, &sheet.text)?;
             if let Some(evidence) = &finding.evidence {
                 output.line(format_args!("  state: {}", evidence.state_line()))?;
                 if !evidence.moves.is_empty() {
@@ -120,28 +119,18 @@ fn findings(sheet: &Rulesheet, arguments: &CheckArguments) -> Vec<Finding> {
     // What is wrong with the parentheses may cause the rest.
     diagnostics.sort_by_key(|diagnostic| !diagnostic.code.ends_with("-parenthesis"));
     let is_playable = diagnostics.iter().all(|it| it.severity != Severity::Error);
+    if arguments.strict {
+        diagnostics.extend(refusals(sheet, &rules));
+    }
     let of_text = diagnostics.into_iter().map(|diagnostic| Finding {
         diagnostic,
         evidence: None,
     });
     let mut findings: Vec<Finding> = of_text.collect();
-    if arguments.strict {
-        let of_validator = refusals(sheet, &rules).into_iter();
-        findings.extend(of_validator.map(|diagnostic| Finding {
-            diagnostic,
-            evidence: None,
-        }));
-    }
     if !arguments.no_play && is_playable {
         let budget = Budget::within(PLAY_TIME, PLAY_BYTES);
         match trial::try_out(&rules, &budget) {
-            Ok(trial) => findings.extend(trial.findings.into_iter().map(|mut finding| {
-                // The validator plays too, and refuses what is not listed.
-                if arguments.strict && finding.diagnostic.code.starts_with("outside-") {
-                    finding.diagnostic.severity = Severity::Error;
-                }
-                finding
-            })),
+            Ok(trial) => findings.extend(trial.findings),
             Err(why) => tracing::warn!(game = sheet.name, "no random games: {why}"),
         }
     }
@@ -150,17 +139,14 @@ fn findings(sheet: &Rulesheet, arguments: &CheckArguments) -> Vec<Finding> {
 
 /// What the validator of ggp-base refuses. It reads KIF: of rules in HRF the translation.
 fn refusals(sheet: &Rulesheet, rules: &Rules) -> Vec<Diagnostic> {
-    match sheet.dialect() {
-        Dialect::Kif => strict::refusals(&panza_gdl::sexpr::parse(&sheet.text).0),
-        Dialect::Hrf => {
-            let text = panza_gdl::format::rulesheet(rules);
-            let mut found = strict::refusals(&panza_gdl::sexpr::parse(&text).0);
-            found
-                .iter_mut()
-                .for_each(|fault| fault.span = Span::default());
-            found
-        }
+    let of = |text: &str| strict::refusals(&panza_gdl::sexpr::parse(text).0);
+    if sheet.dialect() == Dialect::Kif {
+        return of(&sheet.text);
     }
+    let mut found = of(&panza_gdl::format::rulesheet(rules));
+    let places = found.iter_mut().map(|fault| &mut fault.span);
+    places.for_each(|place| *place = Span::default());
+    found
 }
 
 /// A finding in this text, as an object of the JSON output.

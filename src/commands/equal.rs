@@ -28,7 +28,7 @@ pub struct EqualArguments {
     #[arg(long, value_enum, default_value = "any")]
     names: Names,
     /// Seconds for building and playing the games, at most.
-    #[arg(long, value_name = "S", default_value_t = 5.0, value_parser = parse_seconds, allow_negative_numbers = true)]
+    #[arg(long, value_name = "S", default_value_t = 5.0, value_parser = parse_seconds)]
     seconds: f64,
 }
 

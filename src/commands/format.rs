@@ -51,8 +51,7 @@ pub fn run(arguments: &FormatArguments, output: Output) -> anyhow::Result<Outcom
         Ok(text) => text,
         Err(faults) => {
             for fault in &faults {
-                let colour = output.has_coloured_complaints();
-                output.complaint(fault.render(&sheet.origin, &sheet.text, colour));
+                output.complain_of(fault, &sheet.origin, &sheet.text);
             }
             output.object(&Report {
                 file: &sheet.origin,

@@ -8,6 +8,7 @@ use std::time::Duration;
 use clap::Args;
 
 use panza_cli::Outcome;
+use panza_cli::child::is_running;
 use panza_game::BuildError;
 use panza_game::trial;
 use panza_gdl::{Diagnostic, Rules};
@@ -29,7 +30,7 @@ pub struct LspArguments {
 pub fn run(arguments: &LspArguments) -> anyhow::Result<Outcome> {
     let LspArguments { stdio: _ } = arguments;
     let input = io::BufReader::new(io::stdin());
-    let was_shut_down = panza_ide::serve(input, io::stdout().lock(), play)?;
+    let was_shut_down = panza_ide::serve(input, io::stdout().lock(), play, is_running)?;
     Ok(match was_shut_down {
         true => Outcome::Holds,
         false => Outcome::DoesNotHold,

@@ -3,6 +3,7 @@
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
 use std::io::{self, IsTerminal, Write};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -24,8 +25,8 @@ use panza_machine::Machine;
 use panza_referee::game_manager::MAX_STEPS;
 use panza_referee::game_manager::messages::rules_on_one_line;
 use panza_referee::{
-    Clocks, Ending, Fault, MatchError, MatchPlan, MatchRecord, Patience, Player, PlayerSpec,
-    Request, RoleTurn, SeatPlayer, Spectator, match_id, play_match,
+    Clocks, Ending, Fault, MatchError, MatchPlan, MatchRecord, Opening, Patience, Player,
+    PlayerSpec, Request, RoleTurn, SeatPlayer, Spectator, match_id, play_match,
 };
 use panza_sync::Random;
 
@@ -44,11 +45,18 @@ pub struct MatchArguments {
     #[arg(long, required = true, value_name = "SPEC", value_parser = PlayerSpec::parse)]
     player: Vec<PlayerSpec>,
     /// Seconds from the rules to the first move.
-    #[arg(long, default_value_t = 10, value_name = "S", value_parser = parse_clock, allow_negative_numbers = true)]
+    #[arg(long, default_value_t = 10, value_name = "S", value_parser = parse_clock)]
     start_clock: u32,
     /// Seconds for each move.
-    #[arg(long, default_value_t = 5, value_name = "S", value_parser = parse_clock, allow_negative_numbers = true)]
+    #[arg(long, default_value_t = 5, value_name = "S", value_parser = parse_clock)]
     play_clock: u32,
+    /// An opening: joint moves that are made whatever the players answer, one a line, such as
+    /// ((mark 1 1) noop). Empty lines and comments after ; are skipped.
+    #[arg(long, value_name = "FILE")]
+    opening: Option<PathBuf>,
+    /// Seconds for each move of the opening. [default: the play clock]
+    #[arg(long, requires = "opening", value_name = "S", value_parser = parse_clock)]
+    opening_clock: Option<u32>,
     /// Number of matches.
     #[arg(short = 'n', long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     games: u32,
@@ -88,6 +96,12 @@ pub fn run(arguments: &MatchArguments, output: Output) -> anyhow::Result<Outcome
             specs.len()
         );
     }
+    let opening = arguments.opening.as_deref();
+    let opening = opening.map(|file| Opening::read(file, &game.rules));
+    let opening = Opening {
+        clock: arguments.opening_clock,
+        ..opening.transpose()?.unwrap_or_default()
+    };
     for spec in &specs {
         spec.reach()?;
     }
@@ -120,6 +134,7 @@ pub fn run(arguments: &MatchArguments, output: Output) -> anyhow::Result<Outcome
         specs: &specs,
         chance,
         rules_text: rules_on_one_line(&game.kif_text()),
+        opening,
         roles,
         players: &players,
         seed,
@@ -181,6 +196,7 @@ struct Series<'a> {
     /// The chance role, whose player stays.
     chance: Option<usize>,
     rules_text: String,
+    opening: Opening,
     roles: Vec<String>,
     players: &'a [Player],
     painter: BoardPainter,
@@ -212,6 +228,7 @@ impl Series<'_> {
                     play: self.arguments.play_clock,
                 },
                 patience: Patience::default(),
+                opening: self.opening.clone(),
                 max_steps: MAX_STEPS,
                 seed: self.seed.wrapping_add(u64::from(number)),
             };
@@ -257,6 +274,12 @@ impl Series<'_> {
             number + 1,
             self.seed
         ))?;
+        let Opening { name, moves, .. } = &self.opening;
+        if !moves.is_empty() {
+            let moves = counted(moves.len() as u64, "joint move");
+            self.output
+                .line(format_args!("  opening: {name}, {moves}"))?;
+        }
         for (role, &player) in self.roles.iter().zip(seated) {
             let place = match &self.players[player].seat().player {
                 SeatPlayer::Remote(address) => format!(" at {address}"),
@@ -308,6 +331,8 @@ impl Series<'_> {
             "players": players.collect::<Vec<_>>(),
             "goals": by_role(&|role| json!(record.goals[role])),
             "moves": record.moves,
+            "opening": self.arguments.opening.as_ref().map(|_| &self.opening.name),
+            "forced_steps": record.forced_steps,
             "errors": by_role(&errors),
             "faults": faults.collect::<Vec<_>>(),
             "ending": record.ending,
@@ -377,7 +402,12 @@ impl Spectator for Display<'_> {
         let width = |lengths: &mut dyn Iterator<Item = usize>| lengths.max().unwrap_or(0);
         let role_width = width(&mut roles.iter().map(String::len));
         let move_width = width(&mut turns.iter().map(|turn| turn.mv.len()));
-        let mut text = format!("\nstep {step}");
+        let is_forced = step as usize <= self.series.opening.moves.len();
+        let (of_opening, instead) = match is_forced {
+            true => (", of the opening", ""),
+            false => ("", ": a random legal move instead"),
+        };
+        let mut text = format!("\nstep {step}{of_opening}");
         for (role, turn) in roles.iter().zip(turns) {
             let seconds = turn.time.as_secs_f64();
             let mv = &turn.mv;
@@ -386,7 +416,7 @@ impl Spectator for Display<'_> {
             ));
             if let Some(fault) = &turn.fault {
                 let (kind, detail) = (fault.kind.as_str(), &fault.detail);
-                text.push_str(&format!("  {kind}, {detail}: a random legal move instead"));
+                text.push_str(&format!("  {kind}, {detail}{instead}"));
             }
         }
         self.show(&text);

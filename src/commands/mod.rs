@@ -30,6 +30,7 @@ use std::sync::LazyLock;
 
 use clap::{CommandFactory, Parser, Subcommand};
 
+use panza_cli::arguments::with_negative_numbers;
 use panza_cli::{Outcome, Output, interrupt};
 use panza_referee::tournament;
 
@@ -46,6 +47,7 @@ fn version() -> &'static str {
 #[derive(Parser, Debug)]
 #[command(
     name = "panza",
+    mut_subcommands = with_negative_numbers,
     version = version(),
     about = "A General Game Playing player: serve it, test it, measure it",
     after_long_help = "GAME is a path to a rulesheet, - for standard input, or the name of a game that `panza games`\n\
@@ -83,9 +85,12 @@ enum Command {
             A missing, late or illegal move is replaced by a random legal one. On a terminal, and with\n\
             --stay, the page of the matches is there until Ctrl-C. Settings are those of the\n\
             players panza; without --config they keep no memory, and logs only while this command runs.\n\
+            With --opening the players get the rules as they are and are asked as always; their answers in\n\
+            the first turns are put aside, and the next message tells the moves of the file instead.\n\
             Status 1: panza, random or legal made a fault, or a match has no result.\n\n\
-            Example:\n  \
-            panza match connectFour --player panza --player random --games 10 --swap --play-clock 2"
+            Examples:\n  \
+            panza match connectFour --player panza --player random --games 10 --swap --play-clock 2\n  \
+            panza match hex --player panza --player http://127.0.0.1:9148 --opening moves.txt --games 2 --swap"
     )]
     Match(match_games::MatchArguments),
     /// Study a game or a match in a browser, or name the blunders of a match.
@@ -254,6 +259,8 @@ enum Command {
             games = [\"ticTacToe\", \"connectFour\"]\n  \
             [[players]]\n  name = \"panza\"\n  builtin = \"panza\"\n  \
             [[players]]\n  name = \"chance\"\n  builtin = \"random\"\n\n\
+            An opening of a game (`openings` in its table) is played from both sides: the game manager makes\n\
+            its moves whatever the players answer.\n\
             Each finished match is appended to a file of results. The same command continues an\n\
             interrupted tournament. Shares count wins and half of draws, with Wilson intervals (95 %), of the\n\
             first player of a pair; the game with its lowest share comes first.\n\

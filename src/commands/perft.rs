@@ -6,6 +6,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use anyhow::bail;
 use clap::Args;
 use serde::Serialize;
 use serde_json::json;
@@ -43,9 +44,13 @@ pub fn run(arguments: &PerftArguments, output: Output) -> anyhow::Result<Outcome
     let built = engine_choice::build(&game.rules, arguments.engine)?;
     let progress = spinner(format!("{}: depth {}", game.sheet.name, arguments.depth));
     let started = Instant::now();
-    let counts = count(&built.machine()?, arguments.depth);
+    let machine = built.machine()?;
+    let counts = count(&machine, arguments.depth);
     let seconds = started.elapsed().as_secs_f64();
     progress.finish_and_clear();
+    if let Some(why) = machine.fault() {
+        bail!("{}: the moves cannot be worked out: {why}", game.sheet.name);
+    }
     let last = counts.last().copied().unwrap_or_default();
     output.object(&json!({
         "game": game.sheet.name,

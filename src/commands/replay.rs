@@ -112,7 +112,11 @@ fn states_of(record: &MatchFile, roles: &[String]) -> impl Iterator<Item = Trace
             pairs.collect::<BTreeMap<String, String>>()
         });
         let is_end = step + 1 == n_states && record.is_complete;
-        let goals = roles.iter().cloned().zip(record.goals.iter().copied());
+        let names = roles
+            .iter()
+            .cloned()
+            .chain((roles.len() + 1..).map(|n| format!("role {n}")));
+        let goals = names.zip(record.goals.iter().copied());
         TraceState {
             playout: 0,
             step: step as u64,

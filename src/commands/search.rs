@@ -47,7 +47,7 @@ pub struct SearchArguments {
     #[arg(long)]
     role: Option<String>,
     /// Seconds to study the game first, as a match does: train an evaluation, tune the settings.
-    #[arg(long, value_name = "S", value_parser = parse_seconds, allow_negative_numbers = true)]
+    #[arg(long, value_name = "S", value_parser = parse_seconds)]
     study: Option<f64>,
     /// How to search: `tree` grows a tree with playouts, `alpha-beta` searches by depth, on values
     /// that --study trains or the memory has, and `auto` is what a match would do with these;

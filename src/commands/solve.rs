@@ -28,7 +28,7 @@ pub struct SolveArguments {
     /// Path to a rulesheet, or the name of a game; a game of one role.
     game: String,
     /// Seconds to search, after the build.
-    #[arg(long, value_name = "S", default_value_t = 30.0, value_parser = parse_seconds, allow_negative_numbers = true)]
+    #[arg(long, value_name = "S", default_value_t = 30.0, value_parser = parse_seconds)]
     seconds: f64,
     /// Shorten the plan in the time that is left once no better goal is possible.
     #[arg(long)]

@@ -18,7 +18,7 @@ pub struct StatsArguments {
     /// Path to a rulesheet, or the name of a game.
     game: String,
     /// Seconds to build the game; one that takes longer has no sizes.
-    #[arg(long, default_value_t = 60.0, value_parser = parse_seconds, allow_negative_numbers = true, value_name = "S")]
+    #[arg(long, default_value_t = 60.0, value_parser = parse_seconds, value_name = "S")]
     build_seconds: f64,
 }
 

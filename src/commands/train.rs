@@ -36,7 +36,7 @@ pub struct TrainArguments {
     /// Path to a rulesheet, or the name of a game.
     game: String,
     /// Hours of training in this run. [default: until Ctrl-C]
-    #[arg(long, value_name = "H", value_parser = parse_hours, allow_negative_numbers = true)]
+    #[arg(long, value_name = "H", value_parser = parse_hours)]
     hours: Option<f64>,
     /// End after N games of self-play in total, those of earlier runs included.
     #[arg(short = 'n', long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
@@ -47,7 +47,7 @@ pub struct TrainArguments {
     until_elo: Option<f64>,
     /// Seconds of a round: self-play, then games against the best generation. Training is kept
     /// after each.
-    #[arg(long, value_name = "S", default_value_t = 60.0, value_parser = parse_seconds, allow_negative_numbers = true)]
+    #[arg(long, value_name = "S", default_value_t = 60.0, value_parser = parse_seconds)]
     round: f64,
     /// Threads that play. [default: all processors]
     #[arg(short = 'j', long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]

@@ -24,7 +24,7 @@ pub struct VerifyArguments {
     #[arg(long, alias = "machine", default_value = "all", value_parser = parse_engines)]
     engine: Engines,
     /// Seconds to build the engines together; the prover needs none.
-    #[arg(long, default_value_t = 60.0, value_parser = parse_seconds, allow_negative_numbers = true, value_name = "S")]
+    #[arg(long, default_value_t = 60.0, value_parser = parse_seconds, value_name = "S")]
     build_seconds: f64,
 }
 

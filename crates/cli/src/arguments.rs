@@ -7,8 +7,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use anyhow::{Context, bail, ensure};
-use clap::Args;
+use clap::{Arg, Args, Command};
 
+use super::output::complain;
 use panza_config::{OptionValue, Settings};
 use panza_gdl::text;
 use panza_player::search_config;
@@ -36,7 +37,9 @@ impl SettingsChoice {
         let settings = Settings::load_with_options(file, &self.set, &options)?;
         for retired in &settings.retired {
             let (place, key) = (&retired.place, &retired.key);
-            eprintln!("warning: {place}: the setting `{key}` has gone and is ignored");
+            complain(format_args!(
+                "warning: {place}: the setting `{key}` has gone and is ignored"
+            ));
         }
         Ok(settings)
     }
@@ -45,9 +48,12 @@ impl SettingsChoice {
 /// How long and with what a position is searched.
 #[derive(Args, Debug)]
 pub struct SearchChoice {
-    /// Seconds to search a position; without --iterations there is a default.
-    #[arg(long, value_name = "S", conflicts_with = "iterations", value_parser = parse_seconds, allow_negative_numbers = true)]
+    /// Seconds to search a position; without --ms and --iterations there is a default.
+    #[arg(long, value_name = "S", conflicts_with = "iterations", value_parser = parse_seconds)]
     pub seconds: Option<f64>,
+    /// Milliseconds to search a position, instead of seconds.
+    #[arg(long, value_name = "M", conflicts_with_all = ["seconds", "iterations"], value_parser = clap::value_parser!(u32).range(1..=86_400_000))]
+    pub ms: Option<u32>,
     /// Iterations to search a position, instead of seconds.
     #[arg(short = 'n', long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub iterations: Option<u64>,
@@ -73,11 +79,22 @@ impl SearchChoice {
 
     /// The time limit, `default` unless one is given; none where iterations are counted.
     pub fn time(&self, default: Duration) -> Option<Duration> {
-        match self.iterations {
-            Some(_) => None,
-            None => Some(self.seconds.map_or(default, Duration::from_secs_f64)),
-        }
+        let milliseconds = self.ms.map(|ms| Duration::from_millis(ms.into()));
+        let time = milliseconds.or(self.seconds.map(Duration::from_secs_f64));
+        self.iterations.is_none().then(|| time.unwrap_or(default))
     }
+}
+
+/// The command with options that take negative numbers as values, so that each says what it expects
+/// instead.
+pub fn with_negative_numbers(command: Command) -> Command {
+    let allowed = |arg: Arg| match !arg.is_positional() && arg.get_action().takes_values() {
+        true => arg.allow_negative_numbers(true),
+        false => arg,
+    };
+    command
+        .mut_args(allowed)
+        .mut_subcommands(with_negative_numbers)
 }
 
 /// Reads a time in seconds: a positive number of at most a day.

@@ -181,6 +181,18 @@ fn read_aside(stream: Option<impl Read + Send + 'static>) -> JoinHandle<String> 
     })
 }
 
+/// Whether there is a process of this number, as far as the system tells.
+pub fn is_running(id: u32) -> bool {
+    #[cfg(unix)]
+    if let Some(id) = i32::try_from(id)
+        .ok()
+        .and_then(rustix::process::Pid::from_raw)
+    {
+        return rustix::process::test_kill_process(id) != Err(rustix::io::Errno::SRCH);
+    }
+    id > 0
+}
+
 /// Kills all processes that were started.
 pub fn end_all() {
     for &id in running().iter() {

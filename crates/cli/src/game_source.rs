@@ -12,11 +12,14 @@ use anyhow::bail;
 
 use super::arguments::{STANDARD_INPUT, SettingsChoice, is_standard_input, read_limited};
 use super::game_folders::{self, ENDINGS};
+use super::output::complain;
 use panza_gdl::{Diagnostic, Encoding, Rules, Severity, Span, text};
 use panza_hrf::Dialect;
 
 /// Larger files are refused.
 const MAX_BYTES: u64 = 64 << 20;
+/// Warnings and notes that are told when a game is loaded, at most.
+const MAX_TOLD: usize = 20;
 
 pub use panza_gdl_games::EMBEDDED;
 
@@ -174,12 +177,17 @@ impl Game {
         Self::load_in(argument, &[])
     }
 
-    /// As [`load`](Self::load), with the folders of the settings, which come before others.
+    /// As [`load`](Self::load), with the folders of the settings, which come before others. What
+    /// `panza check` says of the text goes to standard error.
     ///
     /// # Errors
     /// There is no such rulesheet, or its rules cannot be played.
     pub fn load_in(argument: &str, of_settings: &[PathBuf]) -> anyhow::Result<Self> {
-        Self::from_sheet(Rulesheet::find_in(argument, of_settings)?)
+        let (game, found) = Self::checked(Rulesheet::find_in(argument, of_settings)?)?;
+        for one in found.iter().take(MAX_TOLD) {
+            complain(one.one_line(&game.sheet.origin, &game.sheet.text));
+        }
+        Ok(game)
     }
 
     /// Reads a rulesheet's rules.
@@ -187,9 +195,14 @@ impl Game {
     /// # Errors
     /// The rules cannot be played; the message has line and column of the first error.
     pub fn from_sheet(sheet: Rulesheet) -> anyhow::Result<Self> {
+        Self::checked(sheet).map(|(game, _)| game)
+    }
+
+    /// The game of a rulesheet without errors, and what else there is to say about it.
+    fn checked(sheet: Rulesheet) -> anyhow::Result<(Self, Vec<Diagnostic>)> {
         let (rules, diagnostics) = sheet.load();
         let Some(first) = panza_gdl::main_error(&diagnostics) else {
-            return Ok(Self { sheet, rules });
+            return Ok((Self { sheet, rules }, diagnostics));
         };
         let first = first.one_line(&sheet.origin, &sheet.text);
         let is_error = |diagnostic: &&Diagnostic| diagnostic.severity == Severity::Error;

@@ -4,6 +4,7 @@ use std::io;
 use std::process::ExitCode;
 
 use super::interrupt;
+use super::output::complain;
 
 /// How a command that could do its work ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -47,7 +48,7 @@ pub fn exit_code(result: anyhow::Result<Outcome>) -> ExitCode {
         Ok(outcome) => outcome.into(),
         Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("error: {error:#}");
+            complain(format_args!("error: {error:#}"));
             ExitCode::from(UNUSABLE)
         }
     }

@@ -1,7 +1,8 @@
 //! What a command writes on standard output: lines for people, or JSON objects for scripts.
 //!
 //! With `--json` only objects are written, one per line, so that a script can read the output line
-//! by line; all other messages go to standard error.
+//! by line; all other messages go to standard error. What comes out of files and messages controls
+//! no terminal: it is written in [plain] letters.
 
 use std::fmt;
 use std::fs;
@@ -11,6 +12,8 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 use indicatif::{HumanCount, ProgressBar, ProgressState, ProgressStyle};
+use panza_gdl::Diagnostic;
+use panza_gdl::text::{plain, plain_json};
 use serde::Serialize;
 
 /// Where a command's results go.
@@ -35,7 +38,10 @@ impl Output {
         if !self.json {
             return Ok(());
         }
-        write_out(&format!("{}\n", serde_json::to_string(object)?))
+        write_out(&format!(
+            "{}\n",
+            plain_json(&serde_json::to_string(object)?)
+        ))
     }
 
     /// Writes progress as a JSON object on a line of standard error, where a bar would be; nothing
@@ -44,40 +50,65 @@ impl Output {
         if self.json
             && let Ok(text) = serde_json::to_string(object)
         {
-            let _ = writeln!(io::stderr(), "{text}");
+            let _ = writeln!(io::stderr(), "{}", plain_json(&text));
         }
     }
 
     /// Writes text and a line end; nothing when scripts read this.
     pub fn line(self, text: impl fmt::Display) -> io::Result<()> {
-        self.text(&format!("{text}\n"))
-    }
-
-    /// Writes text without a line end; nothing when scripts read this.
-    pub fn text(self, text: &str) -> io::Result<()> {
-        if self.json {
-            return Ok(());
+        match self.json {
+            true => Ok(()),
+            false => write_out(&plain(&format!("{text}\n"), false)),
         }
-        write_out(text)
     }
 
-    /// Whether standard output shows colours.
-    pub fn has_colour(self) -> bool {
-        !self.json && io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none()
+    /// Writes text without a line end, as it is where no terminal shows it; nothing when scripts
+    /// read this.
+    pub fn text(self, text: &str) -> io::Result<()> {
+        match io::stdout().is_terminal() {
+            _ if self.json => Ok(()),
+            true => write_out(&plain(&text.replace("\r\n", "\n"), false)),
+            false => write_out(text),
+        }
+    }
+
+    /// Writes a diagnostic of a text, in colours on a terminal; nothing when scripts read this.
+    pub fn diagnostic(self, fault: &Diagnostic, origin: &str, text: &str) -> io::Result<()> {
+        match self.json {
+            true => Ok(()),
+            false => write_out(&rendered(fault, origin, text, &io::stdout())),
+        }
     }
 
     /// Writes text and a line end on standard error; nothing when scripts read this, for they have
     /// it in an object. A closed standard error is no error.
     pub fn complaint(self, text: impl fmt::Display) {
         if !self.json {
-            let _ = writeln!(io::stderr(), "{text}");
+            complain(text);
         }
     }
 
-    /// Whether standard error shows colours.
-    pub fn has_coloured_complaints(self) -> bool {
-        !self.json && io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none()
+    /// The same of a diagnostic of a text, in colours on a terminal.
+    pub fn complain_of(self, fault: &Diagnostic, origin: &str, text: &str) {
+        if !self.json {
+            let shown = rendered(fault, origin, text, &io::stderr());
+            let _ = io::stderr().write_all(shown.as_bytes());
+        }
     }
+}
+
+/// Writes text and a line end on standard error. A closed standard error is no error.
+pub fn complain(text: impl fmt::Display) {
+    let _ = writeln!(io::stderr(), "{}", plain(&text.to_string(), false));
+}
+
+/// A diagnostic of a text as a stream shows it.
+fn rendered(fault: &Diagnostic, origin: &str, text: &str, stream: &impl IsTerminal) -> String {
+    let has_colours = stream.is_terminal() && std::env::var_os("NO_COLOR").is_none();
+    format!(
+        "{}\n",
+        plain(&fault.render(origin, text, has_colours), has_colours)
+    )
 }
 
 /// Writes a file in one step, so that no half of it is ever there.
@@ -136,7 +167,7 @@ pub fn show_seconds(bar: &ProgressBar, message: impl Into<String>, limit: Option
     if let Ok(style) = ProgressStyle::with_template("{spinner} {msg} {seconds}") {
         bar.set_style(style.with_key("seconds", seconds));
     }
-    bar.set_message(message.into());
+    bar.set_message(plain(&message.into(), false).into_owned());
     bar.reset_elapsed();
     if !bar.is_hidden() {
         bar.enable_steady_tick(Duration::from_millis(200));

@@ -230,17 +230,24 @@ impl<'a> Comparison<'a> {
         if recorded.goal.is_none() && recorded.goal_values.is_none() {
             return;
         }
+        let shown = |it: Option<i64>| it.map_or("none".to_string(), |goal| goal.to_string());
         let mut goals = vec![None; self.roles.len()];
         self.reasoner.goals(&mut goals);
         for (role, found) in self.roles.clone().iter().zip(goals) {
             let found = found.map(i64::from);
-            if let Some(expected) = recorded_goal(recorded, role)
-                && expected != found
-            {
-                let shown = |it: Option<i64>| it.map_or("none".into(), |goal| goal.to_string());
-                let (expected, found): (String, String) = (shown(expected), shown(found));
-                self.disagree(recorded, "goal", Some(role), expected, found);
+            let expected = recorded_goal(recorded, role);
+            // The end of a match has a goal of each role.
+            if expected.is_none() && self.needs_legal_moves {
+                self.disagree(recorded, "goal", Some(role), "not recorded", shown(found));
+            } else if let Some(expected) = expected.filter(|it| *it != found) {
+                self.disagree(recorded, "goal", Some(role), shown(expected), shown(found));
             }
+        }
+        let others = recorded.goal.iter().flatten();
+        let others =
+            others.filter(|(role, _)| self.needs_legal_moves && !self.roles.contains(role));
+        for (role, goal) in others.collect::<Vec<_>>() {
+            self.disagree(recorded, "goal", Some(role), goal, "no such role");
         }
     }
 

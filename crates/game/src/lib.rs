@@ -78,6 +78,7 @@ pub use error::BuildError;
 pub use evidence::Evidence;
 pub use lanes::{LanesSource, compile_lanes, compile_steps};
 pub use measure::{Speed, fastest};
+pub use panza_ground::examine;
 pub use panza_machine::PlayoutPolicy;
 pub use prover_machine::ProverMachine;
 pub use reduced::{ReducedGame, ReducedNetwork};

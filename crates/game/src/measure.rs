@@ -69,6 +69,7 @@ pub fn fastest(
     let alone: Arc<dyn Machine> = counter.clone();
     // Compiling lanes takes up to twice as long as compiling the counters.
     if limits.is_stopped() || limits.left() < took * 3 {
+        tracing::debug!(?took, left = ?limits.left(), "no time for lanes");
         return (alone, Vec::new());
     }
     let Some(programs) = compiled.lanes.programs(limits, policy) else {
@@ -93,14 +94,12 @@ pub fn fastest(
             break;
         }
     }
-    for Speed {
-        width,
-        steps_per_second,
-    } in &speeds
-    {
+    for speed in &speeds {
         tracing::debug!(
-            width,
-            "measured an engine: {steps_per_second:.0} steps per second"
+            width = speed.width,
+            "measured an engine: {:.0} steps per second, rated {:.0}; the best rating plays",
+            speed.steps_per_second,
+            speed.rating(mean_length)
         );
     }
     let Some(gangs) = best.1 else {

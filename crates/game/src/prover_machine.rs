@@ -13,7 +13,7 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock};
 use std::time::Duration;
 
 use panza_gdl::{Id, IdVec, MoveId, RoleId, Rules, TermId};
@@ -34,8 +34,8 @@ pub struct ProverMachine {
     n_urgent: AtomicUsize,
     /// Notified when one has ended.
     urgent_ended: Condvar,
-    /// Whether an exceeded limit was logged; once is enough.
-    has_warned: AtomicBool,
+    /// The first exceeded limit; it is logged.
+    fault: OnceLock<String>,
     /// Set once the game is no longer needed.
     stop: Arc<AtomicBool>,
 }
@@ -96,7 +96,7 @@ impl ProverMachine {
             tables: Mutex::new(tables),
             n_urgent: AtomicUsize::new(0),
             urgent_ended: Condvar::new(),
-            has_warned: AtomicBool::new(false),
+            fault: OnceLock::new(),
             stop,
         })
     }
@@ -124,7 +124,7 @@ impl ProverMachine {
     /// The answer, or `otherwise` after an exceeded limit.
     fn or<T>(&self, answer: Result<T, ProverError>, otherwise: T) -> T {
         answer.unwrap_or_else(|error| {
-            if error != ProverError::Stopped && !self.has_warned.swap(true, Ordering::Relaxed) {
+            if error != ProverError::Stopped && self.fault.set(error.to_string()).is_ok() {
                 tracing::error!("the prover exceeded its limits: {error}");
             }
             otherwise
@@ -276,6 +276,10 @@ impl Machine for ProverMachine {
         Some(tables.move_number(role, term))
     }
 
+    fn fault(&self) -> Option<String> {
+        self.fault.get().cloned()
+    }
+
     /// Tunes the prover.
     fn prepare(&self) {
         self.tables().tune();
@@ -327,13 +331,8 @@ impl Reasoner for ProverReasoner {
         let mut tables = self.machine.tables();
         for (role, goal) in out.iter_mut().enumerate() {
             let role = RoleId::from_index(role);
-            let values = tables.prover.goal_values(&self.state, role);
-            let values = self.machine.or(values, Vec::new());
-            *goal = values
-                .into_iter()
-                .filter_map(|value| tables.prover.show(value).parse().ok())
-                .filter(|value: &u8| *value <= 100)
-                .max();
+            let found = tables.prover.goal(&self.state, role);
+            *goal = self.machine.or(found, None);
         }
     }
 

@@ -7,8 +7,10 @@ use std::collections::{HashMap, HashSet};
 
 use super::MAX_ROLES;
 use super::components::RelationGraph;
-use super::diagnostic::{Diagnostic, brief};
+use super::diagnostic::{Diagnostic, Severity, brief};
+use super::drafts;
 use super::keyword;
+use super::modes::{ASKED, Modes};
 use super::rules::{Literal, Rule, Rules, Signature, Term};
 use super::span::Span;
 use super::usage;
@@ -31,11 +33,15 @@ pub fn check(rules: &Rules, doubtful: &HashSet<Symbol>) -> Vec<Diagnostic> {
     checker.keywords();
     checker.variables();
     checker.single_variables();
+    checker.calls();
     checker.goals();
+    checker.constant_goals();
     let graph = Graph::new(rules);
     checker.dependencies(&graph);
     checker.recursion(&graph);
-    let of_names = usage::check(rules, doubtful);
+    let (of_drafts, names) = drafts::check(rules);
+    checker.diagnostics.extend(of_drafts);
+    let of_names = usage::check(rules, &(doubtful | &names));
     // One misprint gives one diagnostic.
     let unproduced = of_names.iter().filter(|it| it.code == "unproduced-fact");
     let unproduced: HashSet<Span> = unproduced.map(|fault| fault.span).collect();
@@ -67,6 +73,9 @@ const MIN_SINGLE: usize = 5;
 const MAX_COMPARED: usize = 10_000;
 const MAX_SINGLE: usize = 40;
 
+/// Goals without conditions that are compared with the others, at most.
+const MAX_CONSTANT_GOALS: usize = 64;
+
 struct Checker<'a> {
     rules: &'a Rules,
     diagnostics: Vec<Diagnostic>,
@@ -86,6 +95,7 @@ impl Checker<'_> {
     fn arities(&mut self, doubtful: &HashSet<Symbol>) {
         let mut places: HashMap<Signature, (usize, Span)> = HashMap::new();
         let mut most_of: HashMap<Symbol, Signature> = HashMap::new();
+        let mut hints = HashSet::new();
         for atom in self.rules.atoms() {
             let (name, arity) = atom.signature();
             let expected = keyword::ARITIES.iter().find(|(word, _)| *word == name);
@@ -94,7 +104,14 @@ impl Checker<'_> {
                     "`{}` takes {expected} arguments, found {arity}",
                     self.name(name)
                 );
-                let fault = Diagnostic::error("keyword-arity", atom.span, message);
+                let fault = match name {
+                    keyword::BASE | keyword::INPUT if !hints.insert(name) => continue,
+                    keyword::BASE | keyword::INPUT => {
+                        let help = "it counts as a relation of these rules alone; other players may refuse it";
+                        Diagnostic::warning("keyword-arity", atom.span, message).with_help(help)
+                    }
+                    _ => Diagnostic::error("keyword-arity", atom.span, message),
+                };
                 self.diagnostics.push(fault);
             } else if expected.is_none() {
                 let count = &mut places.entry((name, arity)).or_insert((0, atom.span)).0;
@@ -115,7 +132,7 @@ impl Checker<'_> {
                 "`{}` has {arity} arguments here and {most} elsewhere",
                 brief(self.name(name))
             );
-            let help = "relations of one name and different arity are different relations, and ggp-base refuses them; a misprint?";
+            let help = "relations of one name and different arity are different relations, and ggp-base warns of them; a misprint?";
             self.warn("arity-clash", span, message, help);
         }
     }
@@ -144,7 +161,7 @@ impl Checker<'_> {
             let shown = brief(self.name(name));
             let message =
                 format!("the function `{shown}` has {arity} arguments here and {most} elsewhere");
-            let help = "terms of one name and different arity are different terms; ggp-base refuses such rules";
+            let help = "terms of one name and different arity are different terms; ggp-base warns of such rules";
             let note = Diagnostic::note("function-arity", span, message).with_help(help);
             self.diagnostics.push(note);
         }
@@ -247,7 +264,8 @@ impl Checker<'_> {
                 (keyword::LEGAL | keyword::GOAL, [Term::Variable(role), _]) if is_free(*role) => {
                     "any role is meant"
                 }
-                _ => "the rule derives nothing",
+                _ if ASKED.contains(&rule.head.signature()) => "the rule derives nothing",
+                _ => "only calls can bind it, and ggp-base refuses such a rule",
             };
             let mut free: Vec<(u32, Span, &str, &str)> = Vec::new();
             rule.head.for_each_variable(&mut |variable| {
@@ -278,6 +296,27 @@ impl Checker<'_> {
         }
     }
 
+    /// Conditions that ask a helper about arguments that nothing binds.
+    fn calls(&mut self) {
+        let mut modes = Modes::new(&self.rules.rules);
+        for rule in &self.rules.rules {
+            if !ASKED.contains(&rule.head.signature()) {
+                continue;
+            }
+            if let Some(condition) = modes.unsafe_condition(rule)
+                && let Some(atom) = condition.atom()
+            {
+                let shown = self.rules.show_atom(atom, &rule.variables);
+                let shown = brief(&shown);
+                let message =
+                    format!("`{shown}` is asked about a variable that no other condition binds");
+                let help = "its rules hold for no list of values; bind the variable with a condition such as `(index ?x)`";
+                let fault = Diagnostic::error("open-call", atom.span, message).with_help(help);
+                self.diagnostics.push(fault);
+            }
+        }
+    }
+
     fn goals(&mut self) {
         for rule in &self.rules.rules {
             if rule.head.signature() != (keyword::GOAL, 2) {
@@ -301,32 +340,87 @@ impl Checker<'_> {
         }
     }
 
-    /// `true` and `does` where they may not reach.
+    /// Goals that a role always has, where it has another one at times.
+    fn constant_goals(&mut self) {
+        let goals = self.rules.rules.iter();
+        let goals = goals.filter(|rule| rule.head.signature() == (keyword::GOAL, 2));
+        let goals: Vec<&Rule> = goals.collect();
+        // The chance role has no aim.
+        let is_aimless = |rule: &Rule| rule.head.arguments[0] == Term::Constant(keyword::RANDOM);
+        let facts = goals.iter();
+        let facts = facts.filter(|rule| rule.body.is_empty() && !is_aimless(rule));
+        for rule in facts.take(MAX_CONSTANT_GOALS) {
+            let is_of_role = |left: &Term, right: &Term| {
+                left == right
+                    || [left, right]
+                        .iter()
+                        .any(|it| matches!(it, Term::Variable(_)))
+            };
+            let other = goals.iter().find(|other| {
+                let [own, value] = &rule.head.arguments[..] else {
+                    return false;
+                };
+                let [role, other] = &other.head.arguments[..] else {
+                    return false;
+                };
+                is_of_role(own, role) && value.is_ground() && other.is_ground() && other != value
+            });
+            if let Some(other) = other {
+                let [own, other] =
+                    [rule, other].map(|it| self.rules.show_atom(&it.head, &it.variables));
+                let (own, other) = (brief(&own), brief(&other));
+                let message =
+                    format!("`{own}` always holds, so there are two goals where `{other}` does");
+                let help = "the highest counts here; other players may refuse the game";
+                self.warn("constant-goal", rule.head.span, message, help);
+            }
+        }
+    }
+
+    /// Relations where they may not reach. `base` and `input` are hints, which change no game.
     fn dependencies(&mut self, graph: &Graph) {
-        let on_true = graph.dependents((keyword::TRUE, 1));
-        let on_does = graph.dependents((keyword::DOES, 2));
+        let dependents = |relation| (relation, graph.relations.dependents(&[relation]));
+        let given = [(keyword::DOES, 2), (keyword::TRUE, 1)].map(dependents);
+        let later = [
+            (keyword::LEGAL, 2),
+            (keyword::GOAL, 2),
+            (keyword::TERMINAL, 0),
+            (keyword::NEXT, 1),
+        ];
+        let later = later.map(dependents);
         for rule in &self.rules.rules {
             let head = rule.head.signature();
-            let (is_static, is_before_moves) = match head {
-                (keyword::ROLE | keyword::INIT | keyword::BASE, 1) | (keyword::INPUT, 2) => {
-                    (true, true)
+            let (later, given) = match head {
+                (keyword::INIT, 1) => (&later[..], &given[..]),
+                (keyword::ROLE | keyword::BASE, 1) | (keyword::INPUT, 2) => (&[][..], &given[..]),
+                (keyword::LEGAL | keyword::GOAL, 2) | (keyword::TERMINAL, 0) => {
+                    (&[][..], &given[..1])
                 }
-                (keyword::LEGAL | keyword::GOAL, 2) | (keyword::TERMINAL, 0) => (false, true),
                 _ => continue,
             };
             for atom in rule.body.iter().filter_map(|literal| literal.atom()) {
-                let wrong = if is_before_moves && on_does.contains(&atom.signature()) {
-                    "does"
-                } else if is_static && on_true.contains(&atom.signature()) {
-                    "true"
-                } else {
+                let mut wrong = later.iter().chain(given);
+                let wrong = wrong.find(|(_, users)| users.contains(&atom.signature()));
+                let Some(((wrong, _), _)) = wrong else {
                     continue;
                 };
                 let message = format!(
-                    "`{}` depends on `{wrong}` here, which it may not",
-                    self.name(head.0)
+                    "`{}` depends on `{}` here, which it may not",
+                    self.name(head.0),
+                    self.name(*wrong)
                 );
-                let fault = Diagnostic::error("forbidden-dependency", atom.span, message);
+                let help = match head.0 {
+                    keyword::INIT => {
+                        "`init` makes the first state, so there is no other yet; \
+                         expected conditions on facts of the rules, such as `(index ?x)`"
+                    }
+                    _ => "",
+                };
+                let mut fault = Diagnostic::error("forbidden-dependency", atom.span, message);
+                if [keyword::BASE, keyword::INPUT].contains(&head.0) {
+                    fault.severity = Severity::Warning;
+                }
+                let fault = fault.with_help(help);
                 self.diagnostics.push(fault);
             }
         }
@@ -423,30 +517,6 @@ impl Graph {
         let component = |relation| self.component_of[self.relations.numbers[&relation]];
         component(in_body) == component(head)
     }
-
-    /// The relations that depend on this one, itself included.
-    fn dependents(&self, on: Signature) -> HashSet<Signature> {
-        let signatures = &self.relations.signatures;
-        let mut users: Vec<Vec<usize>> = vec![Vec::new(); signatures.len()];
-        for (user, used) in self.relations.uses.iter().enumerate() {
-            used.iter().for_each(|&(used, _)| users[used].push(user));
-        }
-        let mut open: Vec<usize> = self
-            .relations
-            .numbers
-            .get(&on)
-            .copied()
-            .into_iter()
-            .collect();
-        let mut found = HashSet::from([on]);
-        while let Some(relation) = open.pop() {
-            let new = users[relation]
-                .iter()
-                .filter(|&&user| found.insert(signatures[user]));
-            open.extend(new);
-        }
-        found
-    }
 }
 
 #[cfg(test)]
@@ -531,6 +601,32 @@ mod tests {
         check(
             "(<= q (does a go)) (<= (legal a ?x) q (r ?x)) (r 1)",
             &[("forbidden-dependency", "q")],
+        );
+        for condition in [
+            "(legal a go)",
+            "(goal a 1)",
+            "terminal",
+            "(does a go)",
+            "next1",
+        ] {
+            check(
+                &format!("(<= next1 (next p)) (<= (init q) {condition})"),
+                &[
+                    ("next-in-body", "(next p)"),
+                    ("forbidden-dependency", condition),
+                ],
+            );
+        }
+        check(
+            "(any ?x) (r 1) (<= q (any ?y)) (<= (legal a ?x) (r ?x) (any ?x)) (<= (goal a 1) q)",
+            &[("unsafe-variable", "(any ?x)"), ("open-call", "q")],
+        );
+        check(
+            "(goal ?r 0)",
+            &[
+                ("constant-goal", "(goal ?r 0)"),
+                ("unsafe-variable", "(goal ?r 0)"),
+            ],
         );
         check("(<= q (not q))", &[("unstratified", "q")]);
         check(

@@ -3,7 +3,7 @@
 //! Tarjan's algorithm (1972) with its own stack, so that a long chain costs memory and not the
 //! thread's stack. Components come dependencies first.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::rules::{Literal, Rule, Signature};
 
@@ -51,6 +51,22 @@ impl RelationGraph {
             self.rules_of.push(Vec::new());
             self.signatures.len() - 1
         })
+    }
+
+    /// The relations that depend on one of these, themselves included.
+    pub fn dependents(&self, on: &[Signature]) -> HashSet<Signature> {
+        let mut users: Vec<Vec<usize>> = vec![Vec::new(); self.signatures.len()];
+        for (user, used) in self.uses.iter().enumerate() {
+            used.iter().for_each(|&(used, _)| users[used].push(user));
+        }
+        let known = on.iter().filter_map(|relation| self.numbers.get(relation));
+        let mut open: Vec<usize> = known.copied().collect();
+        let mut found: HashSet<Signature> = on.iter().copied().collect();
+        while let Some(relation) = open.pop() {
+            let new = users[relation].iter();
+            open.extend(new.filter(|&&user| found.insert(self.signatures[user])));
+        }
+        found
     }
 
     /// The components, dependencies first, and the component of each relation.

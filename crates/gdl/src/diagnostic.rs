@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
 
 use super::span::{Span, line_and_column};
+use super::text::plain;
 
 /// How serious a diagnostic is.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -165,7 +166,9 @@ impl Diagnostic {
         };
         let start = (self.span.start as usize).min(text.len());
         let end = (self.span.end as usize).clamp(start, text.len());
-        let title = level.primary_title(&self.message).id(self.code);
+        let title = level
+            .primary_title(plain(&self.message, false))
+            .id(self.code);
         // What is missing in the text as a whole has no place.
         let group = match self.span.is_empty() {
             true => title.element(Origin::path(origin)),
@@ -176,7 +179,9 @@ impl Diagnostic {
         };
         let mut report: Vec<Group<'_>> = vec![group];
         if !self.help.is_empty() {
-            let group = report.remove(0).element(Level::HELP.message(&self.help));
+            let group = report
+                .remove(0)
+                .element(Level::HELP.message(plain(&self.help, false)));
             report.push(group);
         }
         let renderer = if colour {

@@ -16,9 +16,11 @@ pub mod ids;
 pub mod check;
 pub mod components;
 pub mod diagnostic;
+mod drafts;
 pub mod format;
 mod formula;
 pub mod lines;
+pub mod modes;
 pub mod read;
 mod recover;
 pub mod rules;
@@ -46,6 +48,7 @@ pub use span::Span;
 pub use symbols::{CHANCE_ROLE, Symbols, keyword, only_in_other_case};
 pub use term::TermTable;
 pub use text::Encoding;
+pub use usage::nearest;
 
 /// Rules with more roles are refused. Published games have at most some dozens; every node of a
 /// search stores values for each role.
@@ -74,9 +77,15 @@ pub fn load_with_statements(text: &str) -> (Vec<Sexpr>, Rules, Vec<Diagnostic>) 
 /// A text whose expressions are names most of the time, as in prose, HTML and random bytes, or that
 /// has none.
 fn not_gdl(text: &str, statements: &[Sexpr]) -> Option<Diagnostic> {
+    if let Some(fault) = fenced(text, statements) {
+        return Some(fault);
+    }
     let lists = statements.iter().filter(|it| matches!(it, Sexpr::List(..)));
     let n_lists = lists.count();
-    if statements.len() - n_lists <= n_lists || statements.is_empty() {
+    let is_hrf = matches!(statements, [Sexpr::Symbol(_, name), Sexpr::List(_, list), ..]
+        if name.end == list.start);
+    // Of facts in HRF there is a name before each list.
+    if statements.len() - n_lists < n_lists + usize::from(!is_hrf) || statements.is_empty() {
         return None;
     }
     let mut symbols = statements.iter().filter_map(Sexpr::symbol);
@@ -89,10 +98,30 @@ fn not_gdl(text: &str, statements: &[Sexpr]) -> Option<Diagnostic> {
         .find(|it| !matches!(it, Sexpr::List(..)))?;
     let what = match text.trim_start().starts_with('<') {
         true => "this is not GDL but looks like a web page",
+        false if is_hrf => "this looks like HRF and is read as KIF",
         false => "this is not GDL",
     };
-    let fault = Diagnostic::error("not-gdl", first.span(), what);
-    Some(fault.with_help("expected statements in parentheses, such as `(role white)`"))
+    let help = match is_hrf {
+        true => "HRF is read from files whose name ends in `.hrf`",
+        false => "expected statements in parentheses, such as `(role white)`",
+    };
+    Some(Diagnostic::error("not-gdl", first.span(), what).with_help(help))
+}
+
+/// Rules between the fences of a text in Markdown.
+fn fenced(text: &str, statements: &[Sexpr]) -> Option<Diagnostic> {
+    let first = statements.iter().find_map(|it| match it {
+        Sexpr::Symbol(name, span) if name.starts_with("```") => Some(*span),
+        _ => None,
+    })?;
+    let lists = statements.iter().filter(|it| matches!(it, Sexpr::List(..)));
+    let rules = lists
+        .map(Sexpr::span)
+        .find(|span| span.start > first.start)?;
+    let (line, _) = span::line_and_column(text, rules.start);
+    let message = format!("a fence around rules is no GDL; the rules begin in line {line}");
+    let fault = Diagnostic::error("not-gdl", first, message);
+    Some(fault.with_help("leave out the fences and the text around them"))
 }
 
 /// Reads and checks statements whose parentheses have these faults.

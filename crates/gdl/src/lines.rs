@@ -55,6 +55,15 @@ impl Lines {
         }
     }
 
+    /// Line and column of a byte offset of `text`, both from 1, the column in characters, as people
+    /// read them.
+    pub fn line_and_column(&self, text: &str, offset: u32) -> (usize, usize) {
+        let offset = floor(text, offset as usize);
+        let line = self.line_of(offset as u32);
+        let before = &text[self.starts[line] as usize..offset];
+        (line + 1, before.chars().count() + 1)
+    }
+
     /// The byte offset of a place of `text`, which these lines were made of.
     pub fn offset(&self, text: &str, place: Place) -> u32 {
         let Some(&start) = self.starts.get(place.line as usize) else {

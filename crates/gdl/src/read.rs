@@ -20,6 +20,8 @@ use super::sexpr::{MAX_DEPTH, Sexpr};
 use super::span::Span;
 use crate::ids::Symbol;
 
+/// Arrows of other languages.
+const ARROWS: [&str; 6] = ["=>", "->", "==>", ":-", "<-", "<=="];
 /// A body is expanded into at most this many rules.
 const MAX_ALTERNATIVES: usize = 64;
 /// Limit on the terms and letters copied to expand `or` and to solve equalities, per rulesheet.
@@ -42,7 +44,7 @@ pub fn read_rules(statements: &[Sexpr]) -> (Rules, Vec<Diagnostic>) {
         diagnostics: Vec::new(),
         helpers: 0,
         helper_prefix: helper_prefix(statements),
-        copies: Copies { left: MAX_COPIES },
+        copies: Copies::default(),
     };
     let mut is_in_block = false;
     for statement in statements {
@@ -77,14 +79,27 @@ fn helper_prefix(statements: &[Sexpr]) -> String {
 struct Reported;
 
 /// The expansion of a rule is beyond the limit.
-struct TooLarge;
+#[derive(Debug)]
+pub struct TooLarge;
 
-struct Copies {
+/// The terms and letters that may still be copied.
+#[derive(Debug)]
+pub struct Copies {
     left: usize,
 }
 
+impl Default for Copies {
+    fn default() -> Self {
+        Self { left: MAX_COPIES }
+    }
+}
+
 impl Copies {
-    fn charge(&mut self, amount: usize) -> Result<(), TooLarge> {
+    /// Counts what is about to be copied.
+    ///
+    /// # Errors
+    /// It is beyond the limit.
+    pub fn charge(&mut self, amount: usize) -> Result<(), TooLarge> {
         self.left = self.left.checked_sub(amount).ok_or(TooLarge)?;
         Ok(())
     }
@@ -138,8 +153,11 @@ impl Reader {
             });
             return Ok(());
         };
-        let is_rule = items.first().and_then(Sexpr::symbol) == Some("<=");
-        if !is_rule {
+        let first = items.first().and_then(Sexpr::symbol);
+        if let Some(arrow) = first.filter(|it| ARROWS.contains(it) && items.len() > 2) {
+            return self.reversed(arrow, items, *span);
+        }
+        if first != Some("<=") {
             let head = self.atom(statement, &mut scope)?;
             self.push(Rule {
                 span: *span,
@@ -204,6 +222,25 @@ impl Reader {
             return self.fail("rule-too-large", *span, message, help);
         }
         Ok(())
+    }
+
+    /// Reports a rule with another arrow than `<=`. One that points to the right has its head last.
+    fn reversed(&mut self, arrow: &str, items: &[Sexpr], span: Span) -> Result<(), Reported> {
+        let mut parts: Vec<&Sexpr> = items[1..].iter().collect();
+        if arrow.ends_with('>') {
+            parts.rotate_right(1);
+        }
+        let parts = parts.iter().flat_map(|part| match part.list() {
+            Some([and, inner @ ..]) if and.symbol() == Some("and") => inner,
+            _ => std::slice::from_ref(*part),
+        });
+        let parts: String = parts.map(|part| format!(" {part}")).collect();
+        let message = format!("`{arrow}`: rules are written head first, with `<=`");
+        let fault = Diagnostic::error("reversed-arrow", span, message)
+            .with_help("write `(<= head condition...)`")
+            .with_edits(vec![Edit::replacement(span, format!("(<={parts})"))]);
+        self.diagnostics.push(fault);
+        Err(Reported)
     }
 
     fn push(&mut self, rule: Rule) {
@@ -485,65 +522,82 @@ impl Pending {
         is_copy: bool,
         copies: &mut Copies,
     ) -> Result<Option<Rule>, TooLarge> {
-        let mut head = self.head.clone();
-        let mut body = conjunction.literals;
-        let mut equalities = conjunction.equalities;
-        while let Some((left, right)) = equalities.pop() {
-            match (left, right) {
-                (left, right) if left == right => {}
-                (Term::Variable(variable), term) | (term, Term::Variable(variable)) => {
-                    let mut is_inside = false;
-                    term.for_each_variable(&mut |inner| is_inside |= inner == variable);
-                    if is_inside {
-                        return Ok(None);
-                    }
-                    // A chain of equalities can double a term at each step, so this is counted
-                    // before it is done.
-                    let mut rest = Measure::default();
-                    head.arguments
-                        .iter()
-                        .for_each(|term| rest.add(term, variable));
-                    body.iter()
-                        .for_each(|literal| rest.add_literal(literal, variable));
-                    equalities.iter().for_each(|(left, right)| {
-                        rest.add(left, variable);
-                        rest.add(right, variable);
-                    });
-                    let mut put = Measure::default();
-                    put.add(&term, variable);
-                    copies.charge(
-                        rest.nodes
-                            .saturating_add(rest.occurrences.saturating_mul(put.nodes)),
-                    )?;
-                    if rest.occurrences > 0 && rest.depth + put.depth > MAX_DEPTH {
-                        return Err(TooLarge);
-                    }
-                    let mut put = |leaf: &mut Term| {
-                        if *leaf == Term::Variable(variable) {
-                            *leaf = term.clone();
-                        }
-                    };
-                    let in_body = body.iter_mut().flat_map(Literal::terms_mut);
-                    let in_rest = equalities
-                        .iter_mut()
-                        .flat_map(|(left, right)| [left, right]);
-                    let terms = head.arguments.iter_mut().chain(in_body).chain(in_rest);
-                    terms.for_each(|term| term.for_each_leaf(&mut put));
-                }
-                (Term::Function(name, left), Term::Function(other, right))
-                    if name == other && left.len() == right.len() =>
-                {
-                    equalities.extend(left.into_iter().zip(right));
-                }
-                _ => return Ok(None),
-            }
-        }
-        let rule = renumbered(head, body, &self.variables, self.span);
+        let head = self.head.clone();
+        let (body, equalities) = (conjunction.literals, conjunction.equalities);
+        let rule = unified(head, body, equalities, &self.variables, self.span, copies)?;
+        let Some(rule) = rule else {
+            return Ok(None);
+        };
         if is_copy {
             copies.charge(rule.variables.iter().map(|name| name.len()).sum())?;
         }
         Ok(Some(rule))
     }
+}
+
+/// The rule for a conjunction, with equalities solved; nothing when they are contradictory.
+///
+/// # Errors
+/// The terms that are put together are beyond the limit.
+pub fn unified(
+    mut head: Atom,
+    mut body: Vec<Literal>,
+    mut equalities: Vec<(Term, Term)>,
+    names: &[Box<str>],
+    span: Span,
+    copies: &mut Copies,
+) -> Result<Option<Rule>, TooLarge> {
+    while let Some((left, right)) = equalities.pop() {
+        match (left, right) {
+            (left, right) if left == right => {}
+            (Term::Variable(variable), term) | (term, Term::Variable(variable)) => {
+                let mut is_inside = false;
+                term.for_each_variable(&mut |inner| is_inside |= inner == variable);
+                if is_inside {
+                    return Ok(None);
+                }
+                // A chain of equalities can double a term at each step, so this is counted
+                // before it is done.
+                let mut rest = Measure::default();
+                head.arguments
+                    .iter()
+                    .for_each(|term| rest.add(term, variable));
+                body.iter()
+                    .for_each(|literal| rest.add_literal(literal, variable));
+                equalities.iter().for_each(|(left, right)| {
+                    rest.add(left, variable);
+                    rest.add(right, variable);
+                });
+                let mut put = Measure::default();
+                put.add(&term, variable);
+                copies.charge(
+                    rest.nodes
+                        .saturating_add(rest.occurrences.saturating_mul(put.nodes)),
+                )?;
+                if rest.occurrences > 0 && rest.depth + put.depth > MAX_DEPTH {
+                    return Err(TooLarge);
+                }
+                let mut put = |leaf: &mut Term| {
+                    if *leaf == Term::Variable(variable) {
+                        *leaf = term.clone();
+                    }
+                };
+                let in_body = body.iter_mut().flat_map(Literal::terms_mut);
+                let in_rest = equalities
+                    .iter_mut()
+                    .flat_map(|(left, right)| [left, right]);
+                let terms = head.arguments.iter_mut().chain(in_body).chain(in_rest);
+                terms.for_each(|term| term.for_each_leaf(&mut put));
+            }
+            (Term::Function(name, left), Term::Function(other, right))
+                if name == other && left.len() == right.len() =>
+            {
+                equalities.extend(left.into_iter().zip(right));
+            }
+            _ => return Ok(None),
+        }
+    }
+    Ok(Some(renumbered(head, body, names, span)))
 }
 
 /// The rule with its remaining variables numbered from 0.

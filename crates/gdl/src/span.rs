@@ -1,5 +1,7 @@
 //! Places in a text: byte ranges, and their lines and columns.
 
+use super::lines::Lines;
+
 /// A byte range `start..end` of the text that was read. Both ends lie on character boundaries.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct Span {
@@ -37,20 +39,10 @@ impl Span {
     }
 }
 
-/// Line and column of a byte offset, both from 1, the column in characters.
+/// Line and column of a byte offset, both from 1, the column in characters. A line ends with LF,
+/// CR LF or CR.
 pub fn line_and_column(text: &str, offset: u32) -> (usize, usize) {
-    let offset = (offset as usize).min(text.len());
-    let before = &text.as_bytes()[..offset];
-    let line_start = before
-        .iter()
-        .rposition(|&byte| byte == b'\n')
-        .map_or(0, |at| at + 1);
-    let line = before.iter().filter(|&&byte| byte == b'\n').count() + 1;
-    let column = String::from_utf8_lossy(&before[line_start..])
-        .chars()
-        .count()
-        + 1;
-    (line, column)
+    Lines::of(text).line_and_column(text, offset)
 }
 
 #[cfg(test)]
@@ -64,5 +56,6 @@ mod tests {
         assert_eq!(line_and_column(text, 3), (2, 1));
         assert_eq!(line_and_column(text, 6), (2, 3));
         assert_eq!(line_and_column(text, 99), (3, 1));
+        assert_eq!(line_and_column("a\r\nb\rc\u{1f600}d", 10), (3, 3));
     }
 }

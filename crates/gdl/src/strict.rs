@@ -1,8 +1,10 @@
 //! What the validator of ggp-base, the reference server, refuses in rules that Panza may play.
 //!
-//! The validator is stricter than GDL in some points, such as names in two arities, and laxer in
-//! others. Its checks are made here on the text's expressions, since it refuses what reading
-//! already resolves: `not` before `or`, and names in parentheses without arguments.
+//! These are the errors of its version 0.2.2. It is stricter than GDL in some points, such as
+//! capitals, and laxer in others: names in two arities, empty parentheses and rules without
+//! conditions are warnings there, and its check of negations in recursions never finds one. The
+//! checks are made here on the text's expressions, since it refuses what reading already resolves,
+//! such as `not` before `or`.
 //!
 //! Relations of one name and different arities count as one relation, as in the validator. A
 //! *positive relation* of a rule is a condition that is neither negated nor `distinct`. An `or`
@@ -10,23 +12,27 @@
 //!
 //! Invariant: every finding is an error with a code that begins with `strict-`.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
-use super::{Diagnostic, Sexpr, Span, keyword, strongly_connected};
+use super::{Diagnostic, Sexpr, Span, keyword, read, strongly_connected};
 
-/// Relations without which the validator refuses rules, or a game with them.
-const NEEDED: [&str; 6] = ["role", "terminal", "goal", "legal", "base", "input"];
-/// Relations that depend on the state or the moves.
-const OF_STATES: [&str; 6] = ["true", "does", "next", "legal", "goal", "terminal"];
+/// Relations that the validator wants defined.
+const NEEDED: [&str; 4] = ["role", "terminal", "goal", "legal"];
+/// Words that are no constants.
+const RESERVED: [&str; 4] = ["<=", "not", "or", "distinct"];
 
 /// What the validator refuses in these statements, in the order of the text.
 pub fn refusals(statements: &[Sexpr]) -> Vec<Diagnostic> {
-    let rules: Vec<Rule<'_>> = statements.iter().map(Rule::of).collect();
     let mut checker = Checker::default();
-    checker.shapes(statements, &rules);
-    checker.arities(&rules);
-    checker.needed();
-    checker.capitals(statements);
+    statements.iter().for_each(|it| checker.lists(it));
+    let statements = read::unwrapped(statements);
+    let rules: Vec<Rule<'_>> = statements.iter().map(Rule::of).collect();
+    checker.sentences(&rules);
+    checker.needed(&rules);
+    checker.capitals(statements, true);
+    for statement in statements {
+        checker.capitals(std::slice::from_ref(statement), false);
+    }
     for rule in &rules {
         checker.safety(rule);
     }
@@ -117,23 +123,12 @@ fn is_variable(expression: &Sexpr) -> bool {
         .is_some_and(|name| name.starts_with('?'))
 }
 
-/// Calls `visit` for each sentence in a condition; the flag says whether it is negated.
-fn for_each_sentence<'a>(
-    condition: &'a Sexpr,
-    is_negated: bool,
-    visit: &mut impl FnMut(&'a Sexpr, bool),
-) {
+/// Calls `visit` for each sentence in a condition.
+fn for_each_sentence<'a>(condition: &'a Sexpr, visit: &mut impl FnMut(&'a Sexpr)) {
     match Condition::of(condition) {
-        Condition::Sentence(sentence) => visit(sentence, is_negated),
-        Condition::Not(inner) => {
-            inner
-                .iter()
-                .for_each(|it| for_each_sentence(it, true, visit));
-        }
-        Condition::Or(branches) => {
-            branches
-                .iter()
-                .for_each(|it| for_each_sentence(it, is_negated, visit));
+        Condition::Sentence(sentence) => visit(sentence),
+        Condition::Not(inner) | Condition::Or(inner) => {
+            inner.iter().for_each(|it| for_each_sentence(it, visit));
         }
         Condition::Distinct(_) => {}
     }
@@ -179,9 +174,6 @@ fn unbound<'a>(condition: &'a Sexpr, out: &mut BTreeSet<&'a str>) {
 #[derive(Default)]
 struct Checker {
     found: Vec<Diagnostic>,
-    /// By name of a relation: its arity and where it stands first.
-    relations: BTreeMap<String, (usize, Span)>,
-    functions: BTreeMap<String, (usize, Span)>,
 }
 
 impl Checker {
@@ -189,52 +181,41 @@ impl Checker {
         self.found.push(Diagnostic::error(code, span, message));
     }
 
-    /// Lists without arguments, rules without conditions, and negations of more than a sentence.
-    fn shapes(&mut self, statements: &[Sexpr], rules: &[Rule<'_>]) {
-        for statement in statements {
-            self.lists(statement);
-        }
-        for rule in rules {
-            if rule.is_rule && rule.body.is_empty() {
-                let message = "a rule without conditions is refused; write its head alone";
-                self.refuse("strict-empty-rule", rule.head.span(), message);
-            }
-            for condition in rule.body {
-                self.negation(condition);
-            }
-        }
-    }
-
+    /// Lists that begin with a list.
     fn lists(&mut self, expression: &Sexpr) {
         let Some(items) = expression.list() else {
             return;
         };
-        if let [only] = items {
-            let name = only.symbol().unwrap_or("...");
-            let message = format!("`({name})` is refused; write `{name}` without parentheses");
-            self.refuse("strict-parentheses", expression.span(), message);
+        if let Some(first @ Sexpr::List(..)) = items.first() {
+            let message = "two `(` in a row are refused, also around all rules";
+            self.refuse("strict-parentheses", first.span(), message);
         }
         items.iter().for_each(|item| self.lists(item));
     }
 
-    fn negation(&mut self, condition: &Sexpr) {
-        match Condition::of(condition) {
-            Condition::Not([inner]) if !matches!(Condition::of(inner), Condition::Sentence(_)) => {
-                let message = "`not` must stand before a single sentence, not before `or`, \
-                    `not` or `distinct`";
-                self.refuse("strict-negation", condition.span(), message);
-            }
-            Condition::Or(branches) => branches.iter().for_each(|branch| self.negation(branch)),
-            _ => {}
+    /// Negations of more than a sentence, keywords with a wrong arity, and words where none is a
+    /// function or a constant.
+    fn sentences(&mut self, rules: &[Rule<'_>]) {
+        for rule in rules {
+            self.sentence(rule.head);
+            rule.body.iter().for_each(|it| self.condition(it));
         }
     }
 
-    /// Names with two arities, keywords with a wrong one, and keywords as functions.
-    fn arities(&mut self, rules: &[Rule<'_>]) {
-        for rule in rules {
-            self.sentence(rule.head);
-            for condition in rule.body {
-                for_each_sentence(condition, false, &mut |sentence, _| self.sentence(sentence));
+    fn condition(&mut self, condition: &Sexpr) {
+        match Condition::of(condition) {
+            Condition::Sentence(sentence) => self.sentence(sentence),
+            Condition::Distinct(terms) => terms.iter().for_each(|term| self.term(term)),
+            Condition::Or(inner) => inner.iter().for_each(|it| self.condition(it)),
+            Condition::Not(inner) => {
+                if let [inner] = inner
+                    && !matches!(Condition::of(inner), Condition::Sentence(_))
+                {
+                    let message = "`not` must stand before a single sentence, not before `or`, \
+                        `not` or `distinct`";
+                    self.refuse("strict-negation", condition.span(), message);
+                }
+                inner.iter().for_each(|it| self.condition(it));
             }
         }
     }
@@ -243,61 +224,51 @@ impl Checker {
         let Some((name, arguments)) = parts(sentence) else {
             return;
         };
-        let (n, span) = (arguments.len(), sentence.span());
-        match (keyword_arity(&name), self.relations.get(&name)) {
-            (Some(arity), _) if arity != n => {
-                let message = format!("`{name}` must have arity {arity}, found {n}");
-                self.refuse("strict-keyword-arity", span, message);
-            }
-            (None, Some(&(arity, _))) if arity != n => {
-                let message = format!("relation `{name}` has arity {n} here and {arity} before");
-                self.refuse("strict-arity", span, message);
-            }
-            _ => {}
+        let n = arguments.len();
+        if let Some(arity) = keyword_arity(&name).filter(|&arity| arity != n) {
+            let message = format!("`{name}` must have arity {arity}, found {n}");
+            self.refuse("strict-keyword-arity", sentence.span(), message);
         }
-        self.relations.entry(name).or_insert((n, span));
         arguments.iter().for_each(|argument| self.term(argument));
     }
 
     fn term(&mut self, term: &Sexpr) {
-        let (Some(_), Some((name, arguments))) = (term.list(), parts(term)) else {
+        let Some((name, arguments)) = parts(term) else {
             return;
         };
-        let (n, span) = (arguments.len(), term.span());
-        if keyword_arity(&name).is_some() {
+        if RESERVED.contains(&&*name.to_lowercase()) {
+            let message = format!("`{name}` is a word of rules, and no constant or function");
+            self.refuse("strict-reserved-word", term.span(), message);
+        }
+        if term.list().is_some() && keyword_arity(&name).is_some() {
             let message = format!("keyword `{name}` is used as a function");
-            self.refuse("strict-keyword-as-function", span, message);
+            self.refuse("strict-keyword-as-function", term.span(), message);
         }
-        if let Some(&(arity, _)) = self.functions.get(&name).filter(|(arity, _)| *arity != n) {
-            let message = format!("function `{name}` has arity {n} here and {arity} before");
-            self.refuse("strict-function-arity", span, message);
-        }
-        self.functions.entry(name).or_insert((n, span));
         arguments.iter().for_each(|argument| self.term(argument));
     }
 
     /// Relations that are missing.
-    fn needed(&mut self) {
-        for name in NEEDED {
-            if !self.relations.contains_key(name) {
-                let message = format!("there is no relation `{name}`");
-                self.refuse("strict-missing-relation", Span::default(), message);
-            }
+    fn needed(&mut self, rules: &[Rule<'_>]) {
+        let heads = rules.iter().filter_map(|rule| parts(rule.head));
+        let defined: HashSet<String> = heads.map(|(name, _)| name).collect();
+        for name in NEEDED.into_iter().filter(|&name| !defined.contains(name)) {
+            let message = format!("nothing defines `{name}`");
+            self.refuse("strict-missing-relation", Span::default(), message);
         }
     }
 
-    /// Names that differ in capitals alone.
-    fn capitals(&mut self, statements: &[Sexpr]) {
+    /// Names that differ in capitals alone, of constants or of variables.
+    fn capitals(&mut self, statements: &[Sexpr], are_constants: bool) {
         let mut spelled: HashMap<String, String> = HashMap::new();
         let mut told = HashSet::new();
         let mut open: Vec<&Sexpr> = statements.iter().rev().collect();
         while let Some(expression) = open.pop() {
             match expression {
                 Sexpr::List(items, _) => open.extend(items.iter().rev()),
-                Sexpr::Symbol(..) if is_variable(expression) => {}
+                Sexpr::Symbol(..) if is_variable(expression) == are_constants => {}
                 Sexpr::Symbol(name, span) => {
-                    let lower = name.to_ascii_lowercase();
-                    if keyword_arity(&lower).is_some() {
+                    let lower = name.to_lowercase();
+                    if RESERVED.contains(&&*lower) {
                         continue;
                     }
                     let first = spelled.entry(lower).or_insert_with(|| name.to_string());
@@ -312,11 +283,12 @@ impl Checker {
 
     /// Variables that no positive relation binds.
     fn safety(&mut self, rule: &Rule<'_>) {
-        if !rule.is_rule {
-            return;
-        }
         let (mut needed, mut has) = (BTreeSet::new(), BTreeSet::new());
         variables(rule.head, &mut needed);
+        if let Some(variable) = needed.first().filter(|_| !rule.is_rule) {
+            let message = format!("variables stand in rules only, found `{variable}` in a fact");
+            return self.refuse("strict-variable-fact", rule.head.span(), message);
+        }
         for condition in rule.body {
             unbound(condition, &mut needed);
             bound(condition, &mut has);
@@ -327,23 +299,23 @@ impl Checker {
         }
     }
 
-    /// Keywords in wrong places, wrong dependencies, and negation in a cycle.
+    /// Keywords in wrong places, and wrong dependencies.
     fn dependencies(&mut self, rules: &[Rule<'_>], graph: &Graph) {
-        let of_states = graph.dependent_on(&OF_STATES);
+        let of_states = graph.dependent_on(&["true", "does"]);
         let of_moves = graph.dependent_on(&["does"]);
-        for rule in rules.iter().filter(|rule| rule.is_rule) {
+        for rule in rules {
             let Some((head, _)) = parts(rule.head) else {
                 continue;
             };
             let span = rule.head.span();
-            if ["role", "true", "does"].contains(&head.as_str()) {
+            if ["true", "does"].contains(&head.as_str()) || rule.is_rule && head == "role" {
                 let message = format!("`{head}` must not be the head of a rule");
                 self.refuse("strict-keyword-place", span, message);
             }
             let is_fixed = ["init", "base", "input"].contains(&head.as_str());
             let is_question = ["terminal", "legal", "goal"].contains(&head.as_str());
             for condition in rule.body {
-                for_each_sentence(condition, false, &mut |sentence, is_negated| {
+                for_each_sentence(condition, &mut |sentence| {
                     let Some((name, _)) = parts(sentence) else {
                         return;
                     };
@@ -360,10 +332,6 @@ impl Checker {
                         let message = format!("`{head}` must not depend on `does`");
                         self.refuse("strict-dependency", span, message);
                     }
-                    if is_negated && graph.are_in_cycle(&head, &name) {
-                        let message = format!("`{head}` depends on its own negation by `{name}`");
-                        self.refuse("strict-stratification", span, message);
-                    }
                 });
             }
         }
@@ -374,34 +342,34 @@ impl Checker {
         let Some((head, head_terms)) = parts(rule.head) else {
             return;
         };
-        let (mut cyclic, mut others) = (Vec::new(), Vec::new());
+        let mut cyclic = Vec::new();
+        let mut known: HashSet<String> = head_terms.iter().map(Sexpr::to_string).collect();
         for condition in rule.body {
-            match Condition::of(condition) {
-                Condition::Sentence(sentence) => {
-                    let Some((name, terms)) = parts(sentence) else {
-                        continue;
-                    };
-                    match graph.are_in_cycle(&head, &name) {
-                        true => cyclic.extend(terms),
-                        false => others.extend(terms),
-                    }
+            // The validator looks at one level of branches. What all of them have is known.
+            let branches = match Condition::of(condition) {
+                Condition::Sentence(sentence) => std::slice::from_ref(sentence),
+                Condition::Or(branches) => branches,
+                Condition::Not(_) | Condition::Distinct(_) => continue,
+            };
+            let mut common: Option<HashSet<String>> = None;
+            for branch in branches {
+                let sentence = match Condition::of(branch) {
+                    Condition::Sentence(sentence) => parts(sentence),
+                    _ => None,
+                };
+                let mut own = HashSet::new();
+                match sentence {
+                    Some((name, terms)) if graph.are_in_cycle(&head, &name) => cyclic.extend(terms),
+                    Some((_, terms)) => own.extend(terms.iter().map(Sexpr::to_string)),
+                    None => {}
                 }
-                // The validator looks at one level of branches.
-                Condition::Or(branches) => {
-                    for (name, terms) in branches.iter().filter_map(parts) {
-                        if graph.are_in_cycle(&head, &name) {
-                            cyclic.extend(terms);
-                        }
-                    }
-                }
-                Condition::Not(_) | Condition::Distinct(_) => {}
+                common = Some(match common {
+                    Some(common) => &common & &own,
+                    None => own,
+                });
             }
+            known.extend(common.unwrap_or_default());
         }
-        let known: HashSet<String> = head_terms
-            .iter()
-            .chain(others)
-            .map(Sexpr::to_string)
-            .collect();
         for term in cyclic {
             let mut own = BTreeSet::new();
             variables(term, &mut own);
@@ -439,7 +407,7 @@ impl Graph {
             };
             let head = number(head, &mut uses);
             for condition in rule.body {
-                for_each_sentence(condition, false, &mut |sentence, _| {
+                for_each_sentence(condition, &mut |sentence| {
                     if let Some((name, _)) = parts(sentence) {
                         let used = number(name, &mut uses);
                         uses[head].push(used);
@@ -514,29 +482,39 @@ mod tests {
     #[test]
     fn sound_rules_are_taken() {
         assert_eq!(codes(SOUND), [""; 0]);
+        for added in [
+            "(p) ",
+            "(<= q)",
+            "(path 1)",
+            "(q (f 1) (f 1 2))",
+            "(<= (q ?x) (path ?x 1) (not (q ?x)))",
+            "(<= q (and (path 0 1) (path 1 0)))",
+            "(<= (q ?x) (or (path ?x ?y) (next_to ?y ?x)) (q ?y))",
+            "(<= (init (at 1)) (legal a go))",
+        ] {
+            assert_eq!(codes(&format!("{SOUND} {added}")), [""; 0], "{added}");
+        }
     }
 
     #[test]
     fn each_refusal_has_its_name() {
         for (added, code) in [
-            ("(p) ", "strict-parentheses"),
-            ("(<= q)", "strict-empty-rule"),
+            ("(<= q ((path 0 1)))", "strict-parentheses"),
+            ("(k <=)", "strict-reserved-word"),
+            ("(<= q (path (Not 1) 2))", "strict-reserved-word"),
+            ("(init (t ?x))", "strict-variable-fact"),
+            ("(does a go)", "strict-keyword-place"),
+            ("(<= (role b))", "strict-keyword-place"),
             ("(<= q (not (or (path 0 1) (path 1 0))))", "strict-negation"),
             (
                 "(<= q (or (path 0 1) (not (distinct 0 1))))",
                 "strict-negation",
             ),
-            ("(path 1)", "strict-arity"),
-            ("(q (f 1) (f 1 2))", "strict-function-arity"),
             ("(<= q (true (at 0) (at 1)))", "strict-keyword-arity"),
             ("(<= q (path (true 1) 2))", "strict-keyword-as-function"),
             ("(<= (q ?x) (path 0 1))", "strict-unsafe"),
             ("(<= q (path ?x 1) (not (path ?y 1)))", "strict-unsafe"),
             ("(<= (q ?x) (or (path ?x 1) (path 1 ?y)))", "strict-unsafe"),
-            (
-                "(<= (q ?x) (path ?x 1) (not (q ?x)))",
-                "strict-stratification",
-            ),
             ("(<= (role b) (path 0 1))", "strict-keyword-place"),
             ("(<= q (init (at 0)))", "strict-keyword-place"),
             ("(<= (init (at 1)) (true (at 0)))", "strict-dependency"),
@@ -546,6 +524,8 @@ mod tests {
             ),
             ("(<= (q ?x) (q (f ?x)) (path ?x 1))", "strict-recursion"),
             ("(Path 0 1)", "strict-capitals"),
+            ("(Role b)", "strict-capitals"),
+            ("(<= q (path ?x 1) (path 1 ?X))", "strict-capitals"),
         ] {
             assert_eq!(codes(&format!("{SOUND} {added}")), [code], "{added}");
         }
@@ -553,7 +533,8 @@ mod tests {
 
     #[test]
     fn missing_relations_are_named() {
-        let text = "(role a) (legal a go) (goal a 1)";
-        assert_eq!(codes(text), ["strict-missing-relation"; 3]);
+        let text = "(role a) (legal a go) (goal a 1) (<= q terminal)";
+        assert_eq!(codes(text), ["strict-missing-relation"]);
+        assert_eq!(codes(&format!("({SOUND})")), ["strict-parentheses"]);
     }
 }

@@ -19,9 +19,15 @@ struct Node {
     name: Symbol,
     /// Nesting: 0 for a constant.
     depth: u32,
+    /// Names in its text.
+    size: u32,
     start: u32,
     end: u32,
 }
+
+/// The longest text of a term, in names, that reasoners deal with. A term that holds another twice
+/// at each level is small here, while its text doubles.
+pub const MAX_SIZE: usize = 1 << 16;
 
 /// Hash tables that share the terms.
 const N_TABLES: usize = 32;
@@ -88,14 +94,11 @@ impl TermTable {
         let id = TermId::from_index(self.nodes.len());
         let start = self.arguments.len() as u32;
         self.arguments.extend_from_slice(arguments);
-        let depth = arguments
-            .iter()
-            .map(|argument| self.nodes[argument.index()].depth + 1)
-            .max()
-            .unwrap_or(0);
+        let (depth, size) = self.extent(arguments);
         self.nodes.push(Node {
             name,
             depth,
+            size,
             start,
             end: self.arguments.len() as u32,
         });
@@ -128,9 +131,26 @@ impl TermTable {
         &self.arguments[node.start as usize..node.end as usize]
     }
 
-    /// How deep functions nest: 0 for a constant.
-    pub fn depth(&self, term: TermId) -> usize {
-        self.nodes[term.index()].depth as usize
+    /// How many names its text has, also those that are written again; `u32::MAX` for more.
+    pub fn size(&self, term: TermId) -> usize {
+        self.nodes[term.index()].size as usize
+    }
+
+    /// Whether a name applied to `arguments` nests no deeper than `depth`, and has a text of no
+    /// more than [`MAX_SIZE`] names.
+    pub fn fits(&self, arguments: &[TermId], depth: usize) -> bool {
+        let (own, size) = self.extent(arguments);
+        own as usize <= depth && size as usize <= MAX_SIZE
+    }
+
+    /// Depth and size of a name applied to `arguments`.
+    fn extent(&self, arguments: &[TermId]) -> (u32, u32) {
+        let nodes = arguments
+            .iter()
+            .map(|argument| self.nodes[argument.index()]);
+        nodes.fold((0, 1), |(depth, size): (u32, u32), node| {
+            (depth.max(node.depth + 1), size.saturating_add(node.size))
+        })
     }
 
     /// The number of a ground [`Term`]; nothing when it has a variable.
@@ -218,7 +238,7 @@ mod tests {
         assert_ne!(cell, read("(cell 1 (pos b 2))"));
         assert_eq!(read("(go)"), read("go"));
         assert_eq!(terms.show(&symbols, cell).to_string(), "(cell 1 (pos 2 b))");
-        assert_eq!(terms.depth(cell), 2);
+        assert_eq!(terms.size(cell), 5);
         assert_eq!(
             terms.find_sexpr(&symbols, &sexpr::parse("(cell 9)").0[0]),
             None

@@ -52,6 +52,35 @@ pub fn decode(bytes: &[u8]) -> (Cow<'_, str>, Encoding) {
     }
 }
 
+/// Text that controls no terminal: control characters, and those that change the direction of text,
+/// become codes such as `\u{1b}`. Line ends and tabs stay; the escape character does where
+/// `has_colours` says that it begins colours of our own.
+pub fn plain(text: &str, has_colours: bool) -> Cow<'_, str> {
+    with_codes(text, has_colours, |c| c.escape_unicode().to_string())
+}
+
+/// The same of a text in JSON, which stays JSON.
+pub fn plain_json(json: &str) -> Cow<'_, str> {
+    with_codes(json, false, |c| format!("\\u{:04x}", u32::from(c)))
+}
+
+fn with_codes(text: &str, has_colours: bool, code: fn(char) -> String) -> Cow<'_, str> {
+    let is_raw = |c: char| match c {
+        '\n' | '\t' => false,
+        '\u{1b}' => !has_colours,
+        '\u{61c}' | '\u{200e}' | '\u{200f}' => true,
+        '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => true,
+        c => c.is_control(),
+    };
+    if !text.contains(is_raw) {
+        return Cow::Borrowed(text);
+    }
+    let letters = text
+        .chars()
+        .map(|c| if is_raw(c) { code(c) } else { c.to_string() });
+    Cow::Owned(letters.collect())
+}
+
 /// Whether a character separates symbols: white space, or a byte-order mark.
 pub fn is_space(character: char) -> bool {
     character.is_whitespace() || character == MARK
@@ -75,6 +104,14 @@ mod tests {
         check(b"\xfe\xff\0(\0a\0)", "(a)", Encoding::Utf16);
         check(b"\xff\xfe\0\xd8a", "\u{fffd}", Encoding::Utf16);
         check(b"\xff\xfe", "", Encoding::Utf16);
+    }
+
+    #[test]
+    fn plain_text_controls_no_terminal() {
+        let text = "a\u{1b}[31m\tb\u{202e}\u{9b}1m\n";
+        assert_eq!(plain(text, false), "a\\u{1b}[31m\tb\\u{202e}\\u{9b}1m\n");
+        assert_eq!(plain(text, true), "a\u{1b}[31m\tb\\u{202e}\\u{9b}1m\n");
+        assert_eq!(plain_json("[\"\u{9b}\u{e9}\"]"), "[\"\\u009b\u{e9}\"]");
     }
 
     #[test]

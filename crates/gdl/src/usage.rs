@@ -7,6 +7,7 @@ use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
 
 use super::diagnostic::{Diagnostic, brief};
+use super::drafts;
 use super::keyword::{ARITIES, BASE, DOES, GOAL, INIT, INPUT, LEGAL, NEXT, ROLE, TERMINAL, TRUE};
 use super::rules::{Atom, Literal, Rule, Rules, Signature, Term};
 use super::span::Span;
@@ -126,25 +127,9 @@ impl<'a> Usage<'a> {
         orphans
     }
 
-    /// The candidate whose name is one typing error away, or two in a long name.
     fn nearest(&self, name: Symbol, candidates: impl Iterator<Item = Symbol>) -> Option<Symbol> {
-        let name = self.name(name);
-        let allowed = 1 + usize::from(name.len() > 6);
-        let is_similar = |other: &str| {
-            // Names of a series, such as `row1` and `row2`, are no misprints of each other.
-            let is_series = is_numbered(name) && is_numbered(other);
-            name.len() > 2
-                && name.len() <= MAX_NAME
-                && name != other
-                && other.len().abs_diff(name.len()) <= allowed
-                && !is_series
-        };
-        let similar = candidates.filter(|&candidate| is_similar(self.name(candidate)));
-        similar
-            .map(|candidate| (strsim::osa_distance(name, self.name(candidate)), candidate))
-            .filter(|&(distance, _)| distance <= allowed)
-            .min()
-            .map(|(_, candidate)| candidate)
+        let named = candidates.map(|candidate| self.name(candidate));
+        self.rules.symbols.find(nearest(self.name(name), named)?)
     }
 
     /// The candidate whose name is the same in other letter case.
@@ -269,6 +254,10 @@ impl<'a> Usage<'a> {
                         self.warn("unused-relation", atom.span, message, help);
                     }
                 }
+            } else if drafts::is_calculation(self.name(name)) {
+                let message = format!("GDL has no arithmetic, and nothing defines `{shown}`");
+                let fault = Diagnostic::error("no-arithmetic", atom.span, message);
+                self.diagnostics.push(fault.with_help(drafts::INSTEAD));
             } else {
                 let of_arity = self.defined.keys().chain(&ARITIES);
                 let of_arity = of_arity.filter(|(_, n)| *n == arity).map(|other| other.0);
@@ -307,9 +296,10 @@ impl<'a> Usage<'a> {
         let bodies = self.rules.rules.iter().flat_map(|rule| &rule.body);
         let tested = bodies.clone().filter_map(Literal::atom);
         let tested = tested.filter(|atom| self.corrected(atom) == (TRUE, 1));
-        let tested: HashSet<Option<Symbol>> = tested
-            .map(|atom| Some(atom.arguments.first()?.signature()?.0))
+        let tested: HashSet<Option<Signature>> = tested
+            .map(|atom| atom.arguments.first()?.signature())
             .collect();
+        let mut meant_facts = HashSet::new();
         for atom in bodies.filter_map(Literal::atom) {
             let is_fact = self.corrected(atom) == (TRUE, 1);
             let Some(fact) = atom
@@ -327,14 +317,15 @@ impl<'a> Usage<'a> {
             let shown = brief(self.name(name));
             let message = format!("no `init` or `next` produces a fact `{shown}/{arity}`");
             // Facts that are produced in vain, unless a variable tests all facts.
-            let in_vain = arity_of.iter().filter(|&(other, n)| {
-                *n == arity && !tested.contains(&Some(*other)) && !tested.contains(&None)
+            let in_vain = arity_of.iter().filter(|&(&other, &n)| {
+                n == arity && !tested.contains(&Some((other, n))) && !tested.contains(&None)
             });
             if !arity_of.contains_key(&name)
                 && let Some(other) = self.nearest(name, in_vain.map(|(other, _)| *other))
             {
                 let fault = Diagnostic::error("misspelt-fact", atom.span, message);
                 self.report(fault, self.question(other), name, Some(other));
+                meant_facts.insert(other);
                 continue;
             }
             let (help, meant) = match arity_of.get(&name) {
@@ -349,6 +340,30 @@ impl<'a> Usage<'a> {
             };
             let fault = Diagnostic::warning("unproduced-fact", atom.span, message);
             self.report(fault, help, name, meant);
+        }
+        if !tested.contains(&None) {
+            meant_facts.extend(tested.iter().flatten().map(|(name, _)| *name));
+            self.unread_facts(meant_facts, &tested);
+        }
+    }
+
+    /// Facts that no condition reads and whose names are nearly those of facts that one does.
+    fn unread_facts(&mut self, mut reported: HashSet<Symbol>, tested: &HashSet<Option<Signature>>) {
+        let heads = self.heads_of((INIT, 1)).chain(self.heads_of((NEXT, 1)));
+        for head in heads.collect::<Vec<_>>() {
+            let Some((name, arity)) = head.arguments[0].signature() else {
+                continue;
+            };
+            if self.doubtful.contains(&name) || !reported.insert(name) {
+                continue;
+            }
+            let of_arity = tested.iter().flatten().filter(|(_, n)| *n == arity);
+            if let Some(other) = self.nearest(name, of_arity.map(|(other, _)| *other)) {
+                let shown = brief(self.name(name));
+                let message = format!("no condition reads the fact `{shown}/{arity}`");
+                let fault = Diagnostic::warning("unread-fact", head.span, message);
+                self.report(fault, self.question(other), name, Some(other));
+            }
         }
     }
 
@@ -370,7 +385,9 @@ impl<'a> Usage<'a> {
             self.doubtful.contains(&LEGAL) || self.heads_of((LEGAL, 2)).next().is_none();
         for head in self.heads_of((LEGAL, 2)) {
             match head.arguments[0] {
-                Term::Constant(name) => drop(movers.insert(name)),
+                Term::Constant(name) if !self.doubtful.contains(&name) => {
+                    movers.insert(name);
+                }
                 _ => all_may_move = true,
             }
         }
@@ -412,8 +429,21 @@ fn is_of_facts(word: Symbol) -> bool {
     [INIT, TRUE, NEXT, BASE].contains(&word)
 }
 
-fn is_numbered(name: &str) -> bool {
-    name.bytes().any(|byte| byte.is_ascii_digit())
+/// The candidate that is one typing error away, or two in a long name. Names of a series, such as
+/// `row1` and `row2`, are no misprints of each other.
+pub fn nearest<'a>(name: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let allowed = 1 + usize::from(name.len() > 6);
+    let is_numbered = |name: &str| name.bytes().any(|byte| byte.is_ascii_digit());
+    let similar = candidates.filter(|other| {
+        name.len() > 2
+            && name.len() <= MAX_NAME
+            && name != *other
+            && other.len().abs_diff(name.len()) <= allowed
+            && !(is_numbered(name) && is_numbered(other))
+    });
+    let near = similar.map(|other| (strsim::osa_distance(name, other), other));
+    let near = near.filter(|(distance, _)| *distance <= allowed);
+    near.min().map(|(_, other)| other)
 }
 
 #[cfg(test)]
@@ -594,6 +624,18 @@ mod tests {
             "(<= (next ?f) (true ?f))",
             &[],
         );
+    }
+
+    #[test]
+    fn facts_that_nothing_reads_are_told_where_another_is_near() {
+        let found = ("unread-fact", "(next (cel ?n o))", "did you mean `cell`?");
+        check(
+            "",
+            "",
+            "(<= (next (cel ?n o)) (true (cell ?n x)))",
+            &[found],
+        );
+        check("", "", "(<= (next (seen ?n o)) (true (cell ?n x)))", &[]);
     }
 
     #[test]

@@ -28,6 +28,9 @@ const CHECK_EVERY: usize = 1 << 12;
 /// Arguments of terms that count as one instance in the check of the budget.
 const LONG: usize = 16;
 
+/// Bytes that a name takes in the text of a fact or move, about.
+const BYTES_PER_NAME: usize = 4;
+
 /// Candidates after which a rule is split.
 const SPLIT_ABOVE: u32 = 60_000;
 /// Candidates of a helper rule that cannot be split, above which the split is taken back.
@@ -102,6 +105,8 @@ pub(super) struct Evaluation<'a> {
     unchecked: usize,
     /// Arguments of terms that were counted as work, in units of [`LONG`].
     arguments_charged: usize,
+    /// Names in the texts of all facts and moves.
+    n_names: usize,
     /// Candidates per rule.
     work_of: Vec<u32>,
     bindings: Vec<TermId>,
@@ -131,6 +136,7 @@ impl<'a> Evaluation<'a> {
             is_recording: false,
             unchecked: 0,
             arguments_charged: 0,
+            n_names: 0,
             bindings: Vec::new(),
             matched: Vec::new(),
             trigger_order: 0,
@@ -145,6 +151,10 @@ impl<'a> Evaluation<'a> {
         }
         if self.indexes.atoms((keyword::ROLE, 1)).len() > MAX_ROLES {
             return Err(Stop::Error(GroundError::TooManyRoles));
+        }
+        // What depends on a state, or on its own negation, has no value before the first state.
+        if self.relations.is_dynamic.get(&(keyword::INIT, 1)) == Some(&true) {
+            return Err(Stop::Error(GroundError::DynamicInit));
         }
         let mut seeds = self.indexes.atoms((keyword::INIT, 1)).to_vec();
         for seed in &mut seeds {
@@ -220,11 +230,13 @@ impl<'a> Evaluation<'a> {
         match signature {
             (keyword::NEXT, 1) => {
                 let fact = arguments[0];
+                self.n_names += self.terms.size(fact);
                 let then = self.terms.intern(keyword::TRUE, &[fact]);
                 self.enqueue(then);
             }
             (keyword::LEGAL, 2) => {
                 let (role, mv) = (arguments[0], arguments[1]);
+                self.n_names += self.terms.size(mv);
                 let role_atom = self.terms.find(keyword::ROLE, &[role]);
                 if role_atom.is_some_and(|atom| self.is_taken(atom)) {
                     let then = self.terms.intern(keyword::DOES, &[role, mv]);
@@ -278,7 +290,8 @@ impl<'a> Evaluation<'a> {
         } = &self.instances;
         let n_numbers = self.order.capacity() + self.queue.capacity();
         let n_numbers = n_numbers + heads.capacity() + ends.capacity() + literals.capacity();
-        let bytes = self.terms.bytes() + self.indexes.bytes() + n_numbers * 4;
+        let of_texts = self.n_names * BYTES_PER_NAME;
+        let bytes = self.terms.bytes() + self.indexes.bytes() + n_numbers * 4 + of_texts;
         // Terms are numbered with a sign beside them, and tables with 32 bits, however much memory
         // there is.
         if bytes > self.budget.max_bytes
@@ -404,11 +417,10 @@ impl<'a> Evaluation<'a> {
     fn emit(&mut self, plan: &JoinPlan) -> Result<(), Stop> {
         self.charge_rule(plan.rule)?;
         let head = plan.head.build(&mut self.terms, &self.bindings);
-        if self.terms.depth(head) > MAX_DEPTH {
-            let example = self.symbols.name(self.terms.name(head)).to_string();
+        if !self.terms.fits(self.terms.arguments(head), MAX_DEPTH) {
             return Err(Stop::Error(GroundError::TermsTooDeep {
                 max_depth: MAX_DEPTH,
-                example,
+                example: self.growing(head),
             }));
         }
         self.enqueue(head);
@@ -438,6 +450,17 @@ impl<'a> Evaluation<'a> {
         let end = self.instances.literals.len();
         self.instances.ends.push(end as u32);
         Ok(())
+    }
+
+    /// The relation of an atom, or of its fact where it says what is in a state.
+    fn growing(&self, atom: TermId) -> String {
+        let terms = &self.terms;
+        let shown = match (terms.name(atom), terms.arguments(atom)) {
+            (keyword::NEXT | keyword::INIT, &[fact]) => fact,
+            _ => atom,
+        };
+        let arity = terms.arguments(shown).len();
+        format!("{}/{arity}", self.symbols.name(terms.name(shown)))
     }
 
     fn program(mut self, first_dynamic: u32) -> GroundProgram {

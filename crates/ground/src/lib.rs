@@ -24,12 +24,14 @@ mod prepare;
 mod program;
 mod relations;
 mod split;
+mod unfold;
 #[cfg(test)]
 mod tests;
 
 use thiserror::Error;
 
 use evaluate::{Evaluation, Stop};
+use panza_gdl::term::MAX_SIZE;
 use panza_gdl::{MAX_ROLES, Rules};
 use panza_sync::Budget;
 use prepare::PreparedRules;
@@ -55,8 +57,16 @@ pub enum GroundError {
         atoms: usize,
         rules: usize,
     },
-    #[error("terms nest more than {max_depth} deep, as in `{example}`")]
+    #[error(
+        "terms nest more than {max_depth} deep, or have more than {MAX_SIZE} names, as in `{example}`"
+    )]
     TermsTooDeep { max_depth: usize, example: String },
+    #[error("`{call}` is asked about a variable that no other condition binds")]
+    OpenCall { call: String },
+    #[error("`{call}` can only be asked about given arguments, and {why}")]
+    OpenHelper { call: String, why: &'static str },
+    #[error("`init` depends on conditions that facts of the rules alone do not decide")]
+    DynamicInit,
     #[error("a rule for `{head}` has {conditions} conditions, more than can be joined")]
     RuleTooLong { head: String, conditions: usize },
     #[error("the rules name no role")]
@@ -70,7 +80,7 @@ pub fn ground(rules: &Rules, budget: &Budget) -> Result<GroundProgram, GroundErr
     if rules.roles().is_empty() {
         return Err(GroundError::NoRoles);
     }
-    let mut prepared = PreparedRules::new(rules);
+    let mut prepared = PreparedRules::new(rules)?;
     // Each round splits a rule, takes a split back for good, or settles that a rule stays whole, so
     // this ends.
     loop {

@@ -4,7 +4,10 @@ use std::collections::HashSet;
 
 use panza_gdl::{Atom, Literal, Rule, Rules, Symbol, Term, keyword};
 
+use super::GroundError;
 use super::split::split;
+use super::unfold::unfold;
+use panza_gdl::modes::open_role;
 
 #[derive(Debug)]
 pub struct PreparedRules {
@@ -33,12 +36,26 @@ struct SplitRecord {
     helpers: std::ops::Range<usize>,
 }
 
+/// The rule with `(role ?r)` for a role that it leaves open.
+fn with_role(rule: &Rule) -> Rule {
+    let mut rule = rule.clone();
+    if let Some(role) = open_role(&rule) {
+        let role = Atom {
+            relation: keyword::ROLE,
+            arguments: [Term::Variable(role)].into(),
+            span: rule.head.span,
+        };
+        rule.body.insert(0, Literal::Positive(role));
+    }
+    rule
+}
+
 impl PreparedRules {
-    /// Settles unsafe variables. A rule with one in its head derives nothing and is left out, but
-    /// an open role of `legal` or `goal` means every role. In a negated atom it is projected away
-    /// by a helper relation: `(not (p ?x ?free))` holds if no instance of `?free` does. A
-    /// `distinct` with one is dropped.
-    pub fn new(source: &Rules) -> Self {
+    /// Unfolds open helpers and settles unsafe variables. A rule with one in its head derives
+    /// nothing and is left out, but an open role means every role. In a negated atom it is
+    /// projected away by a helper relation: `(not (p ?x ?free))` holds if no instance of `?free`
+    /// does. A `distinct` with one is dropped.
+    pub fn new(source: &Rules) -> Result<Self, GroundError> {
         let mut prepared = Self {
             rules: Vec::with_capacity(source.rules.len()),
             status: Vec::new(),
@@ -47,28 +64,24 @@ impl PreparedRules {
             n_source_names: source.symbols.len(),
             domains: HashSet::new(),
         };
-        for rule in &source.rules {
-            prepared.add(rule);
-        }
+        // The state and the joint move give these.
+        let is_given = |head| [(keyword::TRUE, 1), (keyword::DOES, 2)].contains(&head);
+        let rules = source.rules.iter();
+        let rules = rules.filter(|rule| !is_given(rule.head.signature()));
+        let rules = rules.map(with_role).collect();
+        let mut new_relation = |kind: &str| prepared.new_relation(kind);
+        let unfolded = unfold(source, rules, &mut new_relation)?;
+        prepared.domains = unfolded.domains;
+        unfolded
+            .rules
+            .into_iter()
+            .for_each(|rule| prepared.add(rule));
         prepared.status = vec![Status::Whole; prepared.rules.len()];
-        prepared
+        Ok(prepared)
     }
 
-    fn add(&mut self, rule: &Rule) {
-        let mut bound = rule.bound_variables();
-        let mut rule = rule.clone();
-        if let (keyword::LEGAL | keyword::GOAL, [Term::Variable(variable), _]) =
-            (rule.head.relation, &rule.head.arguments[..])
-            && !std::mem::replace(&mut bound[*variable as usize], true)
-        {
-            let arguments = [Term::Variable(*variable)].into();
-            let role = Atom {
-                relation: keyword::ROLE,
-                arguments,
-                span: rule.head.span,
-            };
-            rule.body.insert(0, Literal::Positive(role));
-        }
+    fn add(&mut self, rule: Rule) {
+        let bound = rule.bound_variables();
         let mut head_has_free = false;
         rule.head
             .for_each_variable(&mut |variable| head_has_free |= !bound[variable as usize]);
@@ -83,8 +96,10 @@ impl PreparedRules {
                 body.push(literal.clone());
                 continue;
             }
-            let Literal::Negative(atom) = literal else {
-                continue;
+            let atom = match literal {
+                Literal::Negative(atom) => atom,
+                Literal::Distinct(left, right, _) if left == right => return,
+                _ => continue,
             };
             let mut arguments: Vec<Term> = Vec::new();
             atom.for_each_variable(&mut |variable| {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::{GroundError, ground};
@@ -63,6 +63,72 @@ fn what_is_stopped_ends_without_a_result() {
         matches!(ended, Some(GroundError::OutOfTime { .. })),
         "{ended:?}"
     );
+}
+
+#[test]
+fn growing_terms_are_refused_by_name_however_they_grow() {
+    for grown in ["(s ?x)", "(g ?x ?x)"] {
+        let text = format!(
+            "(role r) (init (t z)) (legal r m) (goal r 0) (<= terminal (true (t q)))
+             (<= (next (t {grown})) (true (t ?x)))"
+        );
+        let refused = ground(&panza_gdl::load(&text).0, &Budget::generous());
+        let error = refused.expect_err("the terms grow").to_string();
+        assert!(error.ends_with("as in `t/1`"), "{error}");
+    }
+}
+
+#[test]
+fn texts_of_facts_count_as_memory() {
+    let digits: String = (0..256).map(|digit| format!("(d {digit}) ")).collect();
+    let long = (0..12).fold("?x".to_string(), |term, _| format!("(g {term} ?y)"));
+    let double = (0..10).fold("?x".to_string(), |term, n| format!("(e{n} {term} ?x)"));
+    let text = format!(
+        "(role r) (legal r m) (goal r 0) (<= terminal (true (t q))) {digits}
+         (<= (two ?x (h ?x ?y)) (d ?x) (d ?y))
+         (<= (init (t {long} {double})) (two ?y ?x))"
+    );
+    let budget = Budget::generous().with_bytes(24 << 20);
+    let refused = ground(&panza_gdl::load(&text).0, &budget);
+    assert!(
+        matches!(refused, Err(GroundError::OutOfMemory { .. })),
+        "{:?}",
+        refused.err()
+    );
+}
+
+#[test]
+fn a_first_state_that_needs_a_state_is_refused() {
+    let text = "(role r) (legal r m) (goal r 0) (<= terminal (true p)) (<= (init p) q) ";
+    for rule in ["(<= q (legal r m))", "(<= q (not q))"] {
+        let (rules, _) = panza_gdl::load(&format!("{text} {rule}"));
+        let refused = ground(&rules, &Budget::generous());
+        assert_eq!(refused.err(), Some(GroundError::DynamicInit), "{rule}");
+    }
+}
+
+#[test]
+fn grounding_without_end_stops_soon_after_its_flag() {
+    let text = "(role r) (init (n y)) (init (n z)) (legal r go) (<= terminal (true (n stop)))
+        (<= (next (n (f ?x ?y))) (true (n ?x)) (true (n ?y)))";
+    let (rules, _) = panza_gdl::load(text);
+    let stop = Arc::new(AtomicBool::new(false));
+    let budget = Budget::generous().stopped_by(&stop);
+    let stopper = std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(200));
+        stop.store(true, Ordering::Relaxed);
+        Instant::now()
+    });
+    let ended = ground(&rules, &budget).err();
+    let now = Instant::now();
+    let stopped = stopper.join().expect("it only sleeps");
+    let late = now.saturating_duration_since(stopped);
+    assert!(
+        matches!(ended, Some(GroundError::OutOfTime { .. })),
+        "{ended:?}"
+    );
+    // Other processes may hold both threads up.
+    assert!(late < Duration::from_secs(3), "{late:?}");
 }
 
 #[test]

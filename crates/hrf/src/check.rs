@@ -2,14 +2,13 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::sheet::{Condition, Sheet, is_built_in};
+use super::sheet::{Clause, Condition, Sheet, is_built_in};
 use panza_gdl::diagnostic::brief;
+use panza_gdl::nearest;
 use panza_gdl::{Diagnostic, Rules, Signature, Span, Symbol, Term, check as of_rules, keyword};
 
 /// Proposals are looked up for at most this many names, since each is compared with all others.
 const MAX_PROPOSALS: usize = 32;
-/// Longer names, in bytes, are compared with none.
-const MAX_NAME: usize = 64;
 
 /// Relations that a game is read from, each with its number of arguments.
 const WORDS: [(&str, usize); 8] = [
@@ -39,6 +38,7 @@ pub fn check_rules(rules: &Rules) -> Vec<Diagnostic> {
 pub fn check(sheet: &Sheet) -> Vec<Diagnostic> {
     let mut checker = Checker::new(sheet);
     checker.required();
+    checker.roles();
     checker.arities();
     checker.undefined();
     checker.unused();
@@ -179,6 +179,22 @@ impl<'a> Checker<'a> {
         }
     }
 
+    /// Roles that are no names.
+    fn roles(&mut self) {
+        for Clause {
+            head, body, span, ..
+        } in &self.sheet.clauses
+        {
+            let is_role = head.signature() == (keyword::ROLE, 1);
+            if is_role && !(body.is_empty() && head.is_ground()) {
+                let message = "this names no role: what begins with a capital is a variable, and \
+                    roles are facts";
+                let help = "write one fact per role, in small letters, such as `role(white)`";
+                self.push(Diagnostic::error("role-by-rule", *span, message), help);
+            }
+        }
+    }
+
     /// Words of the dialect with a wrong number of arguments.
     fn arities(&mut self) {
         let mut faults = Vec::new();
@@ -256,19 +272,4 @@ impl<'a> Checker<'a> {
             self.push(warning, "remove it, or use it in a condition");
         }
     }
-}
-
-/// The candidate that is one typing error away, or two in a long name.
-fn nearest<'a>(name: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    let allowed = 1 + usize::from(name.len() > 6);
-    let is_series = |name: &str| name.bytes().any(|byte| byte.is_ascii_digit());
-    let candidates = candidates.filter(|other| {
-        name.len() > 2
-            && name.len() <= MAX_NAME
-            && other.len().abs_diff(name.len()) <= allowed
-            && !(is_series(name) && is_series(other))
-    });
-    let near = candidates.map(|other| (strsim::osa_distance(name, other), other));
-    let near = near.filter(|(distance, _)| *distance <= allowed);
-    near.min().map(|(_, other)| other)
 }

@@ -1,7 +1,9 @@
 //! The two ways to write rules: KIF, with prefix operators and parentheses, and [`hrf`].
 
+use std::borrow::Cow;
+
 use panza_gdl::text::is_space;
-use panza_gdl::{Diagnostic, Rules, format};
+use panza_gdl::{Diagnostic, Rules, Sexpr, format, keyword, sexpr};
 
 /// A way to write rules.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -69,16 +71,45 @@ impl Dialect {
         }
     }
 
-    /// The rulesheet in canonical layout.
+    /// The rulesheet in canonical layout, with line ends as the first of the text.
     ///
     /// # Errors
     /// The faults of a text that cannot be laid out.
     pub fn format(self, text: &str) -> Result<String, Vec<Diagnostic>> {
-        match self {
-            Dialect::Kif => format::format(text),
-            Dialect::Hrf => crate::format(text),
-        }
+        let first = text.find(['\r', '\n']).map_or("", |at| &text[at..]);
+        let end = ["\r\n", "\r"]
+            .into_iter()
+            .find(|end| first.starts_with(end));
+        // LF has the length of CR, so that places stay.
+        let text = match end {
+            Some("\r") => Cow::Owned(text.replace('\r', "\n")),
+            _ => Cow::Borrowed(text),
+        };
+        let layout = match self {
+            Dialect::Kif => format::format(&text),
+            Dialect::Hrf => crate::format(&text),
+        }?;
+        let layout = layout.replace("\r\n", "\n");
+        Ok(match end {
+            Some(end) => layout.replace('\n', end),
+            None => layout,
+        })
     }
+}
+
+/// The fault of a text that is read as HRF and is KIF: it begins with a list, and has one that
+/// begins with a word of rules.
+pub(super) fn looks_like_kif(text: &str) -> Option<Diagnostic> {
+    let statements = sexpr::parse(text).0;
+    statements.first()?.list()?;
+    let word = |it: &Sexpr| Some(it.list()?.first()?.symbol()?.to_string());
+    let is_of_kif = |word: String| word == "<=" || keyword::of(&word).is_some();
+    let first = statements
+        .iter()
+        .find(|it| word(it).is_some_and(is_of_kif))?;
+    let message = "this looks like KIF and is read as HRF";
+    let fault = Diagnostic::error("not-hrf", first.span(), message);
+    Some(fault.with_help("KIF is read from files whose name ends in `.gdl` or `.kif`"))
 }
 
 #[cfg(test)]
@@ -98,6 +129,41 @@ mod tests {
             ("go.txt", kif, Dialect::Kif),
         ] {
             assert_eq!(Dialect::of(name, text), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn each_dialect_is_known_under_the_name_of_the_other() {
+        let kif = "; a game\n(at 1)\n(role a)\n(<= (legal a go) (true (at 1)))";
+        let hrf = "role(a)\ninit(at(1))\nlegal(go) :- at(1)";
+        let only = |dialect: Dialect, text: &str| {
+            let mut faults = dialect.load(text).1;
+            assert_eq!(faults.len(), 1, "{faults:?}");
+            let fault = faults.remove(0);
+            let place = text[fault.span.range()].to_string();
+            (fault.code, place, fault.message)
+        };
+        let (code, place, message) = only(Dialect::Hrf, kif);
+        assert_eq!((code, &*place), ("not-hrf", "(role a)"));
+        assert!(message.contains("looks like KIF"), "{message}");
+        for text in [hrf, "role(a)\ninit(at(1))"] {
+            let (code, place, message) = only(Dialect::Kif, text);
+            assert_eq!((code, &*place), ("not-gdl", "role"));
+            assert!(message.contains("looks like HRF"), "{message}");
+        }
+    }
+
+    #[test]
+    fn line_ends_stay_as_they_are() {
+        let kif = "(role a)\n\n(<= p\n  q) ; why\n";
+        let hrf = "role(a)\n\np :-\n  % why\n  q\n";
+        for (dialect, text) in [(Dialect::Kif, kif), (Dialect::Hrf, hrf)] {
+            for end in ["\n", "\r\n", "\r"] {
+                let text = text.replace('\n', end);
+                assert_eq!(dialect.format(&text).as_ref(), Ok(&text));
+                let loose = text.replace('a', "a  ");
+                assert_eq!(dialect.format(&loose).as_ref(), Ok(&text));
+            }
         }
     }
 

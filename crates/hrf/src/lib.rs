@@ -75,6 +75,7 @@ pub fn load(text: &str) -> (Rules, Vec<Diagnostic>) {
 pub fn read(text: &str) -> Reading {
     let (sentences, mut diagnostics) = syntax::parse_with_spans(text);
     let is_whole = diagnostics.is_empty();
+    let kif = (!is_whole).then(|| dialect::looks_like_kif(text)).flatten();
     let decision = textbook::decide(&sentences);
     diagnostics.extend(decision.doubt);
     let (rules, diagnostics, statements) = match decision.is_textbook {
@@ -89,6 +90,7 @@ pub fn read(text: &str) -> Reading {
             (rules, diagnostics, None)
         }
     };
+    let diagnostics = kif.map_or(diagnostics, |fault| vec![fault]);
     Reading {
         rules,
         diagnostics,

@@ -70,6 +70,20 @@ impl Game {
     }
 }
 
+#[test]
+fn a_role_is_a_fact_without_variables() {
+    let roles = |text: &str| {
+        let faults = load(&HEAD.replace("role(a) role(b)", text)).1;
+        let faults = faults.into_iter().filter(|it| it.code == "role-by-rule");
+        faults.map(|it| it.message).collect::<Vec<_>>()
+    };
+    assert_eq!(roles("role(a) role(b)"), [""; 0]);
+    let found = roles("role(a) role(Red)");
+    assert!(found[0].contains("what begins with a capital is a variable"));
+    assert_eq!(found.len(), 1);
+    assert_eq!(roles("role(a) role(X) :- side(X)\nside(b)").len(), 1);
+}
+
 /// Codes and places of what is wrong with a sheet.
 fn faults(text: &str) -> Vec<(&'static str, usize, usize)> {
     let place = |fault: Diagnostic| {

@@ -228,7 +228,10 @@ fn symbol_at(name: &str, span: Span) -> Sexpr {
 /// Writes the terms that a diagnostic of KIF shows as the text has them.
 fn put_into_infix(fault: &mut Diagnostic) {
     fault.message = shown_in_infix(&fault.message);
-    fault.help = shown_in_infix(&fault.help);
+    fault.help = match fault.code {
+        "plain-variable" => "a variable begins with a capital".to_string(),
+        _ => shown_in_infix(&fault.help),
+    };
     if let Remedy::Name { from, to } = &mut fault.remedy {
         for name in [from, to] {
             *name = name.trim_start_matches('?').into();

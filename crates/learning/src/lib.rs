@@ -224,6 +224,11 @@ fn choose_inputs(players: &mut [SelfPlay], budget: &Budget, openings: &[Vec<u64>
     }
     let errors = players.iter().filter_map(|player| player.samples.errors());
     let is_second = can_compare(players) && is_second_better(errors);
+    tracing::debug!(
+        with_prospects = is_second,
+        errors = ?players[0].samples.errors(),
+        "the inputs of the evaluation are chosen by their errors without and with prospects"
+    );
     for player in &mut *players {
         player.choose_inputs(is_second);
     }

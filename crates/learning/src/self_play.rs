@@ -33,6 +33,8 @@ const TRACE_GAP: f32 = 1.0;
 const WARM_UP_GAMES: usize = 500;
 /// The temperature of the softmax over logits that draws a move.
 const TEMPERATURE: f32 = 0.3;
+/// Games after which the progress is told first; then whenever they have doubled.
+const FIRST_TOLD: usize = 128;
 /// Rounds between two copies of the averaged weights for play.
 const ROUNDS_PER_COPY: u64 = 16;
 
@@ -67,6 +69,8 @@ pub(super) struct SelfPlay {
     pub(super) finished: usize,
     pub(super) moves: u64,
     abandoned: usize,
+    /// Finished games at which the progress is told next.
+    next_told: usize,
 }
 
 impl SelfPlay {
@@ -96,6 +100,7 @@ impl SelfPlay {
             finished: 0,
             moves: 0,
             abandoned: 0,
+            next_told: FIRST_TOLD,
         }
     }
 
@@ -114,6 +119,17 @@ impl SelfPlay {
             }
             self.rounds += 1;
             self.round();
+            if self.finished >= self.next_told {
+                self.next_told = 2 * self.finished;
+                let errors = self.samples.errors();
+                tracing::debug!(
+                    games = self.finished,
+                    moves = self.moves,
+                    positions = self.samples.made,
+                    errors_of_inputs = ?errors,
+                    "self-play for the tree"
+                );
+            }
         }
     }
 

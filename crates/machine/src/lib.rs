@@ -75,6 +75,11 @@ pub trait Machine: Send + Sync {
     /// Fits the machine to the game, where that is worth while before the first joint move.
     fn prepare(&self) {}
 
+    /// Why a question had no answer, so that its default was given, if there was one.
+    fn fault(&self) -> Option<String> {
+        None
+    }
+
     /// Batch playouts with random numbers seeded by `random`, each cut off after `max_steps` joint
     /// moves. `None` where sequential playouts are as fast.
     fn playouts(

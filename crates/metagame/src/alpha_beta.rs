@@ -86,6 +86,11 @@ pub(super) fn play(contest: &Contest<'_>, seed: u64) -> (u32, f32) {
         };
         games += round.games;
         points += round.points;
+        tracing::debug!(
+            "alpha-beta has {} of {} points against the tree after {length} random moves",
+            round.points,
+            round.games
+        );
     }
     (games, points)
 }
@@ -108,6 +113,12 @@ pub(super) fn without_slow_prospects(
     let without = time_of_search(machine, turns, facts.clone())?;
     let with = time_of_search(machine, turns, known.evaluation.clone())?;
     let is_slow = with > without.mul_f64(MAX_SLOWDOWN);
+    tracing::debug!(
+        ?with,
+        ?without,
+        is_slow,
+        "time of a node with and without prospects"
+    );
     is_slow.then_some(Known {
         evaluation: facts,
         games: known.games,

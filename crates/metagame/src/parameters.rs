@@ -126,14 +126,22 @@ impl Parameters {
         let is_good = predicts_results
             && validation.evaluation >= MIN_RELATIVE_CORRELATION * validation.playouts;
         let likely_share = likely_share(validation.share, validation.share_error);
-        Self {
+        let found = Self {
             evaluation_share: match is_good && likely_share >= MIN_SHARE {
                 true => likely_share.min(MAX_MIXED_SHARE) as f32,
                 false => 0.0,
             },
             prior: predicts_results,
             ..Self::default()
-        }
+        };
+        tracing::debug!(
+            share = found.evaluation_share,
+            prior = found.prior,
+            "the tree's evaluation: {validation:?}; wanted are {MIN_POSITIONS} positions and a \
+             correlation of {MIN_CORRELATION}, for a share also {MIN_RELATIVE_CORRELATION} of that \
+             of playouts"
+        );
+        found
     }
 }
 

@@ -290,7 +290,12 @@ impl Study {
         let turns = alpha_beta::turns(game, config, &budget.limits.share(TURNS_SHARE));
         let share = turns.map_or(1.0, |_| SHARED_LEARNING_SHARE);
         self.why_tree = turns.err().unwrap_or(WhyTree::NoTime);
+        match turns {
+            Ok(_) => tracing::debug!("an evaluation is trained for alpha-beta too"),
+            Err(why) => tracing::debug!("{why}"),
+        }
         let Some(mut learned) = self.train(game, config, budget, share) else {
+            tracing::debug!("the game cannot be learned");
             return;
         };
         if let Ok(turns) = turns {
@@ -373,6 +378,11 @@ impl Study {
         let (games, points) = alpha_beta::play(&contest, config.seed);
         self.contest = Some((games, points));
         self.parameters.alpha_beta = alpha_beta::is_stronger(games, points);
+        let winner = match self.parameters.alpha_beta {
+            true => "alpha-beta",
+            false => "the tree",
+        };
+        tracing::debug!("{winner} plays: alpha-beta has {points} points in {games} games of both");
     }
 
     /// What training for alpha-beta begins with: what an earlier match left, or what was learned
@@ -416,7 +426,7 @@ impl Study {
         let tuples = of_lines.and_then(|it| Tuples::find(it, &game.machine, of_tuples));
         let of_prospects = network.filter(|_| !budget.without.prospects);
         let prospects = of_prospects.and_then(|_| find_prospects(game));
-        panza_learning::learn(
+        let learned = panza_learning::learn(
             &game.machine,
             self.structure.symmetries.as_deref(),
             tuples.map(Arc::new),
@@ -428,7 +438,14 @@ impl Study {
                 seed: config.seed,
                 ..LearningPlan::default()
             },
-        )
+        )?;
+        tracing::debug!(
+            games = learned.games,
+            positions = learned.samples,
+            mean_length = learned.mean_length,
+            "the tree's evaluation is trained"
+        );
+        Some(learned)
     }
 
     /// Fills in the values of kinds of facts.

@@ -35,9 +35,9 @@
 //! READY leaves at the end of the start clock minus a margin, or sooner when no further search can
 //! change the first move. A move leaves before the end of the play clock minus a margin. The
 //! margin (`clock::margin`) begins at the setting. Answers that the game manager confirms, by
-//! naming our move among those that were played, shrink it to a fifth; a delayed answer or a
-//! replaced move widens it at once. The moves of the other players are always followed, whatever
-//! was sent.
+//! naming our move among those that were played or by going on before its clock has ended, shrink
+//! it to a fifth; a delayed answer, or a move that was replaced at the end of its clock, widens it
+//! at once. The moves of all players are always followed, whatever was answered.
 //!
 //! # Rooms
 //!
@@ -73,7 +73,7 @@ pub use messages::{
 pub use panza_game::{BuildKind, GameBuilders};
 pub use review::{MatchFile, Review, ReviewSettings, StoredMatch};
 pub use search::{
-    MatchConfig, MatchSearcher, PlanStatus, Studies, StudyOf, preferred_search, search_config,
-    studied_search, whole_search,
+    Effort, MatchConfig, MatchSearcher, PlanStatus, Studies, StudyOf, preferred_search,
+    search_config, studied_search, whole_search,
 };
 pub use thread::Thoughts;

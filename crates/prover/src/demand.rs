@@ -14,6 +14,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::dependency::{ComponentId, Dependencies, Stage};
 use super::names::Names;
+use panza_gdl::modes::Modes;
 use panza_gdl::{Atom, Literal, Rule, Signature, Symbol, Term};
 
 /// A copy of a relation: the arguments bound at the call, and what the caller depends on.
@@ -28,6 +29,7 @@ struct Transformation<'a> {
     rules_of: HashMap<Signature, Vec<usize>>,
     on_demand: &'a BTreeSet<Signature>,
     dependencies: &'a Dependencies,
+    modes: Modes<'a>,
     names: &'a mut Names,
     known: HashSet<Copy>,
     waiting: Vec<Copy>,
@@ -58,6 +60,7 @@ pub fn on_demand(
         rules_of,
         on_demand,
         dependencies,
+        modes: Modes::new(rules),
         names,
         known: HashSet::new(),
         waiting: Vec::new(),
@@ -133,18 +136,19 @@ impl Transformation<'_> {
         let mut waiting: Vec<&Literal> = rule.body.iter().collect();
         while !waiting.is_empty() {
             // Whatever is fully bound comes first, other conditions than calls before calls. Then
-            // the first condition of the text that binds something, calls with nothing bound last.
-            // Then what nothing will ever bind.
+            // the first condition of the text that binds something, calls with nothing bound last,
+            // and after them those that need more to be bound. Then what nothing will ever bind.
             let next = waiting
                 .iter()
                 .enumerate()
                 .min_by_key(|(position, literal)| {
                     let is_call = self.is_call(literal);
                     let rank = match literal {
+                        Literal::Positive(atom) if is_call && !self.is_safe(atom, &is_bound) => 4,
                         _ if all_bound(literal, &is_bound) => usize::from(is_call),
                         Literal::Positive(atom) if is_call && !any_bound(atom, &is_bound) => 3,
                         Literal::Positive(_) => 2,
-                        _ => 4,
+                        _ => 5,
                     };
                     (rank, *position)
                 })
@@ -173,6 +177,12 @@ impl Transformation<'_> {
         atom.is_some_and(|atom| self.on_demand.contains(&atom.signature()))
     }
 
+    /// Whether a call leaves no head variable open, with these variables bound.
+    fn is_safe(&mut self, atom: &Atom, is_bound: &[bool]) -> bool {
+        let mut given = |argument: usize| is_term_bound(&atom.arguments[argument], is_bound);
+        self.modes.is_safe(atom.signature(), &mut given)
+    }
+
     /// The literal with the copy's name in place of the relation's; adds the rule for the call.
     fn rewrite_call(
         &mut self,
@@ -194,11 +204,22 @@ impl Transformation<'_> {
             _ => true,
         };
         let arguments = atom.arguments.iter();
+        let mut given: Vec<bool> = arguments
+            .map(|term| may_bind(term) && is_term_bound(term, is_bound))
+            .collect();
+        if !self
+            .modes
+            .is_safe(atom.signature(), &mut |argument| given[argument])
+        {
+            // Larger terms are no worse than a rule that derives nothing.
+            let arguments = atom.arguments.iter();
+            given = arguments
+                .map(|term| is_term_bound(term, is_bound))
+                .collect();
+        }
         let copy = Copy {
             relation: atom.signature(),
-            is_bound: arguments
-                .map(|term| may_bind(term) && is_term_bound(term, is_bound))
-                .collect(),
+            is_bound: given,
             stage,
         };
         let call = self.call(&copy, atom);

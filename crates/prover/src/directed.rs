@@ -132,6 +132,15 @@ impl Engine {
             .any(|signature| !self.with_inner_negation.contains(&signature))
     }
 
+    /// Name and arity of the largest fact of the state, which grows from state to state.
+    fn largest_fact(&self) -> Option<String> {
+        let terms = &self.store.terms;
+        let facts = self.state.as_ref()?.facts().iter();
+        let largest = *facts.max_by_key(|fact| terms.size(**fact))?;
+        let name = self.names.symbols.name(terms.name(largest));
+        Some(format!("{name}/{}", terms.arguments(largest).len()))
+    }
+
     pub fn error(&self, stopped: Stopped) -> ProverError {
         let relations = &self.dependencies.components[stopped.component].relations;
         let largest = relations
@@ -148,7 +157,10 @@ impl Engine {
             },
             Fault::TooDeep => ProverError::TooDeep {
                 limit: self.limits.depth,
-                relation,
+                relation: match relation.as_str() {
+                    "next/1" => self.largest_fact().unwrap_or(relation),
+                    _ => relation,
+                },
             },
             Fault::TooManyTerms => ProverError::TooManyTerms {
                 limit: self.limits.terms,

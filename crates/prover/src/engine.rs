@@ -12,9 +12,10 @@ use super::estimate::Estimates;
 use super::evaluate::{Compiled, Evaluation};
 use super::first::{Clauses, Derivation, Prove, STEPS, Verdict};
 use super::names::Names;
-use super::prepare::{guard, has_unsafe_head, prepare};
+use super::prepare::{guard, prepare};
 use super::state::State;
 use super::store::{Fault, Store};
+use panza_gdl::modes::Modes;
 use panza_gdl::{
     Id, IdVec, Literal, Rule, Rules, Signature, Symbol, Symbols, TermId, TermTable, keyword,
 };
@@ -109,7 +110,7 @@ pub struct Engine {
     /// Why a question has no answer in any state.
     failed: [Option<ProverError>; Question::ALL.len()],
     serial: u64,
-    state: Option<State>,
+    pub state: Option<State>,
     state_serial: u64,
     moves: Vec<(TermId, TermId)>,
     moves_serial: u64,
@@ -151,11 +152,8 @@ impl Engine {
             .collect();
         let (mut names, mut terms) = (Names::new(rules.symbols.clone()), TermTable::new());
         // A head variable that the body leaves open can only be bound by a call.
-        let unsafe_rules = source.iter().filter(|rule| has_unsafe_head(rule));
-        let signatures = unsafe_rules.map(|rule| rule.head.signature());
-        let called: BTreeSet<Signature> = signatures
-            .filter(|signature| !is_asked_for(*signature))
-            .collect();
+        let called: BTreeSet<Signature> =
+            Modes::new(&source).open_relations().into_iter().collect();
         let clauses = Clauses::new(&source, called.iter().copied(), &mut names, &mut terms);
         let mut engine = Self {
             clauses,

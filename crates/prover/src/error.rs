@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use panza_gdl::term::MAX_SIZE;
 use thiserror::Error;
 
 /// Why there is no answer.
@@ -18,7 +19,7 @@ pub enum ProverError {
     )]
     TooManyFacts { limit: usize, relation: String },
     #[error(
-        "evaluation was stopped: a fact of relation `{relation}` nests functions more than {limit} deep"
+        "evaluation was stopped: a fact of relation `{relation}` nests functions more than {limit} deep, or has more than {MAX_SIZE} names"
     )]
     TooDeep { limit: usize, relation: String },
     #[error(

@@ -208,15 +208,12 @@ impl Prover {
         self.sorted(Question::Goal, state, role)
     }
 
-    /// The role's goal, if exactly one value is derived and it is an integer from 0 to 100. Fails
-    /// for an unknown role and beyond the limits.
+    /// The highest of the role's goals that are integers from 0 to 100, if it has one. Fails for an
+    /// unknown role and beyond the limits.
     pub fn goal(&mut self, state: &State, role: RoleId) -> Result<Option<u8>, ProverError> {
-        let values = self.goal_values(state, role)?;
-        let [value] = values.as_slice() else {
-            return Ok(None);
-        };
-        let value = self.show(*value).parse().ok();
-        Ok(value.filter(|value: &u8| *value <= 100))
+        let values = self.goal_values(state, role)?.into_iter();
+        let values = values.filter_map(|value| self.show(value).parse().ok());
+        Ok(values.filter(|value: &u8| *value <= 100).max())
     }
 
     /// A term as canonical text: one space between elements, none inside the parentheses.

@@ -21,11 +21,6 @@ pub fn guard(rules: &[Rule]) -> Vec<Rule> {
         .collect()
 }
 
-/// Whether a variable of the head is bound by no positive literal of the body.
-pub fn has_unsafe_head(rule: &Rule) -> bool {
-    has_unbound(&rule.head, &rule.bound_variables())
-}
-
 /// Guarded rules with everything unsafe settled.
 pub fn prepare(rules: &[Rule], names: &mut Names) -> Vec<Rule> {
     let mut prepared = Vec::with_capacity(rules.len());

@@ -228,19 +228,19 @@ impl Store {
 
     /// The term of a name and arguments, added when new. Nothing beyond the limits.
     pub fn intern_within(&mut self, name: Symbol, arguments: &[TermId]) -> Option<TermId> {
-        let n_terms = self.terms.len();
-        if !self.has_room() {
-            let known = self.terms.find(name, arguments);
-            if known.is_none() {
-                self.fault = Some(Fault::TooManyTerms);
-            }
+        let known = self.terms.find(name, arguments);
+        if known.is_some() {
             return known;
         }
-        let term = self.terms.intern(name, arguments);
-        if self.terms.len() > n_terms && self.terms.depth(term) > self.limits.depth {
+        if !self.has_room() {
+            self.fault = Some(Fault::TooManyTerms);
+            return None;
+        }
+        if !self.terms.fits(arguments, self.limits.depth) {
             self.fault = Some(Fault::TooDeep);
             return None;
         }
+        let term = self.terms.intern(name, arguments);
         self.functions.catch_up(&self.terms, &self.limits);
         Some(term)
     }

@@ -15,8 +15,8 @@ pub mod players;
 pub mod tournament;
 
 pub use game_manager::{
-    Clocks, Ending, Fault, FaultKind, MatchError, MatchPlan, MatchRecord, Patience, Request,
-    RoleTurn, Seat, SeatPlayer, Spectator, match_id, play_match,
+    Clocks, Ending, Fault, FaultKind, MatchError, MatchPlan, MatchRecord, Opening, Patience,
+    Request, RoleTurn, Seat, SeatPlayer, Spectator, match_id, play_match,
 };
 pub use players::{Player, PlayerSpec};
 pub use tournament::{TournamentArguments, Venue};

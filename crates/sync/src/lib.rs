@@ -29,6 +29,7 @@ pub mod allocator;
 pub mod budget;
 pub mod claims;
 pub mod clock;
+mod ended;
 pub mod pages;
 pub mod pinning;
 pub mod random;
@@ -46,6 +47,7 @@ pub use threads::{
 pub use budget::{Budget, after, is_past, left_until};
 pub use claims::Claims;
 pub use clock::{Instant, SystemTime, UNIX_EPOCH, thread_cpu_time};
+pub use ended::{EndedThread, ended_threads};
 pub use pinning::CoreId;
 pub use random::Random;
 pub use ring::{Consumer, Producer, ring};

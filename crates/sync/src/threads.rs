@@ -16,6 +16,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{LockResult, Mutex, MutexGuard, PoisonError};
 use std::thread::{Builder, JoinHandle, Scope, ScopedJoinHandle};
 
+use crate::ended::TellsTime;
+
 /// The stack of a thread that reads, builds or proves rules, whose terms may nest deeply.
 const DEEP_STACK_BYTES: usize = 64 << 20;
 
@@ -42,7 +44,9 @@ pub fn spawn<T: Send + 'static>(
     name: impl Into<String>,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> io::Result<JoinHandle<T>> {
-    Builder::new().name(name.into()).spawn(in_same_span(work))
+    Builder::new()
+        .name(name.into())
+        .spawn(of_thread(telling(work)))
 }
 
 /// The same with a stack for work that recurses as deep as terms nest.
@@ -55,7 +59,7 @@ pub fn spawn_deep<T: Send + 'static>(
 ) -> io::Result<JoinHandle<T>> {
     let thread = Builder::new().name(name.into());
     let thread = thread.stack_size(DEEP_STACK_BYTES);
-    thread.spawn(in_same_span(work))
+    thread.spawn(of_thread(telling(work)))
 }
 
 /// The same as [`spawn`] for a thread that ends with a scope.
@@ -68,7 +72,30 @@ pub fn spawn_scoped<'scope, T: Send + 'scope>(
     work: impl FnOnce() -> T + Send + 'scope,
 ) -> io::Result<ScopedJoinHandle<'scope, T>> {
     let thread = Builder::new().name(name.into());
-    thread.spawn_scoped(scope, in_same_span(work))
+    thread.spawn_scoped(scope, of_thread(work))
+}
+
+/// The work of a thread that is started: in the span that the calling thread is in, and with its
+/// processor time told at the end.
+fn of_thread<T>(work: impl FnOnce() -> T) -> impl FnOnce() -> T {
+    let work = in_same_span(work);
+    move || {
+        let _tells = TellsTime;
+        work()
+    }
+}
+
+/// Work whose begin and end are events, where it is in a span: for threads that live for long.
+fn telling<T>(work: impl FnOnce() -> T) -> impl FnOnce() -> T {
+    || {
+        if tracing::Span::current().is_none() {
+            return work();
+        }
+        tracing::debug!("the thread begins");
+        let outcome = work();
+        tracing::debug!("the thread ends");
+        outcome
+    }
 }
 
 /// Does pieces of work at the same time, each on a thread with this name, and returns their results
@@ -98,21 +125,10 @@ pub fn in_threads<T: Send, W: FnOnce() -> T + Send>(
     })
 }
 
-/// The work of another thread, in the span that the calling thread is in. In a span, its begin and
-/// its end are events.
+/// The work of another thread, in the span that the calling thread is in.
 pub fn in_same_span<T>(work: impl FnOnce() -> T) -> impl FnOnce() -> T {
     let span = tracing::Span::current();
-    move || {
-        if span.is_none() {
-            return work();
-        }
-        span.in_scope(|| {
-            tracing::debug!("the thread begins");
-            let outcome = work();
-            tracing::debug!("the thread ends");
-            outcome
-        })
-    }
+    move || span.in_scope(work)
 }
 
 /// Runs something that may panic. What it has changed may be half done after a panic: the caller

@@ -1,24 +1,31 @@
-//! The program's messages on standard error.
+//! The program's messages on standard error, a short line each: the time of day in UTC, the level
+//! where it is not plain information, and the text.
 //!
 //! A queue and a thread write them, so that a search thread never waits for a terminal. Texts from
 //! outside are part of messages, so characters that control a terminal or the direction of text are
 //! written as codes.
 
 use crate::queue::{ErrorCounter, NonBlocking, WorkerGuard};
-use std::borrow::Cow;
 use std::io::{self, IsTerminal, Write};
-use tracing::{Level, Subscriber};
+use tracing::{Event, Level, Subscriber};
 use tracing_subscriber::Layer;
 use tracing_subscriber::filter::Targets;
-use tracing_subscriber::fmt;
+use tracing_subscriber::fmt::format::Writer;
+use tracing_subscriber::fmt::{self, FmtContext, FormatEvent, FormatFields};
 use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::util::{SubscriberInitExt, TryInitError};
 
 use super::debug_log::DebugLayer;
+use super::entry::now;
+use panza_gdl::text::plain;
 
 /// The environment variable that overrules the configured level. It takes targets and
 /// levels, for example `panza_search=debug,hyper=info`.
 const FILTER_VARIABLE: &str = "RUST_LOG";
+
+/// The place of the hours, minutes and seconds in a time such as `2026-03-01T12:00:00.000000Z`.
+const TIME_OF_DAY: std::ops::Range<usize> = 11..19;
 
 /// Why the messages could not be set up.
 #[derive(Debug, thiserror::Error)]
@@ -95,12 +102,49 @@ fn subscriber<W: Write + 'static>(
 ) -> impl Subscriber + Send + Sync {
     // Each message is one write.
     let lines = fmt::layer()
+        .event_format(ShortLine)
         .with_writer(move || Plain(writer()))
         .with_ansi(colours);
     // Each layer has its filter: the debug logs of matches hold more than the console.
     tracing_subscriber::registry()
         .with(DebugLayer.with_filter(DebugLayer::filter()))
         .with(lines.with_filter(filter))
+}
+
+/// The form of a line. Where a message of Panza comes from is in the debug logs only.
+struct ShortLine;
+
+impl<S, N> FormatEvent<S, N> for ShortLine
+where
+    S: Subscriber + for<'a> LookupSpan<'a>,
+    N: for<'a> FormatFields<'a> + 'static,
+{
+    fn format_event(
+        &self,
+        context: &FmtContext<'_, S, N>,
+        mut writer: Writer<'_>,
+        event: &Event<'_>,
+    ) -> std::fmt::Result {
+        let now = now();
+        write!(writer, "{} ", now.get(TIME_OF_DAY).unwrap_or(&now))?;
+        let (level, target) = (*event.metadata().level(), event.metadata().target());
+        let colour = match level {
+            Level::ERROR => "\x1b[31m",
+            Level::WARN => "\x1b[33m",
+            _ => "\x1b[2m",
+        };
+        match (level, writer.has_ansi_escapes()) {
+            (Level::INFO, _) => {}
+            (_, true) => write!(writer, "{colour}{level}\x1b[0m ")?,
+            (_, false) => write!(writer, "{level} ")?,
+        }
+        let library = target.split("::").next().unwrap_or(target);
+        if !library.starts_with("panza") {
+            write!(writer, "{library}: ")?;
+        }
+        context.format_fields(writer.by_ref(), event)?;
+        writeln!(writer)
+    }
 }
 
 /// Writes control characters and those that change the direction of text as codes. The escape
@@ -110,34 +154,13 @@ struct Plain<W>(W);
 impl<W: Write> Write for Plain<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let text = String::from_utf8_lossy(bytes);
-        self.0.write_all(plain(&text).as_bytes())?;
+        self.0.write_all(plain(&text, true).as_bytes())?;
         Ok(bytes.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {
         self.0.flush()
     }
-}
-
-fn plain(text: &str) -> Cow<'_, str> {
-    let is_raw = |c: char| match c {
-        '\n' | '\t' | '\u{1b}' => false,
-        '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {
-            true
-        }
-        c => c.is_control(),
-    };
-    if !text.contains(is_raw) {
-        return Cow::Borrowed(text);
-    }
-    let mut plain = String::with_capacity(text.len() + 16);
-    for c in text.chars() {
-        match is_raw(c) {
-            true => plain.extend(c.escape_unicode()),
-            false => plain.push(c),
-        }
-    }
-    Cow::Owned(plain)
 }
 
 #[cfg(test)]
@@ -190,25 +213,35 @@ mod tests {
         String::from_utf8(bytes)
             .unwrap()
             .lines()
-            .map(|line| line.rsplit(": ").next().unwrap().to_string())
+            .map(|line| {
+                let (time, text) = line.split_once(' ').unwrap();
+                assert!(time.len() == 8 && time.matches(':').count() == 2, "{line}");
+                text.to_string()
+            })
             .collect()
     }
 
     #[test]
     fn the_level_is_for_our_own_messages() {
-        assert_eq!(logged(None, Level::INFO), ["library error", "own info"]);
+        assert_eq!(
+            logged(None, Level::INFO),
+            ["ERROR hyper: library error", "own info"]
+        );
         assert_eq!(
             logged(None, Level::DEBUG),
-            ["library error", "own info", "own debug"]
+            ["ERROR hyper: library error", "own info", "DEBUG own debug"]
         );
-        assert_eq!(logged(Some(" "), Level::ERROR), ["library error"]);
+        assert_eq!(
+            logged(Some(" "), Level::ERROR),
+            ["ERROR hyper: library error"]
+        );
     }
 
     #[test]
     fn the_environment_overrules_the_level() {
         assert_eq!(
             logged(Some("hyper=info"), Level::DEBUG),
-            ["library error", "library info"]
+            ["ERROR hyper: library error", "hyper: library info"]
         );
     }
 

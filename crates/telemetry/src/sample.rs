@@ -64,7 +64,13 @@ pub struct StageTimes {
     pub writer: f64,
     /// Rollout threads.
     pub rollouts: f64,
-    /// Building machines and the metagame.
+    /// Threads of alpha-beta.
+    pub alpha_beta: f64,
+    /// Threads that train or play for it, and training on the time of the opponent.
+    pub training: f64,
+    /// Threads of the planner.
+    pub planning: f64,
+    /// Building machines and the metagame, with the part of the training on its own thread.
     pub study: f64,
     /// All other threads.
     pub other: f64,
@@ -94,13 +100,16 @@ impl StageTimes {
             back_up: make(self.back_up, other.back_up),
             writer: make(self.writer, other.writer),
             rollouts: make(self.rollouts, other.rollouts),
+            alpha_beta: make(self.alpha_beta, other.alpha_beta),
+            training: make(self.training, other.training),
+            planning: make(self.planning, other.planning),
             study: make(self.study, other.study),
             other: make(self.other, other.other),
         }
     }
 
     /// In the order of the columns.
-    fn cells(&self) -> [f64; 8] {
+    fn cells(&self) -> [f64; 11] {
         [
             self.select,
             self.send,
@@ -108,6 +117,9 @@ impl StageTimes {
             self.back_up,
             self.writer,
             self.rollouts,
+            self.alpha_beta,
+            self.training,
+            self.planning,
             self.study,
             self.other,
         ]
@@ -119,8 +131,8 @@ pub(super) const HEADER: &str = "at_seconds,step,iterations,iterations_per_secon
      playouts_per_second,nodes,pool_used,request_rings,result_rings,samples_per_request,\
      depth,selective_depth,training_games,best_move,best_value,memory_bytes,minor_faults_per_second,\
      major_faults_per_second,voluntary_switches_per_second,involuntary_switches_per_second,stolen_share,\
-     time_select,time_send,time_grow,time_back_up,time_writer,time_rollouts,time_study,time_other,\
-     root_moves\n";
+     time_select,time_send,time_grow,time_back_up,time_writer,time_rollouts,time_alpha_beta,\
+     time_training,time_planning,time_study,time_other,root_moves\n";
 
 /// Text, visits and value of a root move, as in the logs. A missing value is not a number.
 pub fn move_cells(root_move: &MoveStats<String>) -> (&str, u64, f64) {
@@ -228,6 +240,7 @@ mod tests {
             }],
             times: StageTimes {
                 select: 0.5,
+                alpha_beta: 1.25,
                 other: 0.01,
                 ..StageTimes::default()
             },
@@ -241,8 +254,8 @@ mod tests {
         assert_eq!(
             sample.csv_line(4.0, Some(1 << 20)),
             "4.000,3,1000,250.0,64000,16000.0,777,0.1250,1.0000,0.5000,64.00,9,17,1234,\
-             \"(mark 2 2)\",61.250,1048576,1200.0,,30.2,,0.1250,0.5000,0.0000,0.0000,0.0000,0.0000,0.0000,0.0000,0.0100,\
-             \"[[\"\"(mark 2 2)\"\",500,61.25]]\"\n"
+             \"(mark 2 2)\",61.250,1048576,1200.0,,30.2,,0.1250,0.5000,0.0000,0.0000,0.0000,0.0000,0.0000,\
+             1.2500,0.0000,0.0000,0.0000,0.0100,\"[[\"\"(mark 2 2)\"\",500,61.25]]\"\n"
         );
     }
 
@@ -256,7 +269,7 @@ mod tests {
         assert_eq!(
             sample.csv_line(0.5, None),
             "0.500,0,0,0.0,0,0.0,0,,0.0000,0.0000,0.00,,,,,,,,,,,,\
-             0.0000,0.0000,0.0000,0.0000,0.0000,0.0000,0.0000,0.0000,\"[]\"\n"
+             0.0000,0.0000,0.0000,0.0000,0.0000,0.0000,0.0000,0.0000,0.0000,0.0000,0.0000,\"[]\"\n"
         );
         assert_eq!(
             HEADER.matches(',').count(),

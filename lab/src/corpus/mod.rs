@@ -32,7 +32,7 @@ pub(crate) struct CorpusArguments {
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
     /// Seconds to build a game.
-    #[arg(long, default_value = "60", value_parser = parse_seconds, allow_negative_numbers = true, value_name = "S")]
+    #[arg(long, default_value = "60", value_parser = parse_seconds, value_name = "S")]
     seconds: f64,
     /// Memory to build a game, in MiB.
     #[arg(long, default_value_t = 4096, value_parser = clap::value_parser!(u32).range(1..=1 << 20), value_name = "M")]

@@ -1,8 +1,8 @@
 //! The file of a book: balanced openings, a line of JSON each.
 //!
-//! A line has the moves that lead to the position, which engines play, and the facts of the
-//! position, which prove that the rules are still the same and of which rulesheets are made. `cargo
-//! lab book` writes such files.
+//! A line has the moves that lead to the position, which engines and game managers play, and the
+//! facts of the position, which prove that the rules are still the same. `cargo lab book` writes
+//! such files.
 //!
 //! Invariant: an opening that [`BookOpening::replay`] accepts leads to the facts of its line.
 

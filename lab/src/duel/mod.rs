@@ -94,7 +94,7 @@ pub struct DuelArguments {
     /// Seconds of a start clock, in which each engine studies each game: processor time for
     /// training.
     /// [default: no study]
-    #[arg(long, value_name = "S", value_parser = parse_seconds, allow_negative_numbers = true)]
+    #[arg(long, value_name = "S", value_parser = parse_seconds)]
     study: Option<f64>,
     /// Independent studies of each engine, used in turn over the pairs.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1_000))]
@@ -110,10 +110,10 @@ pub struct DuelArguments {
     #[arg(long, value_name = "N", default_value_t = 500, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pairs: u32,
     /// Elo difference at which A is not stronger.
-    #[arg(long, default_value_t = 0.0, allow_negative_numbers = true)]
+    #[arg(long, default_value_t = 0.0)]
     elo0: f64,
     /// Elo difference at which A is stronger; above --elo0.
-    #[arg(long, default_value_t = 20.0, allow_negative_numbers = true)]
+    #[arg(long, default_value_t = 20.0)]
     elo1: f64,
     /// Seed of openings, studies and searches.
     #[arg(long, default_value_t = 1)]

@@ -11,8 +11,8 @@ use panza_prover::Prover;
 use panza_referee::game_manager::MAX_STEPS;
 use panza_referee::game_manager::messages::rules_on_one_line;
 use panza_referee::{
-    Clocks, Ending, Fault, MatchPlan, Patience, PlayerSpec, RoleTurn, Seat, SeatPlayer, Spectator,
-    match_id, play_match,
+    Clocks, Ending, Fault, MatchPlan, Opening, Patience, PlayerSpec, RoleTurn, Seat, SeatPlayer,
+    Spectator, match_id, play_match,
 };
 use panza_sync::{Random, unpoisoned};
 use serde::Serialize;
@@ -121,6 +121,7 @@ pub fn play(
             seats: (0..n_roles).map(seat).collect(),
             clocks,
             patience: Patience::default(),
+            opening: Opening::default(),
             max_steps: MAX_STEPS,
             seed: 1,
         };

@@ -54,7 +54,7 @@ pub struct MessagesArguments {
     #[arg(long, value_name = "KIND", conflicts_with_all = ["count", "dribbling"])]
     flood: Option<Flood>,
     /// How long connections dribble, or flood the server; the last match is played to its end.
-    #[arg(long, value_name = "SECONDS", default_value_t = 60.0, value_parser = parse_seconds, allow_negative_numbers = true)]
+    #[arg(long, value_name = "SECONDS", default_value_t = 60.0, value_parser = parse_seconds)]
     seconds: f64,
     /// Threads that send messages.
     #[arg(long, value_name = "N", default_value_t = 4)]

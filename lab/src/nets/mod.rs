@@ -34,7 +34,7 @@ pub struct NetsArguments {
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=1000), value_name = "N")]
     nets: u64,
     /// Seconds of training of each evaluation, validation included.
-    #[arg(long, default_value = "5", value_parser = parse_seconds, allow_negative_numbers = true, value_name = "S")]
+    #[arg(long, default_value = "5", value_parser = parse_seconds, value_name = "S")]
     seconds: f64,
     /// Threads of each training.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=64), value_name = "T")]
@@ -49,7 +49,7 @@ pub struct NetsArguments {
     #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=10_000), value_name = "N")]
     positions: u32,
     /// Seconds of search for each of its positions.
-    #[arg(long, default_value = "0.7", value_parser = parse_seconds, allow_negative_numbers = true, value_name = "S")]
+    #[arg(long, default_value = "0.7", value_parser = parse_seconds, value_name = "S")]
     reference_seconds: f64,
     /// Iterations of the searches that play its games.
     #[arg(long, default_value_t = 300, value_parser = clap::value_parser!(u64).range(1..=1_000_000), value_name = "N")]

@@ -57,7 +57,7 @@ pub(super) struct ScoreArguments {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     positions: Option<u32>,
     /// Study each game for so long first, as in the start clock of a match.
-    #[arg(long, value_name = "SECONDS", value_parser = parse_seconds, allow_negative_numbers = true)]
+    #[arg(long, value_name = "SECONDS", value_parser = parse_seconds)]
     study: Option<f64>,
     /// Begin the study with what `panza train` has left in this memory file.
     #[arg(long, value_name = "FILE", requires = "study")]

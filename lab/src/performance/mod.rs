@@ -36,7 +36,7 @@ pub struct PerformanceArguments {
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
     /// Seconds of each run.
-    #[arg(long, default_value = "5", value_parser = parse_seconds, allow_negative_numbers = true, value_name = "S")]
+    #[arg(long, default_value = "5", value_parser = parse_seconds, value_name = "S")]
     seconds: f64,
     /// Runs of each player on each game.
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000), value_name = "R")]
@@ -48,7 +48,7 @@ pub struct PerformanceArguments {
     #[arg(long = "baseline", value_name = "NAME=COMMAND")]
     baselines: Vec<Baseline>,
     /// Seconds after which a run of a baseline is killed.
-    #[arg(long, default_value = "300", value_parser = parse_seconds, allow_negative_numbers = true, value_name = "S")]
+    #[arg(long, default_value = "300", value_parser = parse_seconds, value_name = "S")]
     baseline_timeout: f64,
     /// Widths of the lanes engine, of 256, 512 and 1024.
     #[arg(long, default_value = "256,512,1024", value_delimiter = ',', value_parser = engine_choice::parse_width, value_name = "WIDTH,...")]
@@ -63,7 +63,7 @@ pub struct PerformanceArguments {
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u16).range(1..=256), value_name = "T")]
     search_threads: u16,
     /// Seconds to build a game; after that it is played with the prover.
-    #[arg(long, default_value = "60", value_parser = parse_seconds, allow_negative_numbers = true, value_name = "S")]
+    #[arg(long, default_value = "60", value_parser = parse_seconds, value_name = "S")]
     build_seconds: f64,
 }
 

@@ -29,8 +29,8 @@ use panza_cli::{Outcome, Output, SettingsChoice, interrupt};
 use panza_referee::game_manager::MAX_STEPS;
 use panza_referee::game_manager::messages::rules_on_one_line;
 use panza_referee::{
-    Clocks, Ending, Fault, MatchError, MatchPlan, Patience, Player, PlayerSpec, Request, RoleTurn,
-    Seat, Spectator, match_id, play_match,
+    Clocks, Ending, Fault, MatchError, MatchPlan, Opening, Patience, Player, PlayerSpec, Request,
+    RoleTurn, Seat, Spectator, match_id, play_match,
 };
 use panza_sync::lock;
 use tokio::runtime::Handle;
@@ -65,7 +65,7 @@ pub(crate) struct SoakArguments {
     #[arg(long, value_name = "FOLDER")]
     games: Option<PathBuf>,
     /// Begin no match after this time. [default: 100, or no limit with --rounds]
-    #[arg(long, value_parser = parse_seconds, allow_negative_numbers = true, value_name = "N")]
+    #[arg(long, value_parser = parse_seconds, value_name = "N")]
     minutes: Option<f64>,
     /// Rounds to play: each game is played once a round. [default: until the time is up]
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..), value_name = "N")]
@@ -86,7 +86,7 @@ pub(crate) struct SoakArguments {
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=3600), value_name = "S")]
     play_clock: u32,
     /// Abort a match after this time, and play its game no more.
-    #[arg(long, default_value = "60", value_parser = parse_seconds, allow_negative_numbers = true, value_name = "S")]
+    #[arg(long, default_value = "60", value_parser = parse_seconds, value_name = "S")]
     seconds: f64,
     /// Seed of the order of the games and of the opponents.
     #[arg(long, default_value_t = 1, value_name = "N")]
@@ -299,6 +299,7 @@ impl Run<'_> {
                 play: factor * self.arguments.play_clock,
             },
             patience: Patience::default(),
+            opening: Opening::default(),
             max_steps: self.arguments.steps.unwrap_or(MAX_STEPS),
             seed,
         };

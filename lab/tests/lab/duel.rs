@@ -15,6 +15,7 @@ use panza_lab::duel::protocol::{Command, Engine};
 use panza_memory::GameMemory;
 use panza_metagame::sprt::{Hypotheses, MIN_PAIRS, PairTally, Verdict, bound, elo};
 use panza_metagame::{RoundPlan, Training};
+use panza_referee::Opening;
 use panza_search::{PARAMETERS, SearchConfig};
 use serde_json::Value;
 
@@ -435,15 +436,11 @@ fn book(folder: &Path, game: &str, more: &[&str]) -> PathBuf {
 }
 
 #[test]
-fn a_book_goes_on_and_its_openings_are_rulesheets_too() {
+fn a_book_goes_on_and_game_managers_read_its_openings() {
     let folder = tempfile::tempdir().unwrap();
-    let sheets = folder.path().join("sheets");
-    let sheets_text = sheets.to_str().unwrap();
-    let file = book(
-        folder.path(),
-        "breakthrough",
-        &["--rulesheets", sheets_text],
-    );
+    let moves = folder.path().join("moves");
+    let more = ["--moves", moves.to_str().unwrap()];
+    let file = book(folder.path(), "breakthrough", &more);
     let made = std::fs::read_to_string(&file).unwrap();
     let lines: Vec<Value> = made
         .lines()
@@ -458,15 +455,13 @@ fn a_book_goes_on_and_its_openings_are_rulesheets_too() {
             assert!((values[0] - values[1]).abs() <= 20.0, "{line}");
         }
     }
-    // The rulesheet begins where the opening ends.
-    let sheet = sheets.join("breakthrough-01.kif");
-    let game = Game::load(sheet.to_str().unwrap()).unwrap();
-    let built = build_for_playouts(&game.rules, EngineChoice::Only(EngineKind::Counter), 512);
-    let machine = built.unwrap().machine().unwrap();
-    let facts = machine.info().state_facts(&machine.initial_state());
-    let expected: Vec<String> =
-        serde_json::from_value(lines[1]["opening"]["facts"].clone()).unwrap();
-    assert_eq!(facts, expected);
+    let game = Game::load("breakthrough").unwrap();
+    let openings = Opening::read_all(&moves.join("breakthrough"), &game.rules).unwrap();
+    for (opening, line) in openings.iter().zip(&lines) {
+        let moves: Vec<String> = opening.moves.iter().map(|mv| mv.join(" | ")).collect();
+        assert_eq!(line["opening"]["moves"], serde_json::json!(moves), "{line}");
+    }
+    assert_eq!(openings.len(), 2);
 
     // A line that is missing is made again, as before but for the clock.
     std::fs::write(&file, made.split_inclusive('\n').next().unwrap()).unwrap();
@@ -669,10 +664,13 @@ fn anchors_need_players_and_openings() {
     let said = text(&output.stderr);
     match std::thread::available_parallelism().map_or(1, |it| it.get()) {
         1 => assert!(said.contains("two cores are needed"), "{said}"),
-        _ => assert!(said.contains("not played"), "{said}"),
+        _ => assert!(
+            said.contains("breakthrough from 00.txt, panza - opponent: not played"),
+            "{said}"
+        ),
     }
-    let sheets = folder.path().join("anchors.openings");
-    assert!(sheets.join("breakthrough-00.kif").is_file());
+    let openings = folder.path().join("anchors.openings");
+    assert!(openings.join("breakthrough/01.txt").is_file());
     let message = fails(
         &[&anchors[..1], &["--game", "ticTacToe"], &anchors[3..]].concat(),
         2,

@@ -7,6 +7,8 @@ from typing import Any, Literal, TypedDict, final, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from panza_ggp.by_role import ByRole
+
 __version__: str
 
 @final
@@ -116,7 +118,7 @@ class Game:
     @property
     def roles(self) -> list[str]: ...
     @property
-    def moves(self) -> list[list[str]]: ...
+    def moves(self) -> ByRole: ...
     @property
     def facts(self) -> list[str]: ...
     @property

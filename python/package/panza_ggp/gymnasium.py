@@ -117,7 +117,7 @@ class VectorEnv(gymnasium.vector.VectorEnv):
     planes: observations as planes instead of facts.
     illegal: "raise", or "random": another legal action takes the place of one that is not legal.
 
-    Observations are int8 of 0 and 1. `infos["action_mask"]` is (num_envs, actions) bool, and
+    Observations are int8 of 0 and 1. `infos["action_mask"]` is (num_envs, actions) int8, and
     `infos["illegal_action"]` says whose action was replaced. Rewards are goals over 100 at the end
     of a game. A game that has ended begins anew in the next step, whose action is ignored.
     """
@@ -151,7 +151,7 @@ class VectorEnv(gymnasium.vector.VectorEnv):
         return self._games.states
 
     def _infos(self, wrong: np.ndarray | None = None) -> dict[str, Any]:
-        infos: dict[str, Any] = {"action_mask": self._games.mask()}
+        infos: dict[str, Any] = {"action_mask": self._games.mask().view(np.int8)}
         if wrong is not None:
             infos["illegal_action"] = wrong
         return infos
@@ -207,7 +207,7 @@ class Env(gymnasium.Env):
         return self._games.states
 
     def _info(self) -> dict[str, Any]:
-        return {"action_mask": self._games.mask()[0]}
+        return {"action_mask": self._games.mask()[0].view(np.int8)}
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None

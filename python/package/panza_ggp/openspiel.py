@@ -12,12 +12,13 @@ from typing import Any
 import numpy as np
 import pyspiel
 
-from panza_ggp._native import Game, States, load
+from panza_ggp._native import Game, States, games, load
 
 __all__ = ["game"]
 
 _NAME = "panza_gdl"
 _MAX_STEPS = 1000
+_PACKED = "packed_"
 
 
 def _role_index(core: Game, player: int) -> int:
@@ -27,8 +28,11 @@ def _role_index(core: Game, player: int) -> int:
 
 def game(rules: Game | str, *, max_steps: int = _MAX_STEPS) -> pyspiel.Game:
     """The game of some rules: a `Game`, or what `load` takes."""
-    core = rules if isinstance(rules, Game) else load(rules)
-    return _Spiel({"rules": core.text, "max_steps": max_steps})
+    if rules not in games():
+        # As one word, since the name of a game has its parameters in parentheses.
+        text = (rules if isinstance(rules, Game) else load(rules)).text
+        rules = _PACKED + text.encode().hex()
+    return _Spiel({"rules": rules, "max_steps": max_steps})
 
 
 def _is_simultaneous(core: Game) -> bool:
@@ -80,7 +84,8 @@ class _Spiel(pyspiel.Game):
         params = dict(params or {})
         rules = params.get("rules", "ticTacToe")
         max_steps = int(params.get("max_steps", _MAX_STEPS))
-        self.core = load(rules)
+        is_packed = rules.startswith(_PACKED)
+        self.core = load(bytes.fromhex(rules.removeprefix(_PACKED)).decode() if is_packed else rules)
         self.max_steps = max_steps
         chance = self.core.chance_role
         n_players = self.core.n_roles - (chance is not None)
@@ -102,6 +107,10 @@ class _Spiel(pyspiel.Game):
 
     def make_py_observer(self, iig_obs_type=None, params=None) -> _Observer:
         return _Observer(self.core)
+
+
+# By this name a state is loaded again that was pickled, copied or serialised.
+pyspiel.register_game(_type(_NAME, 2, simultaneous=False, chance=False), _Spiel)
 
 
 class _State(pyspiel.State):

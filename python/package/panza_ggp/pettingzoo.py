@@ -167,7 +167,7 @@ class ParallelEnv(_ParallelEnv):
 
     Agents are the roles, except for chance; an agent without a choice has one legal action.
     Observations and rewards are those of `AECEnv`. `illegal` is "raise", or "random": another legal
-    action takes the place of one that is not legal.
+    action takes the place of one that is not legal, or missing.
     """
 
     metadata = {"render_modes": ["ansi"], "name": "panza_ggp"}
@@ -215,12 +215,13 @@ class ParallelEnv(_ParallelEnv):
     def step(self, actions: dict[str, Any]) -> tuple[dict, dict, dict, dict, dict]:
         table = self._table
         legal = {}
-        for agent, action in actions.items():
-            mask = table.mask(agent)
-            if 0 <= int(action) < len(mask) and mask[int(action)]:
+        for agent in dict.fromkeys([*self.agents, *actions]):
+            mask, action = table.mask(agent), actions.get(agent)
+            if action is not None and 0 <= int(action) < len(mask) and mask[int(action)]:
                 legal[agent] = int(action)
             elif self._illegal == "raise":
-                raise ValueError(f"action {action} of {agent} is not legal: see action_mask")
+                what = "is missing" if action is None else f"{action} is not legal"
+                raise ValueError(f"the action of {agent} {what}: see action_mask")
         table.step(legal)
         agents = self.agents
         rewards = {agent: table.reward(agent) for agent in agents}

@@ -23,10 +23,10 @@ pub(super) struct AnalyseArguments {
     #[arg(required = true, value_name = "GAME")]
     games: Vec<String>,
     /// Seconds to analyse a game, after it was built.
-    #[arg(long, default_value_t = 5.0, value_parser = parse_seconds, allow_negative_numbers = true, value_name = "S")]
+    #[arg(long, default_value_t = 5.0, value_parser = parse_seconds, value_name = "S")]
     seconds: f64,
     /// Seconds to build a game; after that it is analysed on the prover.
-    #[arg(long, default_value_t = 60.0, value_parser = parse_seconds, allow_negative_numbers = true, value_name = "S")]
+    #[arg(long, default_value_t = 60.0, value_parser = parse_seconds, value_name = "S")]
     build_seconds: f64,
     /// Seed of the random numbers.
     #[arg(long, default_value_t = 1)]

@@ -656,7 +656,11 @@ fn spread(spread: &Spread) -> String {
     let (least, greatest) = (grouped(spread.least), grouped(spread.greatest));
     match spread.least == spread.greatest {
         true => least,
-        false => format!("{:.1} ({least} to {greatest})", spread.mean),
+        false => {
+            let [first, median, third] = spread.quartiles.map(grouped);
+            let mean = spread.mean;
+            format!("{mean:.1} ({least} to {greatest}, quartiles {first}, {median}, {third})")
+        }
     }
 }
 

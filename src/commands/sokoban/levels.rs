@@ -62,10 +62,10 @@ impl LevelChoice {
 }
 
 impl NumberedLevel {
-    /// The number, and the title if there is one.
+    /// The number, and the title if there is one, in plain letters.
     pub fn name(&self) -> String {
         match self.entry.title() {
-            Some(title) => format!("{} {title}", self.number),
+            Some(title) => format!("{} {}", self.number, text::plain(title, false)),
             None => self.number.to_string(),
         }
     }

@@ -20,7 +20,7 @@ use panza_sync::Budget;
 #[derive(Args, Debug)]
 pub(super) struct Bounds {
     /// Seconds for each level.
-    #[arg(long, value_name = "S", default_value_t = 60.0, value_parser = parse_seconds, allow_negative_numbers = true)]
+    #[arg(long, value_name = "S", default_value_t = 60.0, value_parser = parse_seconds)]
     seconds: f64,
     /// Nodes for each level; no bound without it.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]

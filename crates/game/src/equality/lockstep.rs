@@ -184,18 +184,25 @@ impl Lockstep {
         Ok(result)
     }
 
-    /// Fails if a role has a choice at the start and no move has the same name in both games.
+    /// Fails if a role has a choice at the start and no move has the same name in both games. Other
+    /// numbers of moves are a difference under any names.
     fn check_names(&mut self, initial: &States) -> Result<(), CompareError> {
         self.set(initial);
-        for role in 0..self.roles.len() {
-            let (own, other) = self.legal_of(role);
-            let is_choice = own.len() > 1 && other.len() > 1;
-            if self.naming == Naming::Any && is_choice && own.is_disjoint(&other) {
-                let role = self.role_name(role).to_string();
-                return Err(CompareError::NoCommonNames { role });
-            }
+        let legal: Vec<_> = (0..self.roles.len())
+            .map(|role| self.legal_of(role))
+            .collect();
+        let has_same_numbers = legal.iter().all(|(own, other)| own.len() == other.len());
+        if self.naming == Naming::Same || !has_same_numbers {
+            return Ok(());
         }
-        Ok(())
+        let is_apart =
+            |(own, other): &(BTreeSet<String>, _)| own.len() > 1 && own.is_disjoint(other);
+        match legal.iter().position(is_apart) {
+            Some(role) => Err(CompareError::NoCommonNames {
+                role: self.role_name(role).to_string(),
+            }),
+            None => Ok(()),
+        }
     }
 
     fn role_name(&self, role: usize) -> &str {

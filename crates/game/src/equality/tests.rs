@@ -120,3 +120,19 @@ fn games_without_common_names_are_told_apart_from_different_games() {
     let error = compared(COUNT, &other, Naming::Any).expect_err("no move has a common name");
     assert!(matches!(error, CompareError::NoCommonNames { role } if role == "a"));
 }
+
+#[test]
+fn another_number_of_roles_or_moves_at_the_start_is_a_difference_under_any_names() {
+    let other = COUNT.replace("one", "uno").replace("two", "due");
+    let third = format!("{other}\n(<= (legal a tre) (true (at 0)))");
+    let found = compared(COUNT, &third, Naming::Any).expect("the numbers differ");
+    let difference = found.difference.expect("two moves and three");
+    assert_eq!(
+        (difference.aspect, difference.second.len()),
+        (Aspect::Legal, 3)
+    );
+    assert_eq!(difference.evidence.moves.len(), 0);
+    let more = format!("{other}\n(role b) (legal b noop) (goal b 0)");
+    let found = compared(COUNT, &more, Naming::Any).expect("the roles differ");
+    assert_eq!(found.difference.map(|it| it.aspect), Some(Aspect::Roles));
+}

@@ -3,17 +3,21 @@
 //! What is wrong in a state is asked of the prover again. A question that it cannot answer in time
 //! confirms nothing.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-use panza_gdl::{CHANCE_ROLE, Diagnostic, Id, RoleId, Rules, Span, Symbol, Term, keyword};
+use panza_gdl::{Atom, CHANCE_ROLE, Diagnostic, Id, RoleId, Rules, Span, Symbol, Term, keyword};
+use panza_ground::GroundProgram;
 use panza_machine::GameInfo;
 use panza_prover::{Prover, State};
 
 use super::finding::Finding;
 use super::games::{Outside, Reached, STEPS, Seen};
 use super::lazy_prover::LazyProver;
+use super::reasons;
 use crate::evidence::Evidence;
 
+/// What stands between the names of a term.
+const BREAKS: [char; 3] = ['(', ')', ' '];
 /// Names that a message lists.
 const LISTED: usize = 3;
 /// Ended games without which nothing is said of goals that none of them reached.
@@ -25,6 +29,7 @@ pub fn findings(
     info: &dyn GameInfo,
     seen: &Seen,
     prover: &mut LazyProver<'_>,
+    program: Option<&GroundProgram>,
 ) -> Vec<Finding> {
     let mut report = Report {
         rules,
@@ -37,6 +42,8 @@ pub fn findings(
         report.stuck(prover);
         report.goals_of_ends(prover);
     }
+    report.lost_facts();
+    report.never_true(program);
     report.endless();
     report.unreached_goals();
     report.no_choice();
@@ -46,6 +53,22 @@ pub fn findings(
         .findings
         .sort_by_key(|finding| finding.diagnostic.severity);
     report.findings
+}
+
+/// That the game cannot be worked out, at the relation that the text names as `name/arity`.
+pub fn no_answer(rules: &Rules, why: &str) -> Finding {
+    let mut heads = rules.rules.iter().map(|rule| &rule.head);
+    let head = heads.find(|head| {
+        let (name, arity) = head.signature();
+        why.contains(&format!("`{}/{arity}`", rules.symbols.name(name)))
+    });
+    let span = head.map_or_else(Span::default, |head| head.span);
+    let message = format!("the moves cannot be worked out: {why}");
+    let help = "every relation needs a finite number of facts in every state";
+    Finding {
+        diagnostic: Diagnostic::error("no-answer", span, message).with_help(help),
+        evidence: None,
+    }
 }
 
 struct Report<'a> {
@@ -161,6 +184,59 @@ impl Report<'_> {
             .iter()
             .filter_map(|&value| prover.show(value).parse().ok());
         Some(values.filter(|&goal: &u8| goal <= 100).collect())
+    }
+
+    /// Facts that the first joint move loses though it does not name them, where of several fewer
+    /// are left and no rule keeps them.
+    fn lost_facts(&mut self) {
+        let Some((before, reached)) = &self.seen.first_step else {
+            return;
+        };
+        let (before, evidence) = (self.info.state_facts(before), self.evidence(reached));
+        let moves = evidence.moves_line();
+        let named: HashSet<&str> = moves.split(BREAKS).collect();
+        for rule in reasons::unkept(self.rules) {
+            let kind = rule.head.arguments.first().and_then(Term::signature);
+            let name = kind.map(|(name, _)| self.rules.symbols.name(name));
+            let is_own = |fact: &&String| fact.trim_start_matches('(').split(BREAKS).next() == name;
+            let n_after = evidence.facts.iter().filter(is_own).count();
+            let is_lost = |fact: &&String| {
+                let mut words = fact.split(BREAKS).filter(|word| !word.is_empty());
+                !evidence.facts.contains(fact) && !words.any(|word| named.contains(word))
+            };
+            let own = before.iter().filter(is_own);
+            if let Some(lost) = own
+                .clone()
+                .find(is_lost)
+                .filter(|_| own.count() > n_after.max(1))
+            {
+                let message = format!(
+                    "`{lost}` held before the first joint move `{moves}`, and nothing keeps it"
+                );
+                let warning = Diagnostic::warning("lost-fact", rule.head.span, message)
+                    .with_help("is a `next` rule for what stays missing?");
+                self.add(warning, Some(reached));
+            }
+        }
+    }
+
+    /// A condition that can never be true, in games that do not end.
+    fn never_true(&mut self, program: Option<&GroundProgram>) {
+        let Some((atom, head)) = program.and_then(|it| reasons::never_true(self.rules, it)) else {
+            return;
+        };
+        let shown = |atom: &Atom| match (atom.relation, atom.arguments.last()) {
+            (keyword::TRUE | keyword::NEXT | keyword::LEGAL, Some(last)) => {
+                self.rules.show_term(last, &[])
+            }
+            _ => self.rules.show_atom(atom, &[]),
+        };
+        let hangs = head.map(|head| format!(", on which all of `{}` hangs,", shown(head)));
+        let (shown, hangs) = (shown(atom), hangs.unwrap_or_default());
+        let message = format!("`{shown}`{hangs} can never be true");
+        let warning = Diagnostic::warning("never-true", atom.span, message)
+            .with_help("a misprint, or is a rule missing that makes it true?");
+        self.add(warning, None);
     }
 
     /// Games that were cut off.

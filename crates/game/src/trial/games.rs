@@ -40,8 +40,11 @@ pub struct Outside {
 /// What was seen in all games.
 #[derive(Default)]
 pub struct Seen {
+    /// Games in which a move was made, or that were over at once.
     pub games: u32,
     pub ended: u32,
+    /// The initial state, and the first joint move of the first game.
+    pub first_step: Option<(Vec<u64>, Reached)>,
     /// Games that reached [`STEPS`].
     pub endless: u32,
     /// States in which the game went on.
@@ -88,8 +91,12 @@ pub fn play(
     let mut ends = BTreeMap::new();
     let mut steps_left = budget.max_steps;
     while player.seen.games < GAMES && steps_left > 0 && !budget.is_over() {
-        player.seen.games += 1;
         player.game(&mut steps_left, budget, &mut ends);
+        // What is stuck at the start is no game, and the next one would be stuck as well.
+        if player.path.is_empty() && !player.seen.stuck.is_empty() {
+            break;
+        }
+        player.seen.games += 1;
     }
     let mut ends: Vec<Reached> = ends
         .into_iter()
@@ -200,6 +207,10 @@ impl Player<'_> {
             self.reasoner.next_state(&joint_move, &mut next);
             std::mem::swap(&mut self.state, &mut next);
             self.path.extend_from_slice(&joint_move);
+            self.seen.first_step.get_or_insert_with(|| {
+                let (state, path) = (self.state.clone(), joint_move.clone());
+                (next.clone(), Reached { state, path })
+            });
         }
     }
 

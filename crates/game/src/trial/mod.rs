@@ -6,8 +6,9 @@
 //! 1. A machine is built, the counters or else the prover.
 //! 2. Random games are played on it (`games`). For each kind of fault the shortest game that shows
 //!    it is kept.
-//! 3. What was seen becomes [`Finding`]s (`findings`). The prover confirms each error and warning
-//!    about a state, since it evaluates the rules themselves.
+//! 3. What was seen becomes [`Finding`]s (`findings`), with what is likely to be its cause
+//!    (`reasons`). The prover confirms each error and warning about a state, since it evaluates the
+//!    rules themselves.
 //!
 //! Invariants: the work ends soon after its budget; an error was confirmed by the prover.
 //!
@@ -17,11 +18,12 @@ mod finding;
 mod findings;
 mod games;
 mod lazy_prover;
+mod reasons;
 
 use std::sync::Arc;
 
 use panza_gdl::{Diagnostic, Rules};
-use panza_prover::Limits;
+use panza_prover::{Limits, ProverError};
 use panza_sync::Budget;
 
 use super::error::BuildError;
@@ -50,7 +52,15 @@ const PLAYING_SHARE: f64 = 0.7;
 /// The game cannot be played at all.
 pub fn try_out(rules: &Rules, budget: &Budget) -> Result<Trial, BuildError> {
     quick::watched(budget, |stop| {
-        let machine = quick::machine(rules, budget, stop)?;
+        let machine = match quick::machine(rules, budget, stop) {
+            Err(BuildError::Prover(why)) if why != ProverError::Stopped => {
+                return Ok(Trial {
+                    findings: vec![findings::no_answer(rules, &why.to_string())],
+                    ..Trial::default()
+                });
+            }
+            machine => machine?,
+        };
         // The rest of the time is for the prover, which confirms what was seen.
         let playing = budget.share(PLAYING_SHARE);
         let limits = Limits {
@@ -59,7 +69,15 @@ pub fn try_out(rules: &Rules, budget: &Budget) -> Result<Trial, BuildError> {
         };
         let mut prover = LazyProver::new(rules, limits);
         let seen = games::play(rules, &machine, &playing, &mut prover);
-        let findings = findings::findings(rules, machine.info(), &seen, &mut prover);
+        let program = match seen.endless {
+            0 => None,
+            _ => panza_ground::ground(rules, budget).ok(),
+        };
+        let program = program.as_ref();
+        let mut findings = findings::findings(rules, machine.info(), &seen, &mut prover, program);
+        if let Some(why) = machine.fault() {
+            findings.insert(0, findings::no_answer(rules, &why));
+        }
         Ok(Trial {
             games: seen.games,
             ended: seen.ended,

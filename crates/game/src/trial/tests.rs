@@ -47,6 +47,60 @@ fn a_state_without_a_move_is_shown_by_the_shortest_game() {
 }
 
 #[test]
+fn a_game_that_is_stuck_at_the_start_is_none() {
+    let text = "(role a) (init p) (<= (legal a x) (true q)) (<= terminal (true q)) (goal a 1)";
+    let (rules, _) = panza_gdl::load(text);
+    let trial = try_out(&rules, &Budget::of_steps(1000)).expect("there is a role");
+    assert_eq!((trial.games, trial.ended), (0, 0));
+    assert_eq!(codes(text), [(Severity::Error, "no-legal-move")]);
+}
+
+#[test]
+fn facts_that_no_rule_keeps_are_told_with_a_move() {
+    let board = "(role a) (init (on 1)) (init (on 2)) (init (on 3)) (init (left 2))
+        (<= (legal a (take ?x)) (true (on ?x))) (succ 0 1) (succ 1 2)
+        (<= (next (left ?m)) (true (left ?n)) (succ ?m ?n)) (<= terminal (true (left 0))) (goal a 5)
+        (<= (next (off ?x)) (does a (take ?x)))";
+    let lost = |rule: &str| {
+        let text = format!("{board} {rule}");
+        let found = found(&text).into_iter();
+        found
+            .filter(|it| it.diagnostic.code == "lost-fact")
+            .collect::<Vec<_>>()
+    };
+    let found = lost("(<= (next (on ?x)) (does a (take ?x)))");
+    let evidence = found[0].evidence.as_ref().expect("a state shows it");
+    let taken = evidence.moves[0][0].replace("take", "on");
+    assert!(evidence.facts.contains(&taken) && evidence.moves.len() == 1);
+    let message = &found[0].diagnostic.message;
+    assert!(message.starts_with("`(on ") && !message.starts_with(&format!("`{taken}")));
+    assert!(message.ends_with("and nothing keeps it"), "{message}");
+    let kept =
+        "(<= (next (on ?x)) (true (on ?x)) (not (gone ?x))) (<= (gone ?x) (does a (take ?x)))";
+    assert!(lost(kept).is_empty());
+}
+
+#[test]
+fn what_can_never_be_true_is_told_where_games_do_not_end() {
+    let text = "(role a) (init (at 1)) (step 1 2) (step 2 1)
+        (<= (legal a (go ?y)) (true (at ?x)) (step ?x ?y))
+        (<= (legal a jump) (true (at 3)))
+        (<= (next (at ?y)) (does a (go ?y))) (<= (next won) (does a jump))
+        (<= (next (at ?x)) (true (at ?x)) (does a jump))
+        (<= terminal (true won)) (<= (goal a 100) (true won)) (<= (goal a 0) (not (true won)))";
+    let found = found(text);
+    let never: Vec<&Finding> = found
+        .iter()
+        .filter(|it| it.diagnostic.code == "never-true")
+        .collect();
+    assert_eq!(never.len(), 1, "{never:?}");
+    let diagnostic = &never[0].diagnostic;
+    assert_eq!(&text[diagnostic.span.range()], "(true (at 3))");
+    let expected = "`(at 3)`, on which all of `jump` hangs, can never be true";
+    assert_eq!(diagnostic.message, expected);
+}
+
+#[test]
 fn a_hint_shows_the_evidence_and_cuts_what_is_long() {
     let text = format!("{COUNT} (<= terminal (true (at 3))) (goal a 50)");
     let finding = found(&text).swap_remove(0);
@@ -89,6 +143,7 @@ fn endless_games_and_goals_that_are_never_reached_are_found() {
     assert_eq!(
         codes(endless),
         [
+            (Severity::Warning, "never-true"),
             (Severity::Warning, "endless-game"),
             (Severity::Note, "no-choice")
         ]

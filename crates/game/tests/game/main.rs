@@ -6,6 +6,7 @@ mod chances;
 mod decisive;
 mod engines;
 mod hrf;
+mod open_helpers;
 mod properties;
 mod reduced;
 mod relaxation;

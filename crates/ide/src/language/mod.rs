@@ -143,6 +143,7 @@ impl Sheet {
                     ("unclosed-parenthesis", _) => "Add the missing `)`",
                     ("stray-parenthesis", 1) => "Remove this `)`",
                     ("stray-parenthesis", _) => "Remove these `)`",
+                    ("reversed-arrow", _) => "Write the head first, behind `<=`",
                     _ => "Write it as a fact",
                 };
                 Some(Fix {

@@ -24,7 +24,7 @@ mod trials;
 use std::io::{self, BufRead, Write};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crossbeam::channel::{Receiver, at, bounded, never, select};
 use panza_gdl::{Diagnostic, Rules};
@@ -33,6 +33,8 @@ use session::{Flow, Session};
 use transport::Incoming;
 use trials::Trials;
 
+/// Time between two looks at the process of the client.
+const LOOK: Duration = Duration::from_secs(3);
 /// Messages that wait, at most.
 const MAX_WAITING: usize = 2;
 
@@ -66,8 +68,10 @@ enum Event {
     Due,
 }
 
-/// Serves one client until it says `exit` or ends its input. Returns whether it said `shutdown`
-/// first, as it should.
+/// Serves one client until it says `exit`, ends its input, or its process is gone. Returns whether
+/// it said `shutdown` first, as it should.
+///
+/// `is_running` tells whether there is a process of a number.
 ///
 /// `play` plays random games of rules without errors and says what is wrong with them. It runs on
 /// another thread, one call at a time, and ends within some seconds and soon after the flag is set.
@@ -78,6 +82,7 @@ pub fn serve(
     input: impl BufRead + Send + 'static,
     mut output: impl Write,
     play: impl Fn(&Rules, &Arc<AtomicBool>) -> Vec<Diagnostic> + Send + Sync + 'static,
+    is_running: impl Fn(u32) -> bool,
 ) -> Result<bool, ServeError> {
     let (sender, inbox) = bounded(MAX_WAITING);
     // It ends with its input, or with the first message that nobody takes.
@@ -93,10 +98,24 @@ pub fn serve(
     });
     let (sender, found) = bounded(1);
     let mut session = Session::new(Trials::new(Arc::new(play), sender));
+    // A client in another namespace has a process that is not there from the start.
+    let mut client: Option<u32> = None;
+    let mut looked = Instant::now();
     loop {
         let mut flow = Flow::Continue;
-        match next(&inbox, &found, session.due()) {
-            Event::Due => session.work_due(Instant::now()),
+        let look = client.map(|_| looked + LOOK);
+        let due = session.due().into_iter().chain(look).min();
+        match next(&inbox, &found, due) {
+            Event::Due => {
+                let now = Instant::now();
+                session.work_due(now);
+                if look.is_some_and(|look| look <= now) {
+                    looked = now;
+                    if !client.is_none_or(&is_running) {
+                        return Ok(false);
+                    }
+                }
+            }
             Event::Found(found) => session.take_findings(found),
             Event::Read(Ok(Some(Incoming::Message(message)))) => flow = session.take(message),
             Event::Read(Ok(Some(Incoming::Malformed(why)))) => {
@@ -105,6 +124,7 @@ pub fn serve(
             Event::Read(Ok(None)) => return Ok(false),
             Event::Read(Err(error)) => return Err(error),
         }
+        client = client.or(session.process.take().filter(|&id| is_running(id)));
         for message in session.answers.drain(..) {
             transport::write(&mut output, &message)?;
         }

@@ -53,6 +53,8 @@ pub struct Session {
     documents: Documents,
     trials: Trials,
     has_snippets: bool,
+    /// The process of the client, once it is known.
+    pub process: Option<u32>,
     /// What is to be sent.
     pub answers: Vec<Message>,
 }
@@ -76,6 +78,7 @@ impl Session {
             documents: Documents::default(),
             trials,
             has_snippets: false,
+            process: None,
             answers: Vec::new(),
         }
     }
@@ -162,6 +165,7 @@ impl Session {
 
     fn initialize(&mut self, parameters: Value) -> Answer {
         let parameters: InitializeParams = read(parameters)?;
+        self.process = parameters.process_id;
         let snippets = parameters.capabilities.text_document.and_then(|it| {
             let item = it.completion?.completion_item?;
             item.snippet_support

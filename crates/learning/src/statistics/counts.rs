@@ -15,6 +15,9 @@ pub struct Spread {
     pub deviation: f64,
     /// The minimum.
     pub least: u64,
+    /// The numbers up to which a quarter, a half and three quarters of them lie.
+    #[serde(default)]
+    pub quartiles: [u64; 3],
     /// The maximum.
     pub greatest: u64,
 }
@@ -70,8 +73,20 @@ impl Counts {
             mean,
             deviation: (squares.sum::<f64>() / count as f64).sqrt(),
             least,
+            quartiles: [1, 2, 3].map(|quarters| self.at((quarters * count).div_ceil(4))),
             greatest,
         })
+    }
+
+    /// The number of this rank, from 1, in rising order; 0 where there are not as many.
+    fn at(&self, rank: u64) -> u64 {
+        let mut seen = 0;
+        let mut numbers = self.0.iter();
+        let found = numbers.find(|(_, count)| {
+            seen += **count;
+            seen >= rank
+        });
+        found.map_or(0, |(&number, _)| number)
     }
 
     fn total(&self) -> f64 {
@@ -106,5 +121,22 @@ impl GoalCounts {
             values: values.map(|(&goal, &count)| (goal as u8, count)).collect(),
             undefined: self.undefined,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quartiles_are_numbers_of_the_series() {
+        let quartiles = |numbers: &[u64]| {
+            let mut counts = Counts::default();
+            numbers.iter().for_each(|&number| counts.note(number));
+            counts.spread().unwrap().quartiles
+        };
+        assert_eq!(quartiles(&[7]), [7, 7, 7]);
+        assert_eq!(quartiles(&[5, 9, 6, 100]), [5, 6, 9]);
+        assert_eq!(quartiles(&[1, 1, 1, 1, 1, 2, 3, 4, 5]), [1, 1, 3]);
     }
 }

@@ -118,6 +118,21 @@ pub struct Sampled {
 
 /// Samples as many games as the budget has time for.
 pub fn sample(machine: &Arc<dyn Machine>, size: SampleSize, seed: u64, budget: &Budget) -> Sampled {
+    // A game that is stuck at the start, where some role has no move, is none.
+    let mut reasoner = Arc::clone(machine).reasoner();
+    reasoner.set_state(&machine.initial_state());
+    let mut roles = (0..machine.info().n_roles()).map(RoleId::from_index);
+    let is_game = reasoner.is_terminal() || roles.all(|it| !reasoner.legal_moves(it).is_empty());
+    let (games, playouts) = if is_game {
+        (size.games, size.playouts)
+    } else {
+        (0, 0)
+    };
+    let size = SampleSize {
+        games,
+        playouts,
+        ..size
+    };
     let parallel = Arc::clone(machine).playouts(&mut Random::new(seed), size.max_length);
     let share = if parallel.is_some() { WALK_SHARE } else { 1.0 };
     let walks = Walks::new(machine, size, seed, budget.share(share)).run();

@@ -2,8 +2,8 @@
 //!
 //! It is an allowance for delays that cannot be seen, such as those of the network, and the delay
 //! that answers have had lately until their bytes were handed to the socket. The allowance begins
-//! at the setting. It shrinks by steps while the game manager confirms answers, by naming our move
-//! among those that were played, and is the setting again once an answer was delayed.
+//! at the setting. It shrinks by steps while the game manager takes answers in time, and is the
+//! setting again once an answer was delayed.
 //!
 //! Never uses: the time.
 
@@ -109,10 +109,10 @@ impl Margin {
         self.delayed(self.unconfirmed.unwrap_or(after));
     }
 
-    /// The game manager has said which move of ours was played: that of the last answer, or another
-    /// one. Returns whether that was late on the way.
-    pub fn played(&mut self, is_ours: bool) -> bool {
-        match (self.unconfirmed.take(), is_ours) {
+    /// The game manager has gone on: it took the last answer, or made another move of ours once its
+    /// clock had ended. Returns whether the answer was late on the way.
+    pub fn played(&mut self, was_taken: bool) -> bool {
+        match (self.unconfirmed.take(), was_taken) {
             (Some(delay), true) => self.confirmed(delay),
             (Some(_), false) => {
                 self.missed();

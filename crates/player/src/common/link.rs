@@ -15,6 +15,7 @@ use panza_search::MoveStats;
 use panza_sync::{lock, unpoisoned};
 
 use crate::messages::SentMoves;
+use crate::search::Effort;
 
 /// An order for the match thread.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -40,6 +41,8 @@ pub(crate) struct Advice {
     pub is_only: bool,
     /// Whether the joint move that led here could be played again here.
     pub repeat_is_legal: bool,
+    /// How far the position was searched.
+    pub effort: Effort,
 }
 
 impl Advice {
@@ -50,6 +53,7 @@ impl Advice {
             best: MoveStats::new(text),
             is_only: false,
             repeat_is_legal: true,
+            effort: Effort::default(),
         }
     }
 

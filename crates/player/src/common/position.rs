@@ -75,6 +75,11 @@ impl Position {
         self.machine.kind()
     }
 
+    /// Why the machine had no answer to some question, if so.
+    pub fn fault(&self) -> Option<String> {
+        self.machine.fault()
+    }
+
     /// Follows the moves that were played.
     ///
     /// A known move that is not legal here is followed all the same: it was played, so our state

@@ -9,7 +9,7 @@ use tracing::span::EnteredSpan;
 use tracing::{Level, Span};
 
 use crate::messages::StartRequest;
-use crate::search::PlanStatus;
+use crate::search::{Effort, PlanStatus};
 use panza_analysis::board::Layout;
 use panza_config::Settings;
 use panza_game::BuildKind;
@@ -31,7 +31,6 @@ const MAX_PLAN_MOVES: usize = 200;
 /// the conductor's.
 #[derive(Clone, Debug)]
 pub struct Record {
-    match_id: Arc<str>,
     log: Arc<MatchLog>,
     /// What is reported in it belongs to the match.
     span: Span,
@@ -46,7 +45,6 @@ impl Record {
             MatchLog::disabled()
         };
         let record = Self {
-            match_id: start.match_id.as_str().into(),
             span: log.span(),
             log: Arc::new(log),
         };
@@ -114,7 +112,7 @@ impl Record {
     /// A line of the match log.
     pub fn note(&self, text: &str) {
         let _entered = self.span.enter();
-        tracing::debug!(match_id = &*self.match_id, "{text}");
+        tracing::debug!("{text}");
         self.log.line(Level::INFO, format_args!("{text}"));
     }
 
@@ -130,14 +128,14 @@ impl Record {
     /// A line of the match log and of the console.
     fn announce(&self, text: &str) {
         let _entered = self.span.enter();
-        tracing::info!(match_id = &*self.match_id, "{text}");
+        tracing::info!("{text}");
         self.log.line(Level::INFO, format_args!("{text}"));
     }
 
     /// Something went wrong, and the match goes on.
     pub fn error(&self, text: &str) {
         let _entered = self.span.enter();
-        tracing::error!(match_id = &*self.match_id, "{text}");
+        tracing::error!("{text}");
         self.log.line(Level::ERROR, format_args!("{text}"));
         self.log.event("error", json!({ "text": text }));
         self.count_error();
@@ -146,7 +144,7 @@ impl Record {
     /// A message or rule was wrong, and the match goes on.
     pub fn warning(&self, text: &str) {
         let _entered = self.span.enter();
-        tracing::warn!(match_id = &*self.match_id, "{text}");
+        tracing::warn!("{text}");
         self.log.line(Level::WARN, format_args!("{text}"));
         self.log.event("warning", json!({ "text": text }));
         self.count_error();
@@ -239,9 +237,9 @@ impl Record {
             .as_object_mut()
             .and_then(|findings| findings.remove("parameters"));
         if let Some(parameters) = parameters {
-            self.announce(&format!("search settings: {}", summary(&parameters)));
+            self.note(&format!("search settings: {}", summary(&parameters)));
         }
-        self.announce(&format!("findings: {}", summary(&findings_alone)));
+        self.note(&format!("findings: {}", summary(&findings_alone)));
         self.log.event("study", findings.clone());
     }
 
@@ -266,6 +264,7 @@ impl Record {
         &self,
         position: usize,
         answer: &MoveStats<String>,
+        effort: Effort,
         is_only: bool,
         took: Duration,
         due: Duration,
@@ -281,7 +280,12 @@ impl Record {
             (false, true) => ", the only move",
             (false, false) => "",
         };
-        self.announce(&format!(
+        let short_value = value.map_or(String::new(), |value| format!(", value {value:.0}"));
+        let effort = effort_text(effort);
+        self.span.in_scope(|| {
+            tracing::info!("turn {position}: {answer}{short_value}{effort}{reason}");
+        });
+        self.note(&format!(
             "step {position}: answers {answer}, value {value_text}, visits {visits}{reason}, after {seconds:.3} s"
         ));
         if visits < FEW_VISITS && !is_proven && !is_only {
@@ -335,6 +339,30 @@ impl Record {
         });
         count(Count::MatchEnded);
     }
+}
+
+/// How far a position was searched, behind other figures.
+fn effort_text(Effort { depth, nodes }: Effort) -> String {
+    let mut text = match depth {
+        0 => String::new(),
+        _ => format!(", depth {depth}"),
+    };
+    if nodes > 0 {
+        text += &format!(", {} nodes", short_count(nodes));
+    }
+    text
+}
+
+/// A number such as 812, 4.5 k or 12 M.
+fn short_count(number: u64) -> String {
+    let units = [(1e9, "G"), (1e6, "M"), (1e3, "k")];
+    let number = number as f64;
+    // What would be rounded to the next unit has that.
+    let unit = units.into_iter().find(|(size, _)| number >= 0.9995 * size);
+    unit.map_or(number.to_string(), |(size, unit)| {
+        let decimals = usize::from(number < 9.95 * size);
+        format!("{:.decimals$} {unit}", number / size)
+    })
 }
 
 /// What the result of a build is called in logs.
@@ -394,6 +422,30 @@ mod tests {
             summary(&findings),
             "correlation 0.412, games 41233, latches (stay true 9), many 2"
         );
+    }
+
+    #[test]
+    fn counts_are_short() {
+        let numbers = [
+            0,
+            812,
+            999,
+            1_000,
+            4_460,
+            45_300,
+            999_600,
+            1_234_567,
+            12_000_000_000,
+        ];
+        let texts = numbers.map(short_count);
+        let expected = [
+            "0", "812", "999", "1.0 k", "4.5 k", "45 k", "1.0 M", "1.2 M", "12 G",
+        ];
+        assert_eq!(texts, expected);
+        let effort = |depth, nodes| effort_text(Effort { depth, nodes });
+        assert_eq!(effort(12, 1_234_567), ", depth 12, 1.2 M nodes");
+        assert_eq!(effort(0, 45_300), ", 45 k nodes");
+        assert_eq!(effort(0, 0), "");
     }
 
     #[test]

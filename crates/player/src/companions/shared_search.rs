@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::common::OurRole;
-use crate::search::{MatchSearcher, PlanStatus, StudyOf};
+use crate::search::{Effort, MatchSearcher, PlanStatus, StudyOf};
 use panza_gdl::MoveId;
 use panza_machine::{GameInfo, Machine};
 use panza_metagame::{evaluation_note, facts_hash};
@@ -132,6 +132,10 @@ impl MatchSearcher for SharedSearch {
 
     fn processor_time(&self) -> Duration {
         self.inner.processor_time()
+    }
+
+    fn effort(&self) -> Effort {
+        self.inner.effort()
     }
 
     fn search(&mut self, until: Instant, interrupt: &Arc<AtomicBool>) {

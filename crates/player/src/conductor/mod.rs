@@ -20,8 +20,9 @@
 //! same twice in a row, a PLAY that names our answer is a new one. So is one after an answer that
 //! the manager may have replaced by our previous move: one that was given without a known legal
 //! move, or that had not been taken by the end of the clock. Whether the moves are legal once more
-//! may be unknown then; in a game of one player they mostly are. NIL after other moves is always a
-//! repeat, since there is nothing to follow.
+//! may be unknown then; in a game of one player they mostly are. And so is one in a match whose
+//! manager has made another move of ours than an answer that it had in time, as in an opening. NIL
+//! after other moves is always a repeat, since there is nothing to follow.
 //!
 //! A `pending` answer knows its deadlines and who waits for it. `running` says which match runs,
 //! for every thread to read. `handle` is what callers hold, and the conductor's thread behind it.
@@ -42,10 +43,9 @@ use std::time::Duration;
 pub use handle::{Player, PlayerWork};
 
 use crate::clock::{Margin, build_until, deadlines, give_up_at};
-use crate::common::{Link, MatchSetup, Order, OurRole, Record, StartMatch};
+use crate::common::{Advice, Link, MatchSetup, Order, OurRole, Record, StartMatch};
 use crate::messages::{Answer, Message, PlayRequest, Reply, SentMoves, StartRequest, Status};
 use panza_config::Settings;
-use panza_search::MoveStats;
 use panza_sync::Instant;
 use pending::PendingAnswer;
 use running::RunningMatch;
@@ -72,6 +72,8 @@ struct Match {
     /// Joint moves made, and the last one.
     position: usize,
     last_moves: Option<SentMoves>,
+    /// Whether the manager has made another move of ours than an answer that it had in time.
+    is_led: bool,
     phase: Phase,
 }
 
@@ -139,7 +141,7 @@ impl Conductor {
             Message::Start(start) => self.start(start, reply, now),
             Message::Play(play) => self.play(play, reply, now),
             Message::Stop { match_id, moves } if self.is_running(&match_id) => {
-                self.compare_with_answer(moves.as_deref());
+                self.compare_with_answer(moves.as_deref(), now);
                 let ended = self.end(Order::Finish(moves), now);
                 reply(Answer::Done);
                 drop(ended);
@@ -314,6 +316,7 @@ impl Conductor {
             clock_end: start.received + start.start_clock,
             position: 0,
             last_moves: None,
+            is_led: false,
             phase: Phase::Starting(PendingAnswer::new(reply, start.received, deadlines)),
         }));
     }
@@ -340,7 +343,7 @@ impl Conductor {
             game.is_some_and(|game| game.is_repeat(moves.as_deref(), play.received))
         });
         if !is_repeat {
-            self.compare_with_answer(moves.as_deref());
+            self.compare_with_answer(moves.as_deref(), play.received);
         }
         let Some(game) = &mut self.game else {
             return reply(Answer::Busy);
@@ -395,14 +398,10 @@ impl Conductor {
             }
             Phase::Playing(pending) => {
                 let advice = game.link.advice(game.position);
-                let (was_known, is_only) = (
-                    advice.is_some(),
-                    advice.as_ref().is_some_and(|advice| advice.is_only),
-                );
-                let best = match advice {
-                    Some(advice) => advice.best,
-                    None => MoveStats::new(game.guess()),
-                };
+                let was_known = advice.is_some();
+                let advice =
+                    advice.unwrap_or_else(|| Advice::of_legal(game.position, game.guess()));
+                let best = &advice.best;
                 let took = now.saturating_duration_since(pending.received);
                 let due = pending.due_after();
                 self.margin.answered(pending.delay(now));
@@ -416,8 +415,9 @@ impl Conductor {
                         format!("no legal move is known, {} is answered as a guess", best.mv);
                     game.record.error(&text);
                 }
+                let (effort, is_only) = (advice.effort, advice.is_only);
                 game.record
-                    .answered(game.position, &best, is_only, took, due);
+                    .answered(game.position, best, effort, is_only, took, due);
                 game.link.order(Order::Answered(game.position));
             }
             phase => game.phase = phase,
@@ -425,18 +425,26 @@ impl Conductor {
     }
 
     /// Compares the last answer with the moves that were played, which show whether it came in
-    /// time.
-    fn compare_with_answer(&mut self, moves: Option<&[String]>) {
-        let (Some(moves), Some(game)) = (moves, &self.game) else {
+    /// time. A manager that goes on before its clock has ended did not wait for it, so another move
+    /// is one that it chose, as in an opening.
+    fn compare_with_answer(&mut self, moves: Option<&[String]>, received: Instant) {
+        let (Some(moves), Some(game)) = (moves, &mut self.game) else {
             return;
         };
-        let (Some(played), Phase::Answered { text, .. }) = (moves.get(game.our_index), &game.phase)
+        let (Some(played), Phase::Answered { text, was_known }) =
+            (moves.get(game.our_index), &game.phase)
         else {
             return;
         };
-        if self.margin.played(played.eq_ignore_ascii_case(text)) {
+        let is_ours = played.eq_ignore_ascii_case(text);
+        let is_led = !is_ours && *was_known && received < game.clock_end;
+        game.is_led |= is_led;
+        if self.margin.played(is_ours || is_led) {
             let text = format!("{text} was answered and {played} played: it came too late");
             game.record.warning(&text);
+        } else if is_led {
+            let text = format!("{text} was answered in time, and the manager made {played}");
+            game.record.note(&text);
         }
     }
 
@@ -515,7 +523,8 @@ impl Match {
                 if moves.get(self.our_index) == Some(text) {
                     is_legal_again == Some(false)
                 } else {
-                    let may_be_replaced = !was_known || received > self.clock_end;
+                    let is_late = received > self.clock_end;
+                    let may_be_replaced = !was_known || is_late || self.is_led;
                     !(may_be_replaced && is_legal_again.unwrap_or(moves.len() == 1))
                 }
             }

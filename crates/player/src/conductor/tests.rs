@@ -6,10 +6,12 @@ use std::sync::mpsc::{Receiver, TryRecvError, channel};
 use super::pending::MAX_WAITING;
 use super::*;
 use crate::StartRules;
-use crate::common::{Advice, WorkerLink};
+use crate::common::WorkerLink;
+use crate::search::Effort;
 use crossbeam::channel::bounded;
 use panza_game::BuildKind;
 use panza_gdl::sexpr;
+use panza_search::MoveStats;
 
 mod random_orders;
 
@@ -127,6 +129,7 @@ impl Stage {
             },
             is_only: false,
             repeat_is_legal: true,
+            effort: Effort::default(),
         };
         change(&mut advice);
         self.link().publish(Some(advice));
@@ -391,8 +394,32 @@ fn late_answers_widen_the_margin() {
     assert_eq!(first.try_recv(), moved("go"));
     stage.conductor.note_delay(Duration::from_millis(250));
     // Replaced by x: it was 0.75 s late here, and later still on the way.
+    stage.at(28.0);
     let _second = stage.play("x y");
-    assert_eq!(stage.alarm(), Some(26.5 + 10.0 - 4.75));
+    assert_eq!(stage.alarm(), Some(28.0 + 10.0 - 4.75));
+}
+
+#[test]
+fn the_moves_of_an_opening_are_followed_and_cost_no_time() {
+    let mut stage = Stage::started();
+    let mut moves = "";
+    for position in 0..4 {
+        let answer = stage.play(moves);
+        stage.publish(position, "go", |_| {});
+        let due = stage.alarm().unwrap();
+        // The margin shrinks as if our move had been made.
+        let margin = [2.0, 2.0, 1.6, 1.6][position];
+        let begin = (stage.now - stage.begin).as_secs_f64();
+        assert!(
+            (due - begin - 10.0 + margin).abs() < 1e-6,
+            "{position}: {due}"
+        );
+        stage.at(due);
+        assert_eq!(answer.try_recv(), moved("go"));
+        // The same moves again are new ones: our answer was in time, and another move was made.
+        moves = "x y";
+    }
+    assert_eq!(stage.orders(), vec![advance(&["x", "y"]); 3]);
 }
 
 #[test]

@@ -36,6 +36,15 @@ impl PlanStatus {
     }
 }
 
+/// How far a position was searched.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Effort {
+    /// The depth that was searched in full; 0 where the search has none.
+    pub depth: u32,
+    /// Nodes; 0 where they are not counted.
+    pub nodes: u64,
+}
+
 /// Chooses moves for one role, and follows the match.
 pub trait MatchSearcher: Send {
     /// What it is, for logs.
@@ -49,6 +58,11 @@ pub trait MatchSearcher: Send {
     /// The processor time of threads that search in place of the caller's.
     fn processor_time(&self) -> Duration {
         Duration::ZERO
+    }
+
+    /// How far the position was searched.
+    fn effort(&self) -> Effort {
+        Effort::default()
     }
 
     /// Searches until then, or until `interrupt` is set.

@@ -23,7 +23,7 @@ mod preferred;
 
 #[cfg(test)]
 pub(crate) use factored_search::tests::ROWS;
-pub use match_searcher::{MatchSearcher, PlanStatus};
+pub use match_searcher::{Effort, MatchSearcher, PlanStatus};
 pub(crate) use plan_search::{KnownPlan, known_plan};
 pub(crate) use preferred::SearchKind;
 pub use preferred::{preferred_search, studied_search};

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use super::match_searcher::{MatchSearcher, PlanStatus};
+use super::match_searcher::{Effort, MatchSearcher, PlanStatus};
 use super::studies::StudyOf;
 use panza_game::ReducedGame;
 use panza_gdl::{MoveId, RoleId};
@@ -89,6 +89,10 @@ impl MatchSearcher for ReducedSearch {
 
     fn processor_time(&self) -> Duration {
         self.inner.processor_time()
+    }
+
+    fn effort(&self) -> Effort {
+        self.inner.effort()
     }
 
     fn search(&mut self, until: Instant, interrupt: &Arc<AtomicBool>) {

@@ -7,16 +7,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, available_parallelism};
 use std::time::Duration;
 
-use super::match_searcher::MatchSearcher;
+use super::match_searcher::{Effort, MatchSearcher};
 use super::studies::StudyOf;
 use panza_config::{SearchMethod, SearchSettings};
 use panza_gdl::{MoveId, RoleId};
 use panza_machine::{GameInfo, Machine, PlayoutTotals};
 use panza_search::{
-    IterationTimes, LineLimits, Method, MoveStats, RootEstimates, SearchConfig, SearchStatistics,
-    Searcher, Started, StopReason, WhyTree, start,
+    IterationTimes, LineLimits, Method, MoveStats, RootEstimates, SearchConfig, SearchReport,
+    SearchStatistics, Searcher, Started, StopReason, WhyTree, start,
 };
-use panza_sync::{Budget, HAS_THREADS, Instant, Random, Stopwatch};
+use panza_sync::{Budget, HAS_THREADS, Instant, Random, Stopwatch, thread_cpu_time};
 use panza_telemetry::{SearchSample, StageTimes};
 
 /// Bytes of the game graph for each node that it may hold; a node with its moves and state takes
@@ -35,6 +35,8 @@ const PROOF_EFFORT: f32 = 0.1;
 const REST: Duration = Duration::from_millis(10);
 /// Root moves in a sample.
 pub(crate) const MAX_SAMPLED_MOVES: usize = 32;
+/// Joint moves of a line in the debug log.
+const MAX_LOGGED_LINE: usize = 12;
 
 /// A search's settings from the file's, with the seed of a match.
 pub fn search_config(settings: &SearchSettings, seed: u64) -> SearchConfig {
@@ -133,6 +135,10 @@ pub(crate) struct WholeSearch {
     machine: Arc<dyn Machine>,
     search: Box<dyn Searcher>,
     why_tree: Option<WhyTree>,
+    /// What was searched in the state so far.
+    effort: Effort,
+    /// The time of the calling thread for training, while our role does not choose.
+    training: Duration,
 }
 
 impl WholeSearch {
@@ -152,7 +158,43 @@ impl WholeSearch {
             machine: Arc::clone(machine),
             search,
             why_tree,
+            effort: Effort::default(),
+            training: Duration::ZERO,
         }
+    }
+
+    /// Sees how far the search of the state has got. Depths of alpha-beta are events, at most one
+    /// at a time.
+    fn look(&mut self) {
+        if self.search.method() != Method::AlphaBeta {
+            self.effort.nodes = self.search.statistics().nodes.into();
+            return;
+        }
+        let report = self.search.report(LineLimits::NONE);
+        let SearchReport { depth, nodes, .. } = report;
+        let is_deeper = depth > self.effort.depth;
+        self.effort = Effort { depth, nodes };
+        if is_deeper && tracing::enabled!(tracing::Level::DEBUG) {
+            let line = self.line(MAX_LOGGED_LINE).into_iter();
+            let info = self.machine.info();
+            let text = |moves: Vec<MoveId>| {
+                let moves = moves.iter().map(|&mv| info.move_text(mv));
+                moves.collect::<Vec<_>>().join(" ")
+            };
+            let line: Vec<String> = line.map(text).collect();
+            tracing::debug!(
+                "depth {depth} to {}, value {:.1}, {nodes} nodes, line {}",
+                report.selective_depth,
+                report.value.unwrap_or(f32::NAN),
+                line.join(", ")
+            );
+        }
+    }
+
+    /// The search is in another state.
+    fn enter(&mut self) {
+        self.search.glance();
+        self.effort = Effort::default();
     }
 }
 
@@ -176,10 +218,15 @@ impl MatchSearcher for WholeSearch {
         self.search.processor_time()
     }
 
+    fn effort(&self) -> Effort {
+        self.effort
+    }
+
     fn search(&mut self, until: Instant, interrupt: &Arc<AtomicBool>) {
         while !interrupt.load(Ordering::Acquire) {
             let budget = Budget::generous().until(Some(until)).stopped_by(interrupt);
             let reason = self.search.run(&budget);
+            self.look();
             let left = until.saturating_duration_since(Instant::now());
             if reason != StopReason::Exhausted || left.is_zero() || !HAS_THREADS {
                 return;
@@ -190,7 +237,15 @@ impl MatchSearcher for WholeSearch {
 
     fn ponder(&mut self, until: Instant, interrupt: &Arc<AtomicBool>) {
         let budget = Budget::generous().until(Some(until)).stopped_by(interrupt);
-        if self.search.ponder(&budget) == StopReason::Exhausted {
+        let begun = thread_cpu_time();
+        let reason = self.search.ponder(&budget);
+        if let (Method::AlphaBeta, Some((now, begun))) =
+            (self.search.method(), thread_cpu_time().zip(begun))
+        {
+            self.training += now.saturating_sub(begun);
+        }
+        self.look();
+        if reason == StopReason::Exhausted {
             self.search(until, interrupt);
         }
     }
@@ -202,12 +257,12 @@ impl MatchSearcher for WholeSearch {
 
     fn advance(&mut self, joint_move: &[MoveId], state: &[u64]) {
         self.search.advance(joint_move, state);
-        self.search.glance();
+        self.enter();
     }
 
     fn set_state(&mut self, state: &[u64]) {
         self.search.set_state(state);
-        self.search.glance();
+        self.enter();
     }
 
     fn best_move(&mut self) -> Option<MoveStats> {
@@ -243,7 +298,10 @@ impl MatchSearcher for WholeSearch {
             pool_used: ratio(statistics.nodes.into(), statistics.node_limit.into()),
             request_rings: fill(statistics.queued_requests),
             result_rings: fill(statistics.queued_results),
-            times: stage_times(&report.times, &statistics),
+            times: StageTimes {
+                training: self.training.as_secs_f64(),
+                ..stage_times(&report.times, &statistics)
+            },
             samples_per_request: ratio(statistics.playouts as f64, statistics.iterations as f64),
             depth: report.depth,
             selective_depth: report.selective_depth,

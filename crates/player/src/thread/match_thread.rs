@@ -533,6 +533,7 @@ impl MatchThread {
                 best: best.named(text),
                 is_only: status.n_legal == 1,
                 repeat_is_legal: status.repeat_is_legal,
+                effort: engine.searcher.effort(),
             })
         });
         let Some(advice) = advice else {

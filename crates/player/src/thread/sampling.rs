@@ -10,7 +10,9 @@ use panza_telemetry::{SearchSample, StageTimes, SystemCounts, ThreadTimes};
 /// Time between samples of the search.
 const SAMPLE_EVERY: Duration = Duration::from_secs(1);
 /// Threads that build and study.
-const STUDY_THREADS: [&str; 4] = ["build", "study", "board", "memory"];
+const STUDY_THREADS: [&str; 5] = ["build", "study", "board", "memory", "recall"];
+/// Threads that train, or play for training.
+const TRAINING_THREADS: [&str; 3] = ["training", "learning", "contest"];
 
 /// Completes the samples of a search with rates.
 pub(crate) struct Sampling {
@@ -73,16 +75,20 @@ impl Sampling {
     fn times_since_last(&mut self, spent: &StageTimes, seconds: f64) -> StageTimes {
         let mut times = spent.since(&self.stages);
         self.stages = *spent;
+        // What the writer has been timed at.
+        let stages = times.select + times.send + times.grow + times.back_up + times.training;
         for (kind, used) in self.threads.since_last() {
             let stage = match kind.as_str() {
                 "match" => &mut times.writer,
                 "rollout" => &mut times.rollouts,
+                "alpha-beta" => &mut times.alpha_beta,
+                "planner" => &mut times.planning,
+                kind if TRAINING_THREADS.contains(&kind) => &mut times.training,
                 kind if STUDY_THREADS.contains(&kind) => &mut times.study,
                 _ => &mut times.other,
             };
             *stage += used;
         }
-        let stages = times.select + times.send + times.grow + times.back_up;
         times.writer = (times.writer - stages).max(0.0);
         times.scaled(1.0 / seconds.max(1e-3))
     }
@@ -105,5 +111,25 @@ mod tests {
         assert!(times.writer >= 0.0);
         // A restarted search.
         assert_eq!(sampling.times_since_last(&spent(0.5), 1.0).select, 0.0);
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn threads_of_each_kind_have_their_stage_also_once_they_have_ended() {
+        let mut sampling = Sampling::new();
+        let busy = |name: &str| {
+            let work = || while panza_sync::thread_cpu_time().unwrap().as_millis() < 20 {};
+            panza_sync::spawn(name, work).unwrap().join().unwrap();
+        };
+        for name in ["alpha-beta", "alpha-beta", "training", "planner", "recall"] {
+            busy(name);
+        }
+        // Other tests may run threads of these names too.
+        let times = sampling.times_since_last(&StageTimes::default(), 1.0);
+        assert!(
+            times.alpha_beta >= 0.04 && times.training >= 0.02,
+            "{times:?}"
+        );
+        assert!(times.planning >= 0.02 && times.study >= 0.02, "{times:?}");
     }
 }

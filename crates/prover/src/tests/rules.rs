@@ -371,6 +371,46 @@ fn evaluation_without_end_is_an_error() {
 }
 
 #[test]
+fn a_term_whose_text_doubles_is_refused_each_time() {
+    let mut prover = prover(
+        "(role r) (legal r wait) (<= (next (t (g ?x ?x))) (true (t ?x))) (<= terminal (true (t q)))",
+    );
+    let mut state = state(&mut prover, &["(t z)"]);
+    let wait = prover.read_term("wait").unwrap();
+    for _ in 0..15 {
+        state = prover.next_state(&state, &[wait]).unwrap();
+    }
+    for _ in 0..2 {
+        let error = prover.next_state(&state, &[wait]).unwrap_err();
+        let expected = ProverError::TooDeep {
+            limit: 500,
+            relation: "t/1".into(),
+        };
+        assert_eq!(error, expected);
+    }
+}
+
+#[test]
+fn what_rules_leave_open_is_bound_by_the_call() {
+    let mut prover = prover(
+        "(role r) (n 1) (n 2) (edge 1 2) (any ?x)
+         (<= (other ?x ?y) (distinct ?x ?y))
+         (<= (either ?y ?x) (any ?y) (other ?x ?y))
+         (path ?x ?x) (<= (path ?x ?z) (edge ?x ?y) (path ?y ?z))
+         (<= (legal r (m ?x ?y)) (n ?x) (other ?x ?y) (n ?y))
+         (<= (legal r (e ?x ?y)) (n ?x) (n ?y) (either ?x ?y))
+         (<= (legal r (p ?x ?y)) (n ?x) (path ?x ?y))
+         (<= (legal r (q ?x ?y)) (n ?x) (n ?y) (not (path ?x ?y)))",
+    );
+    assert_eq!(
+        legal(&mut prover, &[]),
+        [
+            "(e 1 2)", "(e 2 1)", "(m 1 2)", "(m 2 1)", "(p 1 1)", "(p 1 2)", "(p 2 2)", "(q 2 1)"
+        ]
+    );
+}
+
+#[test]
 fn a_large_state_is_evaluated_beside_an_endless_query() {
     let digits: String = (0..68).map(|digit| format!("(digit {digit}) ")).collect();
     let mut prover = prover(&format!(
@@ -562,7 +602,7 @@ fn moves_come_once_and_in_the_order_of_their_text() {
 }
 
 #[test]
-fn a_goal_is_one_integer_up_to_100() {
+fn a_goal_is_the_highest_integer_up_to_100() {
     let mut prover = prover("(role r) (<= (goal r ?v) (true (worth ?v)))");
     for (values, expected) in [
         (&["(worth 70)"][..], Some(70)),
@@ -573,7 +613,7 @@ fn a_goal_is_one_integer_up_to_100() {
         (&["(worth much)"][..], None),
         (&["(worth (f 5))"][..], None),
         (&[][..], None),
-        (&["(worth 70)", "(worth 30)"][..], None),
+        (&["(worth 70)", "(worth 30)", "(worth 101)"][..], Some(70)),
     ] {
         let state = state(&mut prover, values);
         assert_eq!(prover.goal(&state, ROLE), Ok(expected), "{values:?}");

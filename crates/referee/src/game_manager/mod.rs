@@ -2,12 +2,14 @@
 //!
 //! START goes to all players, then PLAY with the last joint move at each step, then STOP. A
 //! missing, late or illegal move is replaced by a random legal one, and the fault is recorded. A
-//! player that says that it failed at START has a fault too.
+//! player that says that it failed at START has a fault too. In an [`Opening`] the players are
+//! asked as always, and its moves are made instead of their answers.
 //!
 //! Invariants: each joint move is legal by the reference prover. A match ends within a given number
 //! of joint moves. An interrupted match is aborted at all players.
 
 pub mod messages;
+mod opening;
 mod referee;
 pub(crate) mod wire;
 
@@ -20,6 +22,7 @@ use tokio::runtime::Handle;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
+pub use opening::Opening;
 use panza_cli::output::counted;
 use panza_gdl::{Rules, TermId};
 use panza_prover::ProverError;
@@ -96,6 +99,8 @@ pub struct MatchPlan<'a> {
     pub clocks: Clocks,
     /// Time limits beside them.
     pub patience: Patience,
+    /// The joint moves with which it begins.
+    pub opening: Opening,
     /// A match of more joint moves than this is aborted; [`MAX_STEPS`] unless there is a reason.
     pub max_steps: u32,
     /// Seed of the moves that replace missing ones.
@@ -175,7 +180,7 @@ pub struct RoleTurn {
     pub mv: String,
     /// From request to answer or time limit.
     pub time: Duration,
-    /// Why the move is not the player's.
+    /// What was wrong with the answer, so that the move is not the player's.
     pub fault: Option<Fault>,
 }
 
@@ -202,6 +207,8 @@ pub struct MatchRecord {
     pub goals: Vec<Option<u8>>,
     /// The joint moves, each in role order.
     pub moves: Vec<Vec<String>>,
+    /// The number of the first of them that the opening made.
+    pub forced_steps: usize,
     /// All faults, in the order of the requests.
     pub faults: Vec<Fault>,
     /// From START to the end.
@@ -222,6 +229,9 @@ pub enum MatchError {
         /// Roles of the game.
         expected: usize,
     },
+    /// The opening is not one of these rules.
+    #[error("the opening has `{0}`, which is not legal there")]
+    Opening(String),
     /// It was cancelled, and the match was aborted at the players.
     #[error("interrupted")]
     Interrupted,
@@ -281,6 +291,8 @@ pub fn play_match(
     if found != expected {
         return Err(MatchError::WrongNumberOfPlayers { found, expected });
     }
+    let is_told_nothing = |seat: &Seat| !matches!(seat.player, SeatPlayer::Remote(_));
+    let is_led = plan.seats.iter().map(is_told_nothing).collect();
     let mut table = Table {
         plan,
         runtime,
@@ -290,6 +302,7 @@ pub fn play_match(
         moves: Vec::new(),
         faults: Vec::new(),
         stuck: Vec::new(),
+        is_led,
     };
     let started = Instant::now();
     match table.play(spectator) {
@@ -297,6 +310,7 @@ pub fn play_match(
             ending,
             stuck: table.stuck,
             goals,
+            forced_steps: plan.opening.moves.len().min(table.moves.len()),
             moves: table.moves,
             faults: table.faults,
             time: started.elapsed(),
@@ -317,6 +331,8 @@ struct Table<'a> {
     moves: Vec<Vec<String>>,
     faults: Vec<Fault>,
     stuck: Vec<usize>,
+    /// Whether the player of each role was told another move than it answered, or is told nothing.
+    is_led: Vec<bool>,
 }
 
 /// One player's answer and how long it took.
@@ -354,8 +370,7 @@ impl Table<'_> {
                 };
                 return Ok((ending, goals));
             }
-            let clock = Duration::from_secs(play.into());
-            spectator.waiting(Request::Play, self.step_number(), clock);
+            spectator.waiting(Request::Play, self.step_number(), self.move_clock());
             let turns = self.step(&legal)?;
             spectator.moved(self.step_number(), &turns, &self.referee.facts());
         }
@@ -370,32 +385,51 @@ impl Table<'_> {
         self.moves.len() as u32
     }
 
+    /// The clock for the next move.
+    fn move_clock(&self) -> Duration {
+        let MatchPlan {
+            opening, clocks, ..
+        } = self.plan;
+        let forced = opening.moves.get(self.moves.len());
+        let clock = opening.clock.filter(|_| forced.is_some());
+        let clock = clock.unwrap_or(clocks.play);
+        // While a PLAY is unanswered, one with the same moves would look like itself sent again.
+        let is_again = forced.is_some() && forced == self.moves.last();
+        let clock = if is_again {
+            clock.max(clocks.play)
+        } else {
+            clock
+        };
+        Duration::from_secs(clock.into())
+    }
+
     fn step(&mut self, legal: &[Vec<TermId>]) -> Result<Vec<RoleTurn>, MatchError> {
         let plan = self.plan;
-        let play = messages::play(&plan.id, self.moves.last().map(Vec::as_slice));
-        let clock = Duration::from_secs(plan.clocks.play.into()) + plan.patience.play_margin;
-        let answers = self.ask_all(vec![play; legal.len()], clock)?;
+        let last = self.moves.last().map(Vec::as_slice);
+        let play = messages::play(&plan.id, last);
+        let is_again = last == plan.opening.moves.get(self.moves.len()).map(Vec::as_slice);
+        let clock = self.move_clock();
+        let is_short = clock < Duration::from_secs(plan.clocks.play.into());
+        let margin = if is_short {
+            Duration::ZERO
+        } else {
+            plan.patience.play_margin
+        };
+        let until = Instant::now() + clock + margin;
+        let answers = self.ask_all(vec![play; legal.len()], clock + margin)?;
+        let forced = self.forced(legal)?;
         let mut joint_move = Vec::with_capacity(legal.len());
         let mut turns = Vec::with_capacity(legal.len());
+        let mut is_ambiguous = false;
         for (role, ((answer, time), legal)) in answers.into_iter().zip(legal).enumerate() {
-            // Drawn in any case, so that a seed's later moves do not depend on earlier faults.
-            let replacement = legal[self.random.below(legal.len() as u32) as usize];
-            let (mv, fault) = match (&plan.seats[role].player, answer) {
-                (SeatPlayer::FirstLegal, _) => (legal[0], None),
-                (SeatPlayer::Random(random), _) => {
-                    let mut random = lock(random);
-                    (legal[random.below(legal.len() as u32) as usize], None)
-                }
-                (SeatPlayer::Remote(_), Ok(reply)) => {
-                    match self.referee.read_move(&reply.text, legal) {
-                        Some(mv) => (mv, None),
-                        None => (replacement, Some(no_move(&reply))),
-                    }
-                }
-                (SeatPlayer::Remote(_), Err(no_answer)) => {
-                    (replacement, Some(described(no_answer)))
-                }
-            };
+            let (answered, fault) = self.answered(role, answer, legal);
+            let mv = forced.as_ref().map_or(answered, |moves| moves[role]);
+            if forced.is_some() && (mv != answered || fault.is_some()) {
+                is_ambiguous |= is_again && !self.is_led[role];
+                self.is_led[role] |= fault.is_none();
+            }
+            // A player has the play clock, so it may still search.
+            let fault = fault.filter(|(kind, _)| !(is_short && *kind == FaultKind::Timeout));
             let fault = fault.map(|(kind, detail)| self.note(Request::Play, role, kind, detail));
             joint_move.push(mv);
             turns.push(RoleTurn {
@@ -404,10 +438,53 @@ impl Table<'_> {
                 fault,
             });
         }
+        if is_ambiguous {
+            // A player that does not know yet that its moves are made for it may take the next PLAY
+            // for this one, sent again because the answer was lost: not after the clock.
+            let clock_end = async { tokio::time::sleep_until(until.into()).await };
+            self.unless_cancelled(clock_end)?;
+        }
         self.referee.advance(&joint_move)?;
         self.moves
             .push(turns.iter().map(|turn| turn.mv.clone()).collect());
         Ok(turns)
+    }
+
+    /// The joint move of the opening that is made now, where there is one.
+    fn forced(&mut self, legal: &[Vec<TermId>]) -> Result<Option<Vec<TermId>>, MatchError> {
+        let Some(texts) = self.plan.opening.moves.get(self.moves.len()) else {
+            return Ok(None);
+        };
+        let read = |(text, legal): (&String, &Vec<_>)| self.referee.read_move(text, legal);
+        let moves: Option<Vec<TermId>> = texts.iter().zip(legal).map(read).collect();
+        let moves = moves.filter(|moves| moves.len() == legal.len());
+        let missing = || MatchError::Opening(texts.join(" "));
+        moves.ok_or_else(missing).map(Some)
+    }
+
+    /// The move of an answer; where that has none, another one, and why.
+    fn answered(
+        &mut self,
+        role: usize,
+        answer: Result<Reply, NoAnswer>,
+        legal: &[TermId],
+    ) -> (TermId, Option<(FaultKind, String)>) {
+        // Drawn in any case, so that a seed's later moves do not depend on earlier faults.
+        let replacement = legal[self.random.below(legal.len() as u32) as usize];
+        match (&self.plan.seats[role].player, answer) {
+            (SeatPlayer::FirstLegal, _) => (legal[0], None),
+            (SeatPlayer::Random(random), _) => {
+                let mut random = lock(random);
+                (legal[random.below(legal.len() as u32) as usize], None)
+            }
+            (SeatPlayer::Remote(_), Ok(reply)) => {
+                match self.referee.read_move(&reply.text, legal) {
+                    Some(mv) => (mv, None),
+                    None => (replacement, Some(no_move(&reply))),
+                }
+            }
+            (SeatPlayer::Remote(_), Err(no_answer)) => (replacement, Some(described(no_answer))),
+        }
     }
 
     /// Sends requests whose answers have no moves. A missing answer is a fault, and so is that of a
@@ -445,13 +522,18 @@ impl Table<'_> {
     fn ask_all(&mut self, bodies: Vec<String>, clock: Duration) -> Result<Vec<Answer>, MatchError> {
         let connect = self.plan.patience.connect;
         let asking = ask_seats(&self.plan.seats, bodies, connect, clock);
+        self.unless_cancelled(asking)
+    }
+
+    /// Waits for work, unless the match is cancelled.
+    fn unless_cancelled<T>(&mut self, work: impl Future<Output = T>) -> Result<T, MatchError> {
         let cancelled = &mut self.cancelled;
         self.runtime.block_on(async {
             tokio::select! {
                 biased;
                 // An error means that the match cannot be cancelled any more.
                 Ok(_) = cancelled.wait_for(|&cancelled| cancelled) => Err(MatchError::Interrupted),
-                answers = asking => Ok(answers),
+                done = work => Ok(done),
             }
         })
     }

@@ -65,9 +65,19 @@ impl Referee {
         Ok(())
     }
 
+    /// Each role's goal, the highest where it has several.
     pub fn goals(&mut self) -> Result<Vec<Option<u8>>, ProverError> {
-        (0..self.roles.len())
-            .map(|role| self.prover.goal(&self.state, RoleId::from_index(role)))
+        let roles = self.roles.iter().enumerate();
+        roles
+            .map(|(index, name)| {
+                let role = RoleId::from_index(index);
+                let goal = self.prover.goal(&self.state, role)?;
+                let n_values = self.prover.goal_values(&self.state, role)?.len();
+                if let (2.., Some(goal)) = (n_values, goal) {
+                    tracing::warn!("{name} has {n_values} goals, the highest counts: {goal}");
+                }
+                Ok(goal)
+            })
             .collect()
     }
 
@@ -83,6 +93,14 @@ impl Referee {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn of_several_goals_the_highest_counts() {
+        let rules = "(role r) (role s) (init a) (legal r x) (legal s x) terminal (goal r 0)
+            (<= (goal r 70) (true a)) (goal s 101) (goal s some)";
+        let mut referee = Referee::new(&panza_gdl::load(rules).0).unwrap();
+        assert_eq!(referee.goals(), Ok(vec![Some(70), None]));
+    }
 
     #[test]
     fn a_move_in_other_letter_case_is_meant_where_there_is_one() {

@@ -134,6 +134,10 @@ fn play_files(
             outcome = Outcome::DoesNotHold;
         }
         if played.is_interrupted {
+            output.complaint(format_args!(
+                "{}: the same command goes on with the matches that are left",
+                file.display()
+            ));
             outcome = Outcome::Interrupted;
             break;
         }

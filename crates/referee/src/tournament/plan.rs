@@ -2,7 +2,8 @@
 //! them.
 //!
 //! The [`Fixture`]s are in rounds of every game and pair with both sides, so that an interrupted
-//! tournament has played all games and pairs about equally often.
+//! tournament has played all games and pairs about equally often. Rounds take the openings of a
+//! game in turn, each with both sides.
 //!
 //! Invariants: names of players are unique; pairs name two different players; each match has at
 //! least one role and each of its players can be started as often as it is seated.
@@ -12,6 +13,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::results::Key;
+use crate::game_manager::Opening;
 use crate::players::PlayerSpec;
 use panza_cli::{Game, SettingsChoice};
 use panza_sync::CoreId;
@@ -65,7 +67,9 @@ pub(super) struct Event {
     pub n_roles: usize,
     pub start_clock: u32,
     pub play_clock: u32,
-    /// Matches of each pair on each side.
+    /// The openings, which the rounds take in turn; none where matches begin as the rules say.
+    pub openings: Vec<Opening>,
+    /// Matches of each pair on each side, from each opening.
     pub games_a_side: u32,
 }
 
@@ -77,6 +81,13 @@ pub struct Fixture {
     pub(super) round: u32,
     /// 0 where A has the first role, 1 where B has it.
     pub(super) side: u32,
+}
+
+impl Event {
+    /// Matches of each pair on each side, from all openings.
+    fn rounds(&self) -> u32 {
+        self.games_a_side * self.openings.len().max(1) as u32
+    }
 }
 
 impl Contestant {
@@ -100,10 +111,10 @@ pub(super) fn is_role_of_a(role: usize, side: u32) -> bool {
 impl Schedule {
     /// The matches in the order in which they are played.
     pub fn fixtures(&self) -> Vec<Fixture> {
-        let rounds = self.events.iter().map(|event| event.games_a_side).max();
+        let rounds = self.events.iter().map(Event::rounds).max();
         let mut fixtures = Vec::new();
         for round in 0..rounds.unwrap_or(0) {
-            let has_round = |&event: &usize| round < self.events[event].games_a_side;
+            let has_round = |&event: &usize| round < self.events[event].rounds();
             for event in (0..self.events.len()).filter(has_round) {
                 let sides = (0..self.pairs.len()).flat_map(|pair| [(pair, 0), (pair, 1)]);
                 fixtures.extend(sides.map(|(pair, side)| Fixture {
@@ -135,9 +146,16 @@ impl Schedule {
             game: event.game.sheet.name.clone(),
             start_clock: event.start_clock,
             play_clock: event.play_clock,
+            opening: (self.opening(fixture)).map_or(String::new(), |opening| opening.name.clone()),
             round: fixture.round,
             side: fixture.side,
         }
+    }
+
+    /// The opening of a match; `None` where it begins as the rules say.
+    pub(super) fn opening(&self, fixture: &Fixture) -> Option<&Opening> {
+        let openings = &self.events[fixture.event].openings;
+        openings.get(fixture.round as usize % openings.len().max(1))
     }
 
     /// The player of each role, in role order, by position in `players`.
@@ -154,12 +172,17 @@ impl Schedule {
         (0..n_roles).map(player).collect()
     }
 
-    /// The game and the players, for people.
+    /// The game, the opening and the players, for people.
     pub fn title(&self, fixture: &Fixture) -> String {
         let players = self.seated(fixture).into_iter();
         let players = players.map(|player| self.players[player].name.as_str());
         let game = &self.events[fixture.event].game.sheet.name;
-        format!("{game}, {}", players.collect::<Vec<_>>().join(" - "))
+        let opening = self.opening(fixture);
+        let opening = opening.map_or(String::new(), |opening| format!(" from {}", opening.name));
+        format!(
+            "{game}{opening}, {}",
+            players.collect::<Vec<_>>().join(" - ")
+        )
     }
 
     /// A seed of its own for each match, the same whenever it is played.

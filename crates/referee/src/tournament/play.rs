@@ -5,7 +5,6 @@
 //! started again.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::io::{self, Write};
 use std::sync::{Mutex, MutexGuard};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -24,7 +23,7 @@ use crate::game_manager::{
     Clocks, MAX_STEPS, MatchError, MatchPlan, MatchRecord, Patience, Request, Spectator, match_id,
     play_match,
 };
-use panza_cli::output::show_seconds;
+use panza_cli::output::{complain, show_seconds};
 use panza_cli::provenance::{processor, today};
 use panza_sync::{CoreId, lock, unpoisoned};
 
@@ -208,8 +207,7 @@ impl<'a> Run<'a> {
                     return;
                 }
             };
-            // A closed standard error is no error.
-            let _ = self.bars.suspend(|| writeln!(io::stderr(), "{message}"));
+            self.bars.suspend(|| complain(message));
         }
     }
 
@@ -310,6 +308,7 @@ impl LocalVenue<'_> {
                 play: event.play_clock,
             },
             patience: Patience::default(),
+            opening: plan.opening(fixture).cloned().unwrap_or_default(),
             max_steps: MAX_STEPS,
             seed,
         };
@@ -343,6 +342,7 @@ impl LocalVenue<'_> {
             goals: record.goals,
             ending: record.ending,
             steps: record.moves.len(),
+            forced_steps: record.forced_steps,
             seconds: record.time.as_secs_f64(),
             faults: record.faults,
             moves: record.moves,

@@ -35,6 +35,9 @@ pub struct Key {
     pub start_clock: u32,
     /// Seconds for each move.
     pub play_clock: u32,
+    /// The name of the opening; empty where it begins as the rules say.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub opening: String,
     /// The round, from 0.
     pub round: u32,
     /// 0 where A has the first role, 1 where B has it.
@@ -59,6 +62,9 @@ pub struct MatchResult {
     pub steps: usize,
     /// Seconds it took.
     pub seconds: f64,
+    /// The number of the first joint moves that the opening made.
+    #[serde(default)]
+    pub forced_steps: usize,
     /// Missing, late and illegal answers.
     pub faults: Vec<Fault>,
     /// Each joint move.
@@ -182,6 +188,7 @@ pub(super) mod tests {
                 game: game.into(),
                 start_clock: 10,
                 play_clock: 1,
+                opening: String::new(),
                 round,
                 side,
             },
@@ -190,6 +197,7 @@ pub(super) mod tests {
             goals: goals.map(Some).to_vec(),
             ending: Ending::Terminal,
             steps: 30,
+            forced_steps: 0,
             seconds: 20.5,
             faults: Vec::new(),
             moves: vec![vec!["noop".into(), "(mark 1 1)".into()]],

@@ -14,6 +14,7 @@ use serde::de::{Deserializer, MapAccess, Visitor, value::MapAccessDeserializer};
 use toml::Spanned;
 
 use super::plan::{Contestant, Entry, Event, PORT, Schedule};
+use crate::game_manager::Opening;
 use crate::players::PlayerSpec;
 use panza_cli::arguments::{read_text, shown_path};
 use panza_cli::output::counted;
@@ -25,6 +26,8 @@ use panza_sync::CoreId;
 const MAX_BYTES: u64 = 1 << 20;
 const LONGEST_CLOCK: u32 = 86_400;
 const MOST_GAMES_A_SIDE: u32 = 10_000;
+/// Matches of a pair on each side in a game, from all its openings.
+const MOST_ROUNDS: usize = 10_000;
 /// Java programs take long to start.
 const READY_SECONDS: f64 = 30.0;
 
@@ -68,6 +71,7 @@ struct Written {
     games: Vec<Spanned<WrittenGame>>,
     start_clock: Option<Spanned<u32>>,
     play_clock: Option<Spanned<u32>>,
+    opening_clock: Option<Spanned<u32>>,
     games_a_side: Option<Spanned<u32>>,
     #[serde(default = "one")]
     seed: u32,
@@ -104,6 +108,8 @@ struct GameTable {
     game: String,
     start_clock: Option<u32>,
     play_clock: Option<u32>,
+    openings: Option<PathBuf>,
+    opening_clock: Option<u32>,
     games_a_side: Option<u32>,
 }
 
@@ -143,6 +149,7 @@ impl Written {
         };
         let start_clock = clock(&self.start_clock, "start_clock", 10, LONGEST_CLOCK)?;
         let play_clock = clock(&self.play_clock, "play_clock", 5, LONGEST_CLOCK)?;
+        let opening_clock = clock(&self.opening_clock, "opening_clock", 0, LONGEST_CLOCK)?;
         let a_side = clock(&self.games_a_side, "games_a_side", 1, MOST_GAMES_A_SIDE)?;
 
         let mut players: Vec<Contestant> = Vec::new();
@@ -169,7 +176,7 @@ impl Written {
             let event = written
                 .get_ref()
                 .0
-                .resolve(start_clock, play_clock, a_side)
+                .resolve(start_clock, play_clock, opening_clock, a_side)
                 .map_err(fault)?;
             let is_same = |other: &Event| {
                 other.game.sheet.name == event.game.sheet.name
@@ -328,7 +335,7 @@ impl WrittenPlayer {
 }
 
 impl GameTable {
-    fn resolve(&self, start: u32, play: u32, a_side: u32) -> anyhow::Result<Event> {
+    fn resolve(&self, start: u32, play: u32, opening: u32, a_side: u32) -> anyhow::Result<Event> {
         let own = |own: Option<u32>, name: &str, otherwise: u32, most: u32| match own {
             Some(own) => in_range(own, name, most).map_err(anyhow::Error::msg),
             None => Ok(otherwise),
@@ -348,11 +355,27 @@ impl GameTable {
                 game.sheet.name
             );
         }
+        let mut openings = Vec::new();
+        if let Some(path) = &self.openings {
+            openings = Opening::read_all(path, &game.rules)?;
+            let clock = own(self.opening_clock, "opening_clock", opening, LONGEST_CLOCK)?;
+            let clock = Some(clock).filter(|&clock| clock > 0);
+            openings
+                .iter_mut()
+                .for_each(|opening| opening.clock = clock);
+        } else if self.opening_clock.is_some() {
+            bail!("`opening_clock` goes with `openings` only");
+        }
+        let rounds = games_a_side as usize * openings.len();
+        if rounds > MOST_ROUNDS {
+            bail!("{rounds} rounds from the openings; 1 to {MOST_ROUNDS} were expected");
+        }
         Ok(Event {
             game,
             n_roles,
             start_clock,
             play_clock,
+            openings,
             games_a_side,
         })
     }

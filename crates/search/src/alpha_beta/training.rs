@@ -66,6 +66,8 @@ const AVERAGED_PART: u64 = 3;
 const TABLE_BYTES: usize = 1 << 18;
 /// Positions in which changes by moves are measured.
 const MEASURED: usize = 300;
+/// Games after which the progress is told first; then whenever they have doubled.
+const FIRST_TOLD: usize = 64;
 /// Games of each other thread that wait until they are trained on.
 const QUEUED_GAMES: usize = 4;
 /// The depth of the searches.
@@ -100,6 +102,9 @@ struct Searched {
 
 /// A leaf and its target.
 type Sample = (Vec<u64>, f32);
+
+/// The sum of the differences of targets to the values of their searches, and their number.
+type Errors = (f32, u32);
 
 /// Trains on an evaluation by games of the search and the images of their positions, on this number
 /// of threads. Steps of the budget are games; bytes are not counted. `None` where the evaluation
@@ -243,6 +248,8 @@ struct Player {
     table: Arc<Table>,
     reasoner: Box<dyn Reasoner>,
     random: Random,
+    /// Since it was told last.
+    errors: Errors,
 }
 
 impl Player {
@@ -260,6 +267,7 @@ impl Player {
             table,
             reasoner: Arc::clone(machine).reasoner(),
             random: Random::new(seed),
+            errors: Errors::default(),
         }
     }
 
@@ -276,7 +284,7 @@ impl Player {
             self.reasoner.set_state(&state);
             if self.reasoner.is_terminal() {
                 let score = self.searcher.score(&state, DEPTH, Window::FULL);
-                return samples(searched, share(score));
+                return samples(searched, share(score), &mut self.errors);
             }
             let moves = [0, 1].map(|role| self.reasoner.legal_moves(RoleId(role)).to_vec());
             if moves.iter().any(Vec::is_empty) || is_over() {
@@ -307,13 +315,14 @@ impl Player {
 }
 
 /// The leaves of a game that ended with this share of the first role, the last one first.
-fn samples(searched: Vec<Searched>, result: f32) -> Vec<Sample> {
+fn samples(searched: Vec<Searched>, result: f32, errors: &mut Errors) -> Vec<Sample> {
     let mut later = result;
     let samples = searched.into_iter().rev().map(|it| {
         if !it.is_best {
             later = it.value;
         }
         let target = later;
+        *errors = (errors.0 + (target - it.value).abs(), errors.1 + 1);
         later = it.value + LAMBDA * (later - it.value);
         (it.leaf, target)
     });
@@ -385,6 +394,8 @@ struct Training {
     n_averaged: u64,
     n_games: usize,
     n_games_of_others: usize,
+    /// Games at which the progress is told next.
+    next_told: usize,
 }
 
 impl Training {
@@ -400,6 +411,7 @@ impl Training {
             n_averaged: 0,
             n_games: 0,
             n_games_of_others: 0,
+            next_told: FIRST_TOLD,
         }
     }
 
@@ -435,14 +447,30 @@ impl Training {
                 self.n_games_of_others += 1;
                 self.learn(game, &mut player.random);
             }
+            if self.n_games >= self.next_told {
+                self.tell(player);
+            }
             if most > 0 {
                 *lock(&others.weights) = Arc::new(self.trainer.evaluation.clone());
             }
         }
     }
 
+    /// Tells how far it has got.
+    fn tell(&mut self, player: &mut Player) {
+        self.next_told = 2 * self.n_games;
+        let (sum, count) = std::mem::take(&mut player.errors);
+        tracing::debug!(
+            games = self.n_games,
+            positions = self.n_samples,
+            mean_error = sum / count.max(1) as f32,
+            "training for alpha-beta"
+        );
+    }
+
     /// What was learned.
     fn finish(mut self, player: &mut Player) -> LeafTraining {
+        self.tell(player);
         if self.n_samples < STEPS_PER_AVERAGE {
             self.trainer.update_average(1);
         }

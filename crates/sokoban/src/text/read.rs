@@ -2,8 +2,8 @@
 //!
 //! Rows without other lines between them are a block. The text between two blocks is divided in
 //! two: a paragraph that stands right above a block belongs to it, as does a title of one line
-//! above an empty line, and a paragraph with the key `Title` that follows an empty line; the rest
-//! belongs to the block before.
+//! above an empty line or alone between the blocks, and a paragraph with the key `Title` that
+//! follows an empty line; the rest belongs to the block before.
 
 use super::lines::{self, Line, MovesOnLine};
 use super::source::{self, SourceLine};
@@ -257,7 +257,7 @@ impl<'a> Reader<'a> {
         }
         let touches_next = last + 1 == range.end;
         if has_previous && first == range.start {
-            let is_title = touches_next && self.is_title(last);
+            let is_title = (touches_next || first == last) && self.is_title(last);
             return if is_title { last } else { range.end };
         }
         let is_numbered = (first..=last).all(|index| self.texts[index].starts_with(';'));

@@ -377,6 +377,24 @@ Maze: 2
 }
 
 #[test]
+fn a_single_line_between_levels_is_the_title_of_the_next() {
+    for (between, title) in [
+        ("; The cellar\n\n", Some("The cellar")),
+        ("The cellar\n", Some("The cellar")),
+        ("\nThe cellar\n\n", Some("The cellar")),
+        ("Author: A\n\n", None),
+        ("a remark\nin two lines\n\n", None),
+        ("Solution\nR\n\n", None),
+    ] {
+        let board = "#####\n#@$.#\n#####\n";
+        let collection = read(&format!("; The attic\n{board}{between}{board}"));
+        let titles: Vec<_> = collection.entries().iter().map(Entry::title).collect();
+        assert_eq!(titles, [Some("The attic"), title], "{between:?}");
+        assert_eq!(read(&collection.to_string()), collection);
+    }
+}
+
+#[test]
 fn all_line_ends_and_marks_are_read() {
     let lines = ["; 1 Door", "#####", "#@$.#", "#####", "", "Solution", "R"];
     let expected = read(&lines.join("\n"));

@@ -47,6 +47,14 @@ impl GameHistory {
         self.states.push(self.position.state().into());
     }
 
+    /// Why the position could not be found, where the last joint move led nowhere.
+    pub fn fault(&self) -> Option<String> {
+        match &self.states[..] {
+            [.., before, last] if before == last => self.position.fault(),
+            _ => None,
+        }
+    }
+
     /// Takes back the joint moves from this turn on.
     pub fn go_back(&mut self, turn: usize) {
         if let Some(state) = self.states.get(turn) {

@@ -482,6 +482,9 @@ impl Host {
                 shapes.iter().any(|shape| shape.shows(fact))
             });
             self.view.phase = Phase::Over;
+        } else if let Some(why) = history.fault() {
+            self.view.phase = Phase::Failed;
+            self.view.problem = Some(format!("the moves cannot be worked out: {why}"));
         } else if is_too_long(history, self.opened.roles.len()) {
             self.view.phase = Phase::Failed;
             let turn = history.turn();

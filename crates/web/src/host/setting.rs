@@ -74,6 +74,8 @@ pub struct Setting {
     pub source: Arc<str>,
     /// The dialect that it is written in.
     pub dialect: Dialect,
+    /// Whether it is played in spite of errors, as far as that is possible.
+    pub anyway: bool,
     /// The text of the file that says how to draw it, if there is one.
     pub board: Option<Arc<str>>,
     /// The roles that people play; Panza plays all others.

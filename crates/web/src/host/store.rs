@@ -252,6 +252,8 @@ fn setting(game: KeptGame) -> Setting {
         game: game.game,
         source: game.rules.into(),
         dialect,
+        // It was played before.
+        anyway: true,
         board: game.board.map(Into::into),
         people: People::Named(game.people),
         effort: game.effort,
@@ -279,6 +281,7 @@ mod tests {
             game: "own".to_string(),
             source: "role(x)".into(),
             dialect: Dialect::Hrf,
+            anyway: true,
             board: Some("form = \"square\"".into()),
             people: People::Named(vec!["x".to_string()]),
             effort: Effort::Iterations(30),

@@ -2,10 +2,12 @@
 
 use std::io;
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::json;
 
 use super::{PageReply, PageStatus, RoutedRequest, tiltyard};
+use panza_sync::{after, is_past};
 use panza_telemetry::{COMMIT, Entry, Part, health};
 
 /// Limit on the bytes of a file in one answer.
@@ -15,6 +17,9 @@ const MOST_MATCHES: usize = 1000;
 const USUAL_MATCHES: usize = 100;
 /// Limit on a search text, in characters.
 const LONGEST_SEARCH: usize = 200;
+/// How long the log of a match that is over is waited for, and the time between two looks.
+const CLOSING_TIME: Duration = Duration::from_secs(3);
+const BETWEEN_LOOKS: Duration = Duration::from_millis(20);
 
 /// The matches that a request asks for.
 pub(super) fn list(it: &RoutedRequest) -> PageReply {
@@ -121,12 +126,24 @@ pub(super) fn for_databases(it: &RoutedRequest) -> PageReply {
     }
 }
 
-/// The same of the newest match of a name.
+/// The same of the newest match of a name. Databases ask right after the end of a match, so it
+/// waits until the log of one that is over is closed.
 pub(super) fn by_id(it: &RoutedRequest) -> PageReply {
-    let found = it.pages.archive.find(it.part(0));
-    match found.filter(|entry| it.request.client.sees_all || !entry.is_live) {
-        Some(entry) => database_object(it, &entry),
-        None => it.nothing(),
+    let (name, until) = (it.part(0), after(CLOSING_TIME));
+    loop {
+        let Some(entry) = it.pages.archive.find(name) else {
+            return it.nothing();
+        };
+        let is_closing = entry.is_live && !it.pages.player.is_playing(name);
+        if is_closing && !is_past(until) {
+            std::thread::sleep(BETWEEN_LOOKS);
+            continue;
+        }
+        let is_over = !entry.is_live || is_closing && entry.summary.how.is_some();
+        return match is_over || it.request.client.sees_all {
+            true => database_object(it, &entry),
+            false => it.nothing(),
+        };
     }
 }
 

@@ -66,8 +66,8 @@ struct DiagnosticView<'a> {
     code: &'static str,
     from: u32,
     to: u32,
-    line: u32,
-    column: u32,
+    line: usize,
+    column: usize,
     message: &'a str,
     help: &'a str,
     fix: Option<FixView>,
@@ -187,14 +187,14 @@ fn views<'a>(sheet: &Sheet, faults: &'a [Diagnostic]) -> Vec<DiagnosticView<'a>>
     );
     let shown = faults.iter().zip(fixes).map(|(fault, fix)| {
         let span = sheet.place(fault);
-        let place = sheet.lines.place(&sheet.text, span.start);
+        let (line, column) = sheet.lines.line_and_column(&sheet.text, span.start);
         DiagnosticView {
             severity: fault.severity.as_str(),
             code: fault.code,
             from: units.of(span.start),
             to: units.of(span.end),
-            line: place.line + 1,
-            column: place.column + 1,
+            line,
+            column,
             message: &fault.message,
             help: &fault.help,
             fix: fix.filter(|fix| is_short(&fix.edits)).map(|fix| FixView {

@@ -68,6 +68,9 @@ pub(super) struct Opening {
     /// The name of its file, and its dialect where that does not follow from the file or the text.
     file: Option<String>,
     dialect: Option<DialectName>,
+    /// Whether it is played in spite of errors.
+    #[serde(default)]
+    anyway: bool,
     /// The file that says how to draw it; see `docs/boards.md`.
     board: Option<String>,
     people: Option<Seats>,
@@ -287,6 +290,7 @@ fn setting(
         game,
         source,
         dialect,
+        anyway: false,
         board,
         people: People::All,
         effort: Effort::Time(Duration::from_secs(30)),
@@ -370,6 +374,7 @@ fn played(mut opening: Opening) -> Result<Setting, Refusal> {
     };
     Ok(Setting {
         people,
+        anyway: opening.anyway,
         effort: level.map_or(opening.effort, |level| level.effort),
         training: level.map_or(training, |level| level.training),
         ..found

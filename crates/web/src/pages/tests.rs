@@ -57,6 +57,31 @@ fn others_see_only_what_has_ended_and_only_at_the_log_service() {
 }
 
 #[test]
+fn a_log_that_is_being_closed_is_waited_for() {
+    let (root, pages) = pages();
+    let closing = MatchLog::create(root.path(), "m").unwrap();
+    let request = PageRequest {
+        path: "/m".into(),
+        client: Client {
+            at_log_service: true,
+            ..Client::default()
+        },
+        ..PageRequest::default()
+    };
+    let asked = pages.route(request);
+    std::thread::scope(|scope| {
+        let answer = scope.spawn(move || asked.answer());
+        std::thread::sleep(Duration::from_millis(50));
+        closing.summarise(|summary| summary.how = Some("stopped".into()));
+        drop(closing);
+        let answer = answer.join().unwrap();
+        assert_eq!(answer.status, PageStatus::Ok);
+        let body = String::from_utf8_lossy(&answer.body);
+        assert!(body.contains("\"how\":\"stopped\""), "{body}");
+    });
+}
+
+#[test]
 fn pages_to_play_on_are_for_those_that_may() {
     let (_root, pages) = pages();
     let status = |method, path: &str, client| {

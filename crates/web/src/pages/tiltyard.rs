@@ -3,8 +3,8 @@
 //!
 //! The form follows earlier players: `statistics`, and `compressed_logs`, a bzip2 stream in base64
 //! of the match's bundle, which the log viewer opens. A match that is too long is thinned: first
-//! the seconds, then the readable log, then the positions. The bundle's notes list what is left
-//! out.
+//! the debug log, then the seconds, then the readable log, then the positions. The bundle's notes
+//! list what is left out.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -23,6 +23,8 @@ const MOST_BYTES: usize = 1_000_000;
 const MOST_SERIES: usize = 16 << 20;
 /// The coarsest thinning of the series.
 const SPARSEST: usize = 256;
+/// Attempts to find out how much of the debug log fits.
+const DEBUG_TRIES: usize = 4;
 /// Limits on the rows of statistics and on the bytes of one.
 const MOST_ROWS: usize = 1_000;
 const LONGEST_ROW: usize = 800;
@@ -99,7 +101,52 @@ fn figures_by_step(series: &str) -> BTreeMap<u64, Vec<(&'static str, Value)>> {
 
 /// The bundle, packed into at most `room` bytes; nothing if it does not fit.
 fn packed_within(mut bundle: Bundle, room: usize) -> Option<String> {
-    bundle.debug.clear();
+    let debug = std::mem::take(&mut bundle.debug);
+    let text = packed_without_debug(&mut bundle, room)?;
+    if debug.is_empty() {
+        return Some(text);
+    }
+    let (notes, spare) = (bundle.notes.clone(), room - text.len());
+    let mut kept = debug.len();
+    for n_left in (0..DEBUG_TRIES).rev() {
+        bundle.debug = ends_of(&debug, kept);
+        bundle.notes.clone_from(&notes);
+        if kept < debug.len() {
+            let note = format!("of debug.log {kept} bytes are kept, its begin and its end");
+            bundle.notes.push(note);
+        }
+        let with = packed(&bundle)?;
+        if with.len() <= room {
+            return Some(with);
+        }
+        // A little less than would fit if all of it packed equally well.
+        let share = (spare as f64 / (with.len() - text.len()) as f64).min(1.0);
+        kept = if n_left > 1 {
+            (0.9 * share * kept as f64) as usize
+        } else {
+            0
+        };
+    }
+    Some(text)
+}
+
+/// The first lines and the last ones of a text that is longer than so many bytes.
+fn ends_of(text: &str, kept: usize) -> String {
+    if kept >= text.len() {
+        return text.to_string();
+    }
+    let is_end = |byte: &u8| *byte == b'\n';
+    let bytes = text.as_bytes();
+    let first = bytes[..kept / 2].iter().rposition(is_end);
+    let from = text.len() - kept / 2;
+    let last = bytes[from..].iter().position(is_end);
+    let first = first.map_or("", |end| &text[..=end]);
+    let last = last.map_or("", |end| &text[from + end + 1..]);
+    [first, last].concat()
+}
+
+/// The bundle less what does not fit, packed into at most `room` bytes.
+fn packed_without_debug(bundle: &mut Bundle, room: usize) -> Option<String> {
     let series = std::mem::take(&mut bundle.series);
     let notes = bundle.notes.clone();
     // What is larger would not fit however well it is packed, and packing takes long.
@@ -113,7 +160,7 @@ fn packed_within(mut bundle: Bundle, room: usize) -> Option<String> {
             let note = format!("of the seconds, one in {keep_one_in} is kept");
             bundle.notes.push(note);
         }
-        let text = packed(&bundle)?;
+        let text = packed(bundle)?;
         if text.len() <= room {
             return Some(text);
         }
@@ -126,7 +173,7 @@ fn packed_within(mut bundle: Bundle, room: usize) -> Option<String> {
     }
     bundle.log.clear();
     bundle.notes.push("the readable log is left out".into());
-    let text = packed(&bundle)?;
+    let text = packed(bundle)?;
     if text.len() <= room {
         return Some(text);
     }
@@ -138,7 +185,7 @@ fn packed_within(mut bundle: Bundle, room: usize) -> Option<String> {
     let events: Vec<&str> = lines.filter(|line| !is_position(line)).collect();
     bundle.events = events.join("\n") + "\n";
     bundle.notes.push("positions are left out".into());
-    packed(&bundle).filter(|text| text.len() <= room)
+    packed(bundle).filter(|text| text.len() <= room)
 }
 
 /// The first line, every n-th of the others, and the last.
@@ -280,6 +327,43 @@ mod tests {
         }
         assert_eq!(seen[0], "[\"of the seconds, one in 2 is kept\"]");
         assert_eq!(seen[4], "nothing");
+    }
+
+    #[test]
+    fn of_a_long_debug_log_the_begin_and_the_end_are_kept() {
+        let mut bundle = long_match(5, 2);
+        let without = packed(&bundle).unwrap().len();
+        let mut random = panza_sync::Random::new(2);
+        for line in 0..20_000 {
+            bundle.debug += &format!("line {line}: {}\n", random.below(1 << 31));
+        }
+        let whole = packed(&bundle).unwrap().len();
+        assert_eq!(packed_within(bundle.clone(), whole), packed(&bundle));
+        for room in [
+            whole - 1,
+            (without + whole) / 2,
+            without + 5_000,
+            without + 400,
+        ] {
+            let text = packed_within(bundle.clone(), room).unwrap();
+            assert!(text.len() <= room);
+            let object = unpacked(&json!({ "compressed_logs": text }));
+            // Everything else is whole.
+            assert_eq!(object["series"], bundle.series.as_str());
+            assert_eq!(object["log"], bundle.log.as_str());
+            let kept = object["debug"].as_str().unwrap();
+            let note = object["notes"][0].as_str().unwrap();
+            assert!(note.starts_with("of debug.log "), "{note}");
+            if room > without + 4_000 {
+                assert!(
+                    kept.starts_with("line 0: ") && kept.ends_with('\n'),
+                    "{room}"
+                );
+                assert!(kept.contains("\nline 19999: "), "{room}");
+                assert!(text.len() - without > (room - without) / 2, "{room}");
+            }
+        }
+        assert_eq!(ends_of("a\nbb\nccc\nd\n", 8), "a\nd\n");
     }
 
     #[test]

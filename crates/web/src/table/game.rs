@@ -398,6 +398,7 @@ impl Host {
         let best = searcher.best_move();
         let plan = searcher.plan().filter(|plan| plan.goal.is_some());
         let root_moves = searcher.sample().root_moves;
+        let searched = searcher.effort();
         let legal = game.history.legal(role);
         // A search that has found nothing, or something illegal, does not end the game.
         let mv = best.map(|best| best.mv);
@@ -417,7 +418,7 @@ impl Host {
         if let Some(record) = &game.record {
             let answer = best.unwrap_or(MoveStats::new(mv));
             let answer = answer.named(found.text.clone());
-            record.answered(found.turn, &answer, false, took, took);
+            record.answered(found.turn, &answer, searched, false, took, took);
             record.root_moves(found.turn, &root_moves);
         }
         game.found = Some(found);

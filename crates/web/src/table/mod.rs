@@ -51,7 +51,7 @@ use crate::host::{
 };
 use panza_config::Settings;
 use panza_game::GameBuilders;
-use panza_gdl::{CHANCE_ROLE, Diagnostic, sexpr};
+use panza_gdl::{CHANCE_ROLE, Diagnostic, Rules, sexpr};
 use panza_hrf::Dialect;
 use panza_player::{Player, StartRules, Status};
 use panza_sync::{HAS_THREADS, Instant, Random, after, allocator, lock, spawn_deep};
@@ -514,7 +514,8 @@ fn make_room(tables: &mut Vec<Table>, is_study: bool, returns: bool) -> Result<(
 /// in logs too.
 fn rules_of(setting: &Setting) -> Result<StartRules, TableError> {
     let source = &*setting.source;
-    let refused = |diagnostics: &[Diagnostic]| match panza_gdl::main_error(diagnostics) {
+    let refused = |rules: &Rules, found: &[Diagnostic]| match panza_gdl::main_error(found) {
+        Some(_) if setting.anyway && panza_gdl::is_playable(rules, found) => Ok(()),
         Some(fault) => Err(TableError::Rules(fault.one_line(&setting.game, source))),
         None => Ok(()),
     };
@@ -522,11 +523,13 @@ fn rules_of(setting: &Setting) -> Result<StartRules, TableError> {
         Dialect::Kif => {
             let (statements, faults) = sexpr::parse(source);
             let (rules, diagnostics) = panza_gdl::load_statements(&statements, faults);
-            refused(&diagnostics).map(|()| StartRules::new(rules, &statements))
+            refused(&rules, &diagnostics)?;
+            Ok(StartRules::new(rules, &statements))
         }
         Dialect::Hrf => {
             let (rules, diagnostics) = panza_hrf::load(source);
-            refused(&diagnostics).map(|()| StartRules::translated(rules))
+            refused(&rules, &diagnostics)?;
+            Ok(StartRules::translated(rules))
         }
     }
 }

@@ -39,6 +39,7 @@ fn setting(game: &str, people: People) -> Setting {
         game: game.to_string(),
         source: source.into(),
         dialect: Dialect::Kif,
+        anyway: false,
         board: None,
         training: Duration::ZERO,
         study: None,
@@ -123,6 +124,19 @@ fn a_game_in_hrf_is_played_to_its_end() {
         why.contains("ticTacToe:2:7: error[unknown-character]"),
         "{why}"
     );
+    let misprint = format!(
+        "{} (gaol xplayer 3)",
+        setting("ticTacToe", People::All).source
+    );
+    let misprint = |anyway| Setting {
+        source: misprint.as_str().into(),
+        anyway,
+        ..setting("ticTacToe", People::All)
+    };
+    let why = tables.open(misprint(false)).unwrap_err().to_string();
+    assert!(why.contains("error[misspelt-keyword]"), "{why}");
+    let table = tables.open(misprint(true)).unwrap();
+    wait(&tables, &table, is_asked);
 }
 
 #[test]
@@ -297,6 +311,30 @@ fn closed_tables_end_their_builds() {
     // The next table plays as ever.
     let table = tables.open(setting("ticTacToe", People::Nth(0))).unwrap();
     wait(&tables, &table, is_asked);
+}
+
+/// The text of its only fact doubles with each joint move.
+const DOUBLING: &str = "(role r) (init (t z)) (legal r go) (legal r stay)
+    (<= terminal (true (t stop))) (goal r 50)
+    (<= (next (t (g ?x ?x))) (true (t ?x)))";
+
+#[test]
+fn a_game_whose_terms_grow_ends_with_the_name_of_the_fact_that_does() {
+    let tables = tables();
+    let doubling = Setting {
+        source: DOUBLING.into(),
+        effort: Effort::Iterations(0),
+        ..setting("ticTacToe", People::Named(Vec::new()))
+    };
+    let table = tables.open(doubling).unwrap();
+    let view = wait(&tables, &table, |view| view.phase == Phase::Failed);
+    let problem = view.problem.as_deref().unwrap_or_default();
+    assert!(problem.contains("a fact of relation `t/1`"), "{problem}");
+    assert_eq!(view.moves.len(), 16);
+    let begin = Instant::now();
+    tables.close(&table);
+    wait_until(|| tables.shared.n_threads.load(Ordering::Acquire) == 0);
+    assert!(begin.elapsed() < PATIENCE / 10, "{:?}", begin.elapsed());
 }
 
 #[test]

@@ -354,6 +354,7 @@ fn advice(position: usize, is_only: bool, is_proven: bool) -> Advice {
         },
         is_only,
         repeat_is_legal: position.is_multiple_of(2),
+        effort: Effort::default(),
     }
 }
 

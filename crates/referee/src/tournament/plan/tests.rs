@@ -54,3 +54,32 @@ fn each_match_has_a_key_and_a_seed_of_its_own_that_stay() {
     let other = seeds(&plan(&format!("{head}\nseed = 2")));
     assert!(seeds(&one).iter().all(|(key, seed)| other[key] != *seed));
 }
+
+#[test]
+fn rounds_take_the_openings_of_a_game_in_turn() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, mv) in [("a.txt", "(mark 1 1)"), ("b.txt", "(mark 2 2)")] {
+        std::fs::write(folder.path().join(name), format!("({mv} noop)")).unwrap();
+    }
+    let plan = plan(&format!(
+        "games = [{{ game = 'ticTacToe', openings = '{}' }}, 'hex']\ngames_a_side = 2\n\
+         opening_clock = 3\npairs = [['a', 'b']]",
+        folder.path().display()
+    ));
+    let fixtures = plan.fixtures();
+    let ours = fixtures.iter().filter(|fixture| fixture.event == 0);
+    let openings: Vec<String> = ours
+        .clone()
+        .map(|fixture| plan.key(fixture).opening)
+        .collect();
+    let (a, b) = ("a.txt", "b.txt");
+    assert_eq!(openings, [a, a, b, b, a, a, b, b]);
+    let keys: std::collections::BTreeSet<Key> = ours.clone().map(|it| plan.key(it)).collect();
+    assert_eq!(keys.len(), 8);
+    let first = ours.clone().next().unwrap();
+    assert_eq!(plan.title(first), "ticTacToe from a.txt, a - b");
+    assert_eq!(plan.opening(first).unwrap().clock, Some(3));
+    assert_eq!(fixtures.len(), 8 + 4);
+    assert!(plan.opening(fixtures.last().unwrap()).is_some());
+    assert!(plan.opening(&fixtures[2]).is_none());
+}

@@ -79,6 +79,8 @@ fn the_example_explains_what_can_be_read() {
         "games_a_side",
         "start_clock",
         "play_clock",
+        "openings",
+        "opening_clock",
         "pairs",
         "seed",
         "parallel",
@@ -141,6 +143,14 @@ fn faults_are_told_with_their_line() {
         (
             file("games = ['hex']\ngames_a_side = 0", &two),
             "t.toml:2: `games_a_side` is 0",
+        ),
+        (
+            file("games = [{ game = 'hex', openings = 'nowhere' }]", &two),
+            "t.toml:1: cannot read `nowhere`",
+        ),
+        (
+            file("games = [{ game = 'hex', opening_clock = 1 }]", &two),
+            "t.toml:1: `opening_clock` goes with `openings` only",
         ),
         (
             file("games = ['hex']\nparallel = 0", &two),
