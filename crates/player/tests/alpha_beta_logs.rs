@@ -110,7 +110,8 @@ fn when_there_are(folder: &Path, wanted: usize) -> (usize, f64) {
     }
 }
 
-/// It compares times of the system, so it needs a quiet machine and runs where `PANZA_TIMED` is set.
+/// It compares times of the system, so it needs a quiet machine and runs where `PANZA_TIMED` is
+/// set.
 #[test]
 fn the_debug_log_tells_what_was_found_and_times_add_up() {
     if std::env::var_os("PANZA_TIMED").is_none() {
