@@ -18,7 +18,7 @@ use panza_hrf::Dialect;
 
 /// Larger files are refused.
 const MAX_BYTES: u64 = 64 << 20;
-/// Warnings and notes that are told when a game is loaded, at most.
+/// The most warnings and notes that loading a game prints.
 const MAX_TOLD: usize = 20;
 
 pub use panza_gdl_games::EMBEDDED;

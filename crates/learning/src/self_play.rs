@@ -33,7 +33,7 @@ const TRACE_GAP: f32 = 1.0;
 const WARM_UP_GAMES: usize = 500;
 /// The temperature of the softmax over logits that draws a move.
 const TEMPERATURE: f32 = 0.3;
-/// Games after which the progress is told first; then whenever they have doubled.
+/// The number of games at which progress is first logged; each next time at twice the number.
 const FIRST_TOLD: usize = 128;
 /// Rounds between two copies of the averaged weights for play.
 const ROUNDS_PER_COPY: u64 = 16;
@@ -69,7 +69,7 @@ pub(super) struct SelfPlay {
     pub(super) finished: usize,
     pub(super) moves: u64,
     abandoned: usize,
-    /// Finished games at which the progress is told next.
+    /// The number of finished games at which progress is logged next.
     next_told: usize,
 }
 

@@ -223,7 +223,7 @@ impl Program {
         }
     }
 
-    /// Rules for `head`, which has the first so many variables. Most bind all of theirs.
+    /// Random rules for `head`, which has `n_variables` variables. Most rules bind all of them.
     fn rule(&mut self, head: &str, n_variables: usize, has_state: bool) {
         for _ in 0..1 + self.below(2) {
             let n_literals = 1 + self.below(3);

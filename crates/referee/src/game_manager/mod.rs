@@ -331,7 +331,8 @@ struct Table<'a> {
     moves: Vec<Vec<String>>,
     faults: Vec<Fault>,
     stuck: Vec<usize>,
-    /// Whether the player of each role was told another move than it answered, or is told nothing.
+    /// By role: whether some PLAY has named another move than the legal one that the player had
+    /// answered, or the role has no player over HTTP.
     is_led: Vec<bool>,
 }
 

@@ -66,7 +66,7 @@ const AVERAGED_PART: u64 = 3;
 const TABLE_BYTES: usize = 1 << 18;
 /// Positions in which changes by moves are measured.
 const MEASURED: usize = 300;
-/// Games after which the progress is told first; then whenever they have doubled.
+/// The number of games at which progress is first logged; each next time at twice the number.
 const FIRST_TOLD: usize = 64;
 /// Games of each other thread that wait until they are trained on.
 const QUEUED_GAMES: usize = 4;
@@ -394,7 +394,7 @@ struct Training {
     n_averaged: u64,
     n_games: usize,
     n_games_of_others: usize,
-    /// Games at which the progress is told next.
+    /// The number of games at which progress is logged next.
     next_told: usize,
 }
 

@@ -130,7 +130,8 @@ fn packed_within(mut bundle: Bundle, room: usize) -> Option<String> {
     Some(text)
 }
 
-/// The first lines and the last ones of a text that is longer than so many bytes.
+/// The text, or where it is longer than `kept` bytes, its first and last lines, which take at most
+/// that many together.
 fn ends_of(text: &str, kept: usize) -> String {
     if kept >= text.len() {
         return text.to_string();
