@@ -22,7 +22,9 @@ use panza_testing::renamed::Disguise;
 use panza_gdl::RoleId;
 use panza_memory::{GameMemory, Kind, MOST_NOTE_BYTES, Store};
 use panza_metagame::transfer::{export, import};
-use panza_metagame::{RoundPlan, StudyBudget, Training, find_prospects, notes, prior_study, study};
+use panza_metagame::{
+    PreparationBudget, RoundPlan, Training, find_prospects, notes, prepare, prior_preparation,
+};
 use panza_search::SearchConfig;
 use serde_json::{Value, json};
 
@@ -99,20 +101,20 @@ fn training_goes_on_and_is_known_in_twenty_disguises() {
         let (rules, game) = built(&text);
         let (_, history) = GameMemory::open(&path, 10, &rules).unwrap();
         let history = history.unwrap();
-        let prior = prior_study(game.info(), &history, || find_prospects(&game)).unwrap();
+        let prior = prior_preparation(game.info(), &history, || find_prospects(&game)).unwrap();
         let of_start = value_at_start(&game, &prior.known.evaluation);
         let expected = *value.get_or_insert(of_start);
         assert!((of_start - expected).abs() < 0.5, "{of_start} {expected}");
         assert_eq!(prior.trained.unwrap().generation, 3);
         // A match trains and tries nothing, and leaves what is known.
-        let mut budget = StudyBudget::from_now(
+        let mut budget = PreparationBudget::from_now(
             &Settings::load(None, &[]).unwrap().metagame,
             Duration::from_secs(60),
             &Arc::default(),
         );
         budget.threads = 1;
         let games = prior.known.games;
-        let study = study(&game, Some(prior), &SearchConfig::deterministic(1), &budget);
+        let study = prepare(&game, Some(prior), &SearchConfig::deterministic(1), &budget);
         assert_eq!((study.generation, study.games), (Some(3), games));
         assert_eq!(study.parameters.evaluation_share, 0.25);
         assert!(notes(game.info(), &study).is_empty());
@@ -140,7 +142,8 @@ fn a_game_of_many_facts_is_trained_and_kept() {
     let (mut memory, _) = GameMemory::open(&path, 10, &rules).unwrap();
     memory.write(&found).unwrap();
     let (_, history) = GameMemory::open(&path, 10, &rules).unwrap();
-    let prior = prior_study(game.info(), &history.unwrap(), || find_prospects(&game)).unwrap();
+    let prior =
+        prior_preparation(game.info(), &history.unwrap(), || find_prospects(&game)).unwrap();
     assert_eq!(prior.trained.unwrap().generation, 3);
 }
 
@@ -166,7 +169,7 @@ fn a_file_of_another_machine_is_checked() {
     assert!(history.is_none());
     memory.write(&imported.notes).unwrap();
     let (_, history) = GameMemory::open(&other, 10, &rules).unwrap();
-    let prior = prior_study(game.info(), &history.unwrap(), || None).unwrap();
+    let prior = prior_preparation(game.info(), &history.unwrap(), || None).unwrap();
     assert_eq!(prior.trained.unwrap().generation, 3);
 
     let refusal = |text: &str| import(text).unwrap_err().to_string();

@@ -26,7 +26,7 @@ use panza_ide::Sheet;
 use panza_learning::Trainer;
 use panza_machine::Machine;
 use panza_memory::{GameHistory, Kind, PlanNote, Store};
-use panza_metagame::prior_study;
+use panza_metagame::prior_preparation;
 
 use panza_player::{Answer, GameBuilders, Message};
 use panza_server::message;
@@ -391,7 +391,7 @@ pub fn notes(bytes: &[u8]) {
         matches: Vec::new(),
     };
     for machine in games() {
-        let Some(prior) = prior_study(machine.info(), &history, || None) else {
+        let Some(prior) = prior_preparation(machine.info(), &history, || None) else {
             continue;
         };
         let known = prior.known;

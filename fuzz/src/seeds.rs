@@ -10,7 +10,7 @@ use panza_cli::game_source::EMBEDDED;
 use panza_gdl::BaseId;
 use panza_learning::{Evaluation, GradientSums};
 use panza_memory::{Kind, PastMatch, PlanNote, Store};
-use panza_metagame::Study;
+use panza_metagame::Preparation;
 use panza_sync::Random;
 use serde_json::{Value, json};
 
@@ -249,7 +249,7 @@ pub fn notes() -> Vec<Vec<u8>> {
         let n_weights = tuples.as_ref().map_or(0, |tuples| tuples.n_weights);
         let n_outputs = if sum == Some(100) { 1 } else { 2 };
         let evaluation = Evaluation::new(2, n_facts, sum, tuples, &mut Random::new(4));
-        Study {
+        Preparation {
             evaluation: Some(Arc::new(evaluation.expect("the game is small"))),
             games: 1234,
             sums: Some(GradientSums {
@@ -258,7 +258,7 @@ pub fn notes() -> Vec<Vec<u8>> {
                 outputs: vec![0.5; n_outputs],
                 tables: vec![0.5; n_outputs * n_weights],
             }),
-            ..Study::default()
+            ..Preparation::default()
         }
     };
     let variables = vec![vec![BaseId(0), BaseId(1)], vec![BaseId(2)]];

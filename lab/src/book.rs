@@ -23,7 +23,7 @@ use panza_cli::arguments::parse_seconds;
 use panza_cli::output::{counted, progress_bar, write_whole};
 use panza_cli::{Outcome, Output, Rulesheet};
 use panza_config::Settings;
-use panza_metagame::{StudyBudget, study};
+use panza_metagame::{PreparationBudget, prepare};
 use panza_search::SearchConfig;
 use panza_sync::Random;
 use serde_json::json;
@@ -168,12 +168,12 @@ impl Maker {
         let plain = reference_config()?;
         let settings = Settings::load(None, &[])?.metagame;
         let time = Duration::from_secs_f64(arguments.seconds);
-        let budget = StudyBudget {
+        let budget = PreparationBudget {
             learning: true,
             processor_time: true,
-            ..StudyBudget::from_now(&settings, time, &Arc::default())
+            ..PreparationBudget::from_now(&settings, time, &Arc::default())
         };
-        let study = study(&game.built, None, &plain, &budget);
+        let study = prepare(&game.built, None, &plain, &budget);
         let mut other = study.apply(&plain);
         if !study.is_useful() {
             other.exploration *= WIDER;

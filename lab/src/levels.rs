@@ -19,7 +19,7 @@ use panza_config::Settings;
 use panza_game::{BuiltGame, build};
 use panza_gdl::{Id, MoveId, RoleId};
 use panza_machine::Reasoner;
-use panza_metagame::{StudyBudget, sprt::elo, study};
+use panza_metagame::{PreparationBudget, prepare, sprt::elo};
 use panza_player::{MatchSearcher, preferred_search, search_config};
 use panza_search::SearchConfig;
 use panza_sync::{Budget, Random};
@@ -213,11 +213,11 @@ impl Arena {
         if self.trained.is_none() {
             let never = Arc::new(AtomicBool::new(false));
             let metagame = &self.settings.metagame;
-            let budget = StudyBudget {
+            let budget = PreparationBudget {
                 learning: true,
-                ..StudyBudget::from_now(metagame, level.training, &never)
+                ..PreparationBudget::from_now(metagame, level.training, &never)
             };
-            let found = study(&self.game, None, &self.config, &budget);
+            let found = prepare(&self.game, None, &self.config, &budget);
             self.trained = Some(found.apply(&self.config));
         }
         self.trained.clone().unwrap_or_else(|| self.config.clone())

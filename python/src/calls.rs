@@ -21,7 +21,7 @@ use crate::jobs::search::{SearchOptions, search as jobs_search};
 use crate::states::States;
 use panza_game::BuiltGame;
 use panza_learning::Learned;
-use panza_metagame::Study;
+use panza_metagame::Preparation;
 use panza_search::{Method, Parameter, SearchConfig, SearchReport, WhyTree};
 
 /// The method of this name.
@@ -81,7 +81,7 @@ impl Evaluation {
     }
 
     /// What a study of both searches gave, with this method. `None` where it trained nothing.
-    fn of_study(core: &Core, study: Study, method: Method) -> Option<Self> {
+    fn of_study(core: &Core, study: Preparation, method: Method) -> Option<Self> {
         let learned = study.apply(&SearchConfig {
             method,
             ..SearchConfig::deterministic(0)

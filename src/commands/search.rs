@@ -19,7 +19,7 @@ use panza_config::Settings;
 use panza_game::{BuiltGame, ReducedGame};
 use panza_gdl::{Id, MoveId, RoleId, Sexpr, sexpr};
 use panza_machine::Machine;
-use panza_metagame::{Study, StudyBudget, history, remembered, study};
+use panza_metagame::{Preparation, PreparationBudget, history, prepare, remembered};
 use panza_search::{Line, LineLimits, Method, SearchReport, SearchStatistics, WhyTree, start};
 use panza_sync::{Budget, thread_cpu_time};
 
@@ -90,11 +90,11 @@ pub fn run(arguments: &SearchArguments, output: Output) -> anyhow::Result<Outcom
     let study = arguments.study.map(|seconds| {
         let time = Duration::from_secs_f64(seconds);
         let progress = countdown(format!("{}: studying", game.sheet.name), Some(time));
-        let budget = StudyBudget {
+        let budget = PreparationBudget {
             threads: config.rollout_threads.max(1),
-            ..StudyBudget::from_now(&settings.metagame, time, &stop)
+            ..PreparationBudget::from_now(&settings.metagame, time, &stop)
         };
-        let found = study(&built, prior.clone(), &config, &budget);
+        let found = prepare(&built, prior.clone(), &config, &budget);
         progress.finish_and_clear();
         found
     });
@@ -233,7 +233,7 @@ struct Shown<'a> {
     seconds: f64,
     /// Processor time of the search, without that of rollout threads.
     cpu: Option<Duration>,
-    study: Option<&'a Study>,
+    study: Option<&'a Preparation>,
 }
 
 impl Shown<'_> {

@@ -1,7 +1,7 @@
-//! What a study finds out for alpha-beta: an evaluation that was trained by its own searches, and
-//! whether it plays better than the tree.
+//! What a preparation finds out for alpha-beta: an evaluation that was trained by its own searches,
+//! and whether it plays better than the tree.
 //!
-//! Invariant: the evaluation is of the machine that was studied.
+//! Invariant: the evaluation is of the machine that was prepared.
 //!
 //! Never uses: the evaluation of the tree.
 
@@ -38,7 +38,7 @@ const MEASURED_TIME: Duration = Duration::from_millis(50);
 
 /// What alpha-beta searches with.
 #[derive(Clone, Debug)]
-pub struct AlphaBetaStudy {
+pub struct AlphaBetaPreparation {
     /// Its static values.
     pub evaluation: Arc<Evaluation>,
     /// What changes of the values are counted in.
@@ -155,7 +155,7 @@ fn time_of_search(
     Some(spent / u32::try_from(search.statistics().iterations.max(1)).ok()?)
 }
 
-impl AlphaBetaStudy {
+impl AlphaBetaPreparation {
     /// The result of a training. `games` is the number of games before it.
     pub(super) fn of(trained: LeafTraining, turns: Turns, games: usize) -> Self {
         Self {

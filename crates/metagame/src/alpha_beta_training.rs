@@ -16,7 +16,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::alpha_beta::{AlphaBetaStudy, is_stronger, turns, without_slow_prospects};
+use super::alpha_beta::{AlphaBetaPreparation, is_stronger, turns, without_slow_prospects};
 use super::contest::{Contest, decision, test_opening};
 use super::sprt::{PairTally, elo};
 use panza_game::BuiltGame;
@@ -48,7 +48,7 @@ const MOST_GENERATIONS: u32 = 1_000_000;
 pub struct AlphaBetaProgress {
     /// Games of training by searches.
     pub games: usize,
-    /// The best generation. The first one has the number 1; 0 is what a study left.
+    /// The best generation. The first one has the number 1; 0 is what a preparation left.
     pub generation: u32,
     /// The Elo difference of the best generation to the first one tested against: the sum of those
     /// of all successful tests.
@@ -139,7 +139,7 @@ impl AlphaBetaProgress {
 
 /// A test in progress.
 struct Pending {
-    tested: AlphaBetaStudy,
+    tested: AlphaBetaPreparation,
     tally: PairTally,
     /// Pairs begun.
     begun: u64,
@@ -167,9 +167,9 @@ pub(super) struct AlphaBetaTraining {
     turns: Option<Turns>,
     pub progress: AlphaBetaProgress,
     /// The newest evaluation, which is trained.
-    pub newest: Option<AlphaBetaStudy>,
+    pub newest: Option<AlphaBetaPreparation>,
     /// The best generation.
-    pub best: Option<AlphaBetaStudy>,
+    pub best: Option<AlphaBetaPreparation>,
     pending: Option<Pending>,
 }
 
@@ -227,7 +227,7 @@ impl AlphaBetaTraining {
             return;
         };
         if trained.samples > 0 {
-            let newest = AlphaBetaStudy::of(trained, turns, known.games);
+            let newest = AlphaBetaPreparation::of(trained, turns, known.games);
             self.progress.games = newest.games;
             self.newest = Some(newest);
         }
@@ -309,9 +309,9 @@ impl AlphaBetaTraining {
 }
 
 /// The settings of alpha-beta with these values.
-fn with(config: &SearchConfig, study: &AlphaBetaStudy) -> SearchConfig {
+fn with(config: &SearchConfig, preparation: &AlphaBetaPreparation) -> SearchConfig {
     SearchConfig {
-        alpha_beta_values: Ok(study.values()),
+        alpha_beta_values: Ok(preparation.values()),
         ..config.clone()
     }
 }
@@ -324,7 +324,7 @@ mod tests {
     use std::sync::atomic::AtomicBool;
 
     use crate::training::{RoundPlan, Training};
-    use crate::{StudyBudget, find_prospects, prior_study, study};
+    use crate::{PreparationBudget, find_prospects, prepare, prior_preparation};
     use panza_config::Settings;
     use panza_memory::{GameHistory, Kind};
     use panza_search::Method;
@@ -414,24 +414,25 @@ mod tests {
                     _ => {}
                 }
             }
-            let prior = prior_study(game.info(), &history, || find_prospects(&game)).unwrap();
+            let prior = prior_preparation(game.info(), &history, || find_prospects(&game)).unwrap();
             assert!(prior.apply(&config).alpha_beta_values.is_ok());
             if of_tree == 0 {
                 let resumed = Training::new(&game, config.clone(), Some(&history)).unwrap();
                 assert!(!resumed.has_generation());
             }
             let settings = Settings::load(None, &[]).unwrap().metagame;
-            let budget = StudyBudget::from_now(&settings, Duration::from_secs(60), &Arc::default());
-            let study = study(&game, Some(prior), &config, &budget);
+            let budget =
+                PreparationBudget::from_now(&settings, Duration::from_secs(60), &Arc::default());
+            let preparation = prepare(&game, Some(prior), &config, &budget);
             let expected = if of_tree == 0 {
                 first.generation
             } else {
                 of_tree
             };
-            assert_eq!(study.generation, Some(expected));
-            assert!(study.apply(&config).alpha_beta_values.is_ok());
+            assert_eq!(preparation.generation, Some(expected));
+            assert!(preparation.apply(&config).alpha_beta_values.is_ok());
         }
-        // Where the tree is stronger and has no generation, matches go on with the study.
+        // Where the tree is stronger and has no generation, matches go on with the preparation.
         for (kind, note) in &mut history.notes {
             match kind {
                 Kind::Training => note["progress"]["generation"] = json!(0),
@@ -439,7 +440,7 @@ mod tests {
                 _ => {}
             }
         }
-        let prior = prior_study(game.info(), &history, || find_prospects(&game)).unwrap();
+        let prior = prior_preparation(game.info(), &history, || find_prospects(&game)).unwrap();
         assert!(prior.trained.is_none() && prior.alpha_beta.is_some());
         let chosen = Method::ALL.map(|method| {
             let config = SearchConfig {

@@ -160,7 +160,7 @@ impl Contest<'_> {
     }
 }
 
-/// Settings of searches beside a study: one thread, little memory.
+/// Settings of searches beside a preparation: one thread, little memory.
 pub(super) fn small_search(config: SearchConfig) -> SearchConfig {
     SearchConfig {
         rollout_threads: 0,

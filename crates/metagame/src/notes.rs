@@ -1,4 +1,4 @@
-//! A study as notes for later matches of the game, and back.
+//! A preparation as notes for later matches of the game, and back.
 //!
 //! Weights of the evaluation are stored by the names of their facts, since facts have other numbers
 //! in the next match. Notes that do not fit the game at hand are ignored. Notes of an evaluation
@@ -13,9 +13,9 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
-use super::alpha_beta::AlphaBetaStudy;
+use super::alpha_beta::AlphaBetaPreparation;
 use super::parameters::Parameters;
-use super::study::{PriorStudy, Study, Trained};
+use super::preparation::{Preparation, PriorPreparation, Trained};
 use panza_analysis::prospects::WORD_BITS;
 use panza_analysis::tuples::Variable;
 use panza_analysis::{Prospects, Tuples};
@@ -27,45 +27,54 @@ use panza_memory::{GameHistory, Kind, term, term_text};
 use panza_search::alpha_beta::{Turns, Units};
 use panza_sync::Random;
 
-/// Facts above which evaluations of studies are not stored: their rows would fill the file.
+/// Facts above which evaluations of preparations are not stored: their rows would fill the file.
 const MAX_FACTS: usize = 2000;
 /// Units above which a note is no note of values for alpha-beta.
 const MAX_UNIT: i32 = 10_000;
 /// Training games above which a note is no note of a training.
 pub(super) const MAX_GAMES: u64 = 1 << 40;
 
-/// The notes of a study, by kind. None of one that has only taken over what long training left.
-pub fn notes(info: &dyn GameInfo, study: &Study) -> Vec<(Kind, Value)> {
-    if study.generation.is_some() {
+/// The notes of a preparation, by kind. None of one that has only taken over what long training
+/// left.
+pub fn notes(info: &dyn GameInfo, preparation: &Preparation) -> Vec<(Kind, Value)> {
+    if preparation.generation.is_some() {
         return Vec::new();
     }
-    study_notes(info, study, MAX_FACTS)
+    preparation_notes(info, preparation, MAX_FACTS)
 }
 
-/// The notes by which [`prior_study`] gives back a study that trained an evaluation as it is: the
-/// note of a training says that nothing is to be trained further.
-pub fn whole_study_notes(info: &dyn GameInfo, study: &Study) -> Vec<(Kind, Value)> {
-    let generation = study.generation.unwrap_or(1);
-    let mut notes = study_notes(info, study, usize::MAX);
+/// The notes by which [`prior_preparation`] gives back a preparation that trained an evaluation as
+/// it is: the note of a training says that nothing is to be trained further.
+pub fn whole_preparation_notes(
+    info: &dyn GameInfo,
+    preparation: &Preparation,
+) -> Vec<(Kind, Value)> {
+    let generation = preparation.generation.unwrap_or(1);
+    let mut notes = preparation_notes(info, preparation, usize::MAX);
     let training = json!({ "progress": { "generation": generation } });
     notes.push((Kind::Training, training));
     notes
 }
 
-/// The notes of a study, with its evaluation unless it has more than `max_facts` facts.
-pub(super) fn study_notes(
+/// The notes of a preparation, with its evaluation unless it has more than `max_facts` facts.
+pub(super) fn preparation_notes(
     info: &dyn GameInfo,
-    study: &Study,
+    preparation: &Preparation,
     max_facts: usize,
 ) -> Vec<(Kind, Value)> {
-    let mut notes = vec![(Kind::Parameters, study.to_json())];
-    if let Some(evaluation) = &study.evaluation
+    let mut notes = vec![(Kind::Parameters, preparation.to_json())];
+    if let Some(evaluation) = &preparation.evaluation
         && evaluation.n_facts() <= max_facts
     {
-        let note = evaluation_note(info, evaluation, study.games, study.sums.as_ref());
+        let note = evaluation_note(
+            info,
+            evaluation,
+            preparation.games,
+            preparation.sums.as_ref(),
+        );
         notes.push((Kind::Evaluation, note));
     }
-    if let Some(alpha_beta) = &study.alpha_beta
+    if let Some(alpha_beta) = &preparation.alpha_beta
         && alpha_beta.evaluation.n_facts() <= max_facts
     {
         notes.push((Kind::AlphaBetaEvaluation, alpha_beta_note(info, alpha_beta)));
@@ -74,7 +83,7 @@ pub(super) fn study_notes(
 }
 
 /// What alpha-beta searches with, as a note.
-pub(super) fn alpha_beta_note(info: &dyn GameInfo, alpha_beta: &AlphaBetaStudy) -> Value {
+pub(super) fn alpha_beta_note(info: &dyn GameInfo, alpha_beta: &AlphaBetaPreparation) -> Value {
     let sums = alpha_beta.sums.as_ref();
     let mut note = evaluation_note(info, &alpha_beta.evaluation, alpha_beta.games, sums);
     note["units"] = json!([alpha_beta.units.change, alpha_beta.units.turn]);
@@ -92,7 +101,7 @@ pub(super) fn read_alpha_beta(
     info: &dyn GameInfo,
     note: &Value,
     find_prospects: impl FnOnce() -> Option<Prospects>,
-) -> Option<AlphaBetaStudy> {
+) -> Option<AlphaBetaPreparation> {
     let known = read_evaluation(info, note, find_prospects)?;
     let unit = |index: usize| i32::try_from(note["units"][index].as_i64()?).ok();
     let units = Units {
@@ -104,7 +113,7 @@ pub(super) fn read_alpha_beta(
     let role = roles(info)
         .iter()
         .position(|role| note["turns"]["role"] == **role);
-    Some(AlphaBetaStudy {
+    Some(AlphaBetaPreparation {
         evaluation: Arc::new(known.evaluation),
         units,
         turns: Turns::told_by(fact.zip(role)),
@@ -177,13 +186,13 @@ pub fn evaluation_note(
     note
 }
 
-/// The study in the notes of earlier matches. `None` where no note fits. `find_prospects` finds the
-/// prospects of the game at hand, which are needed where the notes have weights of some.
-pub fn prior_study(
+/// The preparation in the notes of earlier matches. `None` where no note fits. `find_prospects`
+/// finds the prospects of the game at hand, which are needed where the notes have weights of some.
+pub fn prior_preparation(
     info: &dyn GameInfo,
     history: &GameHistory,
     find_prospects: impl Fn() -> Option<Prospects>,
-) -> Option<PriorStudy> {
+) -> Option<PriorPreparation> {
     let note = history.note(Kind::Evaluation)?;
     let known = read_evaluation(info, note, &find_prospects)?;
     let alpha_beta = history.note(Kind::AlphaBetaEvaluation);
@@ -209,7 +218,7 @@ pub fn prior_study(
             parameters,
         })
     });
-    Some(PriorStudy {
+    Some(PriorPreparation {
         known,
         alpha_beta,
         prefers_alpha_beta: prefers_alpha_beta.unwrap_or(false),
@@ -444,7 +453,7 @@ mod tests {
     }
 
     #[test]
-    fn a_study_is_restored_from_its_notes() {
+    fn a_preparation_is_restored_from_its_notes() {
         let machine = machine();
         let n_facts = machine.info().facts().unwrap().len();
         let variables = vec![vec![BaseId(0), BaseId(1)], vec![BaseId(2)]];
@@ -462,7 +471,7 @@ mod tests {
                 .iter()
                 .any(|&weight| weight > 0.1)
         );
-        let alpha_beta = AlphaBetaStudy {
+        let alpha_beta = AlphaBetaPreparation {
             evaluation: Arc::new(evaluation.clone()),
             units: Units {
                 change: 57,
@@ -472,7 +481,7 @@ mod tests {
             sums: None,
             games: 77,
         };
-        let study = Study {
+        let preparation = Preparation {
             alpha_beta: Some(alpha_beta),
             evaluation: Some(Arc::new(evaluation)),
             games: 1234,
@@ -486,17 +495,17 @@ mod tests {
                 evaluation_share: 0.5,
                 ..Parameters::default()
             },
-            ..Study::default()
+            ..Preparation::default()
         };
         let history = GameHistory {
             is_exact: true,
-            notes: notes(machine.info(), &study),
+            notes: notes(machine.info(), &preparation),
             matches: Vec::new(),
         };
-        let prior = prior_study(machine.info(), &history, || None).unwrap();
+        let prior = prior_preparation(machine.info(), &history, || None).unwrap();
         assert_eq!(prior.known.games, 1234);
-        assert_eq!(prior.known.sums, study.sums);
-        let (alpha_beta, kept) = (study.alpha_beta.unwrap(), prior.alpha_beta.unwrap());
+        assert_eq!(prior.known.sums, preparation.sums);
+        let (alpha_beta, kept) = (preparation.alpha_beta.unwrap(), prior.alpha_beta.unwrap());
         assert_eq!(
             (kept.units, kept.turns),
             (alpha_beta.units, alpha_beta.turns)
@@ -504,7 +513,7 @@ mod tests {
         assert_eq!((kept.games, kept.sums), (77, None));
         let (mut before, mut after) = ([0.0; 2], [0.0; 2]);
         let state = machine.initial_state();
-        let evaluation = study.evaluation.unwrap();
+        let evaluation = preparation.evaluation.unwrap();
         evaluation.values(&state, &mut before);
         assert_eq!(prior.known.evaluation.tuples(), evaluation.tuples());
         prior.known.evaluation.values(&state, &mut after);
@@ -537,21 +546,21 @@ mod tests {
             outputs: vec![1.0, 0.25],
             tables: Vec::new(),
         };
-        let study = Study {
+        let preparation = Preparation {
             evaluation: Some(Arc::new(evaluation)),
             games: 10,
             sums: Some(sums),
-            ..Study::default()
+            ..Preparation::default()
         };
         let history = GameHistory {
             is_exact: true,
-            notes: notes(machine.info(), &study),
+            notes: notes(machine.info(), &preparation),
             matches: Vec::new(),
         };
-        let prior = prior_study(machine.info(), &history, find).unwrap();
+        let prior = prior_preparation(machine.info(), &history, find).unwrap();
         let [mut before, mut after] = [[0.0; 2]; 2];
         let state = machine.initial_state();
-        study.evaluation.unwrap().values(&state, &mut before);
+        preparation.evaluation.unwrap().values(&state, &mut before);
         prior.known.evaluation.values(&state, &mut after);
         assert!((before[0] - after[0]).abs() < 0.5, "{before:?} {after:?}");
         assert_eq!(
@@ -559,7 +568,7 @@ mod tests {
             2.5
         );
         // Without prospects at hand the weights say nothing.
-        assert!(prior_study(machine.info(), &history, || None).is_none());
+        assert!(prior_preparation(machine.info(), &history, || None).is_none());
     }
 
     #[test]
@@ -585,7 +594,7 @@ mod tests {
             notes: vec![(Kind::Evaluation, note)],
             matches: Vec::new(),
         };
-        let prior = prior_study(machine.info(), &history, || None)
+        let prior = prior_preparation(machine.info(), &history, || None)
             .unwrap()
             .known;
         assert!(prior.games == 7 && prior.sums.is_none());
@@ -634,7 +643,7 @@ mod tests {
                 notes: vec![(Kind::Evaluation, note)],
                 matches: Vec::new(),
             };
-            prior_study(machine.info(), &history, || None)
+            prior_preparation(machine.info(), &history, || None)
         };
         for (weight, sum, is_kept) in [
             (100.0, None, true),
@@ -657,7 +666,7 @@ mod tests {
                 notes: vec![(Kind::Evaluation, note)],
                 matches: Vec::new(),
             };
-            prior_study(machine.info(), &history, || None)
+            prior_preparation(machine.info(), &history, || None)
         };
         for note in [
             json!(null),

@@ -22,7 +22,7 @@ pub struct Parameters {
 }
 
 impl Default for Parameters {
-    /// For a game that was not studied.
+    /// For a game that was not prepared.
     fn default() -> Self {
         Self {
             evaluation_share: 0.0,
@@ -68,9 +68,9 @@ const MIN_POSITIONS: usize = 300;
 /// nine boards it was 0.1, and the evaluation lost all matches. In Hex, where AMAF values win and a
 /// prior would take their place, it is 0.1 too.
 const MIN_CORRELATION: f64 = 0.2;
-/// The same, relative to the correlation of playouts without their noise. In twenty studies the
-/// ratio was 0.87 to 1.08 in Breakthrough, where evaluations mixed with playouts win, and 0.89 to
-/// 0.98 in Connect Four, where they make no difference (49 % of the points in 26 pairs). Before
+/// The same, relative to the correlation of playouts without their noise. In twenty preparations
+/// the ratio was 0.87 to 1.08 in Breakthrough, where evaluations mixed with playouts win, and 0.89
+/// to 0.98 in Connect Four, where they make no difference (49 % of the points in 26 pairs). Before
 /// there were weights of lines, it was 0.81 to 0.9 there, and mixing lost.
 const MIN_RELATIVE_CORRELATION: f64 = 0.88;
 /// Weight below which an evaluation is not worth its time.
@@ -100,7 +100,7 @@ impl Parameters {
         self.prior || self.evaluation_share > 0.0
     }
 
-    /// Whether the numbers are such as studies choose.
+    /// Whether the numbers are such as preparations choose.
     pub fn are_sound(&self) -> bool {
         Parameter::find("evaluation_share")
             .is_some_and(|it| it.allows(self.evaluation_share.into()))
@@ -108,8 +108,8 @@ impl Parameters {
 
     /// The settings in a note. `None` if it is damaged.
     ///
-    /// Earlier studies could choose minimax on the evaluation alone, with a `minimax_share` of 1.
-    /// Its place takes the greatest weight beside playouts.
+    /// Earlier preparations could choose minimax on the evaluation alone, with a `minimax_share` of
+    /// 1. Its place takes the greatest weight beside playouts.
     pub(super) fn from_note(note: &Value) -> Option<Self> {
         let mut found = Self::deserialize(note).ok().filter(Self::are_sound)?;
         if note["minimax_share"] == 1.0 {

@@ -23,13 +23,13 @@ use serde_json::{Value, json};
 use super::alpha_beta_training::{AlphaBetaProgress, AlphaBetaRound, AlphaBetaTraining};
 use super::contest::{Contest, decision, small_search, test_opening};
 use super::notes::{
-    MAX_GAMES, alpha_beta_note, evaluation_note, prior_study, read_alpha_beta, read_evaluation,
-    study_notes,
+    MAX_GAMES, alpha_beta_note, evaluation_note, preparation_notes, prior_preparation,
+    read_alpha_beta, read_evaluation,
 };
 use super::parameters::Parameters;
+use super::preparation::{Preparation, find_prospects};
 use super::sprt::{PairTally, elo};
 use super::structure::{STEPS, Structure};
-use super::study::{Study, find_prospects};
 use super::team::{LearningTeam, Members, TestTeam};
 use panza_analysis::{Prospects, Symmetries, Tuples};
 use panza_game::BuiltGame;
@@ -239,7 +239,7 @@ impl<'a> Training<'a> {
     fn recall(&mut self, history: &GameHistory) {
         let info = self.game.info();
         let prospects = || self.prospects.as_deref().cloned();
-        let prior = prior_study(info, history, prospects);
+        let prior = prior_preparation(info, history, prospects);
         let note = history.note(Kind::Training);
         let progress = note.and_then(Progress::from_note);
         let (Some(prior), Some(note), Some(progress)) = (prior, note, progress) else {
@@ -550,7 +550,7 @@ impl<'a> Training<'a> {
             Some(best) => (&best.known, best.parameters),
             None => (newest, Parameters::default()),
         };
-        let study = Study {
+        let preparation = Preparation {
             evaluation: Some(Arc::new(known.evaluation.clone())),
             games: known.games,
             sums: known.sums.clone(),
@@ -559,7 +559,7 @@ impl<'a> Training<'a> {
                 ..parameters
             },
             alpha_beta: self.alpha_beta.best.clone(),
-            ..Study::default()
+            ..Preparation::default()
         };
         let facts = info.facts().unwrap_or_default();
         let openings = self.openings.iter().rev().map(|state| {
@@ -582,7 +582,7 @@ impl<'a> Training<'a> {
         if let Some(newest) = &self.alpha_beta.newest {
             training["newest_of_alpha_beta"] = alpha_beta_note(info, newest);
         }
-        let mut found = study_notes(info, &study, MAX_FACTS);
+        let mut found = preparation_notes(info, &preparation, MAX_FACTS);
         found.push((Kind::Training, training));
         Some(found)
     }

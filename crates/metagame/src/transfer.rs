@@ -19,7 +19,7 @@ use thiserror::Error;
 
 use super::notes::{read_alpha_beta, read_evaluation};
 use super::parameters::Parameters;
-use super::study::find_prospects;
+use super::preparation::find_prospects;
 use super::training::Progress;
 use panza_analysis::signature;
 use panza_game::{BuildError, build};

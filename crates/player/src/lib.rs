@@ -73,7 +73,7 @@ pub use messages::{
 pub use panza_game::{BuildKind, GameBuilders};
 pub use review::{MatchFile, Review, ReviewSettings, StoredMatch};
 pub use search::{
-    Effort, MatchConfig, MatchSearcher, PlanStatus, Studies, StudyOf, preferred_search,
-    search_config, studied_search, whole_search,
+    Effort, MatchConfig, MatchSearcher, PlanStatus, PreparationOf, Preparations, preferred_search,
+    prepared_search, search_config, whole_search,
 };
 pub use thread::Thoughts;

@@ -88,11 +88,16 @@ fn the_debug_log_of_a_match_has_lines_of_all_its_threads() {
         "{text}"
     );
 
-    // What follows from the rules is studied without learning too.
+    // What follows from the rules is prepared without learning too.
     let events = read("events.jsonl");
-    let study = events
+    let preparation = events
         .lines()
         .find(|line| line.contains(r#""kind":"study""#));
-    let study: serde_json::Value = serde_json::from_str(study.expect("a study")).unwrap();
-    assert_eq!(study["data"]["games"].as_u64(), Some(0), "{study}");
+    let preparation: serde_json::Value =
+        serde_json::from_str(preparation.expect("a study")).unwrap();
+    assert_eq!(
+        preparation["data"]["games"].as_u64(),
+        Some(0),
+        "{preparation}"
+    );
 }

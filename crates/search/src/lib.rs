@@ -112,7 +112,8 @@ pub use config::{IterationTimes, RootEstimates, RootReport, SearchStatistics, St
 pub use move_stats::MoveStats;
 pub use outlook::{Outcome, RoleOutlook};
 pub use parameters::{
-    AlphaBetaParameters, MINIMAX_SHARE, Method, PARAMETERS, Parameter, SearchConfig, StudyEffect,
+    AlphaBetaParameters, MINIMAX_SHARE, Method, PARAMETERS, Parameter, PreparationEffect,
+    SearchConfig,
 };
 pub use searcher::{Line, LineLimits, SearchReport, Searcher};
 pub use start::{Started, start};

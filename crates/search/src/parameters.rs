@@ -1,7 +1,7 @@
 //! The settings of a search, and the table of those that are numbers.
 //!
-//! Each is declared once, below: documentation, name, type, default, range, and what a study of the
-//! game does with it. The declaration makes a field of [`SearchConfig`], or of its part for
+//! Each is declared once, below: documentation, name, type, default, range, and what a preparation
+//! of the game does with it. The declaration makes a field of [`SearchConfig`], or of its part for
 //! alpha-beta, and a row of [`PARAMETERS`]. The searches read the fields; who knows a parameter by
 //! its name (engines of duels and their help, companions, Python) reads the rows.
 
@@ -15,7 +15,7 @@ use panza_learning::Evaluation;
 /// Which of the two searches plays a game.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Method {
-    /// What games of both have shown in a study of the game; without one the tree.
+    /// What games of both have shown in a preparation of the game; without one the tree.
     Auto,
     /// The tree, also called MCTS.
     Tree,
@@ -71,9 +71,9 @@ impl Method {
 /// The usual [`minimax_share`](SearchConfig::minimax_share) where an evaluation has weight.
 pub const MINIMAX_SHARE: f32 = 0.3;
 
-/// What a study of a game does with a parameter.
+/// What a preparation of a game does with a parameter.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum StudyEffect {
+pub enum PreparationEffect {
     /// It leaves it as it is.
     None,
     /// It multiplies it.
@@ -97,8 +97,8 @@ pub struct Parameter {
     pub is_whole: bool,
     /// Its value in [`SearchConfig::deterministic`].
     pub default: f64,
-    /// What a study of the game does with it.
-    pub study: StudyEffect,
+    /// What a preparation of the game does with it.
+    pub preparation: PreparationEffect,
     get: fn(&SearchConfig) -> f64,
     set: fn(&mut SearchConfig, f64),
 }
@@ -109,10 +109,10 @@ impl Parameter {
         PARAMETERS.iter().find(|it| it.name == name)
     }
 
-    /// Those that a study changes.
-    pub fn studied() -> impl Iterator<Item = &'static Parameter> {
-        let is_studied = |it: &&Parameter| it.study != StudyEffect::None;
-        PARAMETERS.iter().filter(is_studied)
+    /// Those that a preparation changes.
+    pub fn of_preparation() -> impl Iterator<Item = &'static Parameter> {
+        let is_chosen = |it: &&Parameter| it.preparation != PreparationEffect::None;
+        PARAMETERS.iter().filter(is_chosen)
     }
 
     /// Its value.
@@ -151,7 +151,7 @@ macro_rules! search_config {
     (
         parameters {$(
             $(#[doc = $doc:literal])+
-            $name:ident: $type:ty = $default:expr, $least:literal..=$most:literal, $study:ident;
+            $name:ident: $type:ty = $default:expr, $least:literal..=$most:literal, $preparation:ident;
         )+}
         alpha_beta {$(
             $(#[doc = $own_doc:literal])+
@@ -179,7 +179,7 @@ macro_rules! search_config {
         /// Every setting of a search that is a number.
         pub static PARAMETERS: &[Parameter] = &[
             $(search_config!(@row $type, $name, concat!($($doc),+), $least, $most, $default,
-                $study, $name),)+
+                $preparation, $name),)+
             $(search_config!(@row $own_type, $own, concat!($($own_doc),+), $own_least, $own_most,
                 $own_default, None, alpha_beta.$own),)+
         ];
@@ -204,7 +204,7 @@ macro_rules! search_config {
         }
     };
     (@row $type:ty, $name:ident, $doc:expr, $least:literal, $most:literal, $default:expr,
-        $study:ident, $($field:ident).+) => {
+        $preparation:ident, $($field:ident).+) => {
         Parameter {
             name: stringify!($name),
             doc: $doc,
@@ -212,7 +212,7 @@ macro_rules! search_config {
             most: $most as f64,
             is_whole: (0.5 as $type) as f64 == 0.0,
             default: ($default as $type) as f64,
-            study: StudyEffect::$study,
+            preparation: PreparationEffect::$preparation,
             get: |config| config.$($field).+ as f64,
             set: |config, value| config.$($field).+ = value as $type,
         }

@@ -32,10 +32,10 @@ impl Started {
     }
 }
 
-/// Starts the search of a state that the settings name. `Auto` is alpha-beta where a study has
-/// found it to be the stronger search and left its values in the settings. Where alpha-beta alone
-/// is asked for and nothing was trained, it searches with values that know nothing. Where it cannot
-/// play, the tree does.
+/// Starts the search of a state that the settings name. `Auto` is alpha-beta where a preparation
+/// has found it to be the stronger search and left its values in the settings. Where alpha-beta
+/// alone is asked for and nothing was trained, it searches with values that know nothing. Where it
+/// cannot play, the tree does.
 pub fn start(
     machine: &Arc<dyn Machine>,
     role: RoleId,

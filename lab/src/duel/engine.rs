@@ -14,11 +14,12 @@ use panza_cli::engine_choice::parse_width;
 use panza_config::{MetagameSettings, Settings};
 use panza_gdl::{Id, MoveId, RoleId};
 use panza_machine::Reasoner;
-use panza_metagame::{Study, StudyBudget, WithoutInputs, study};
+use panza_metagame::{Preparation, PreparationBudget, WithoutInputs, prepare};
 use panza_player::{
-    MatchConfig, MatchSearcher, Studies, StudyOf, preferred_search, search_config, studied_search,
+    MatchConfig, MatchSearcher, PreparationOf, Preparations, preferred_search, prepared_search,
+    search_config,
 };
-use panza_search::{Method, PARAMETERS, Parameter, SearchConfig, StudyEffect, WhyTree};
+use panza_search::{Method, PARAMETERS, Parameter, PreparationEffect, SearchConfig, WhyTree};
 use panza_sync::Stopwatch;
 use panza_telemetry::COMMIT;
 use serde_json::{Value, json};
@@ -26,7 +27,7 @@ use serde_json::{Value, json};
 use super::builds::{Builds, NamedGame};
 use super::protocol::{Command, Engine, PARTS, Thought};
 use super::stored;
-use crate::trained::prior_study;
+use crate::trained::prior_preparation;
 
 /// The time that a search has spent on a move.
 type Spent<'a> = &'a dyn Fn(&dyn MatchSearcher) -> Duration;
@@ -56,7 +57,7 @@ struct Overrides {
 
 struct PlayedGame {
     game: NamedGame,
-    studies: Vec<SeededStudy>,
+    studies: Vec<SeededPreparation>,
     /// The study in use.
     study: Option<usize>,
     reasoner: Box<dyn Reasoner>,
@@ -67,9 +68,9 @@ struct PlayedGame {
     has_begun: bool,
 }
 
-struct SeededStudy {
+struct SeededPreparation {
     origin: Origin,
-    studies: Studies,
+    studies: Preparations,
 }
 
 /// Where a study comes from.
@@ -143,26 +144,26 @@ impl LocalEngine {
         let memory = self.overrides.memory.clone();
         let played = self.game()?;
         let origin = Origin::Made { seconds, seed };
-        let is_same = |known: &SeededStudy| known.origin == origin;
+        let is_same = |known: &SeededPreparation| known.origin == origin;
         played.study = played.studies.iter().position(is_same);
-        let of = played.study_of(&config, is_factored);
-        if seconds > 0.0 && played.study.is_none() && of != StudyOf::Nothing {
+        let of = played.preparation_of(&config, is_factored);
+        if seconds > 0.0 && played.study.is_none() && of != PreparationOf::Nothing {
             let (whole, rules) = (&played.game.built, &played.game.rules);
-            let memory = memory.filter(|_| of == StudyOf::Game);
-            let prior = memory.map(|path| prior_study(&path, rules, whole));
+            let memory = memory.filter(|_| of == PreparationOf::Game);
+            let prior = memory.map(|path| prior_preparation(&path, rules, whole));
             let mut prior = prior.transpose()?;
             let (games, config) = (of.games(whole), of.config(&config));
             let time = Duration::from_secs_f64(seconds / games.len().max(1) as f64);
             let studies = games.iter().map(|game| {
-                let budget = StudyBudget {
+                let budget = PreparationBudget {
                     without,
                     processor_time: true,
-                    ..StudyBudget::before_first_move(&metagame, time, &Arc::default())
+                    ..PreparationBudget::before_first_move(&metagame, time, &Arc::default())
                 };
-                study(game, prior.take(), &config, &budget)
+                prepare(game, prior.take(), &config, &budget)
             });
-            let studies = Studies::new(of, studies.collect());
-            played.studies.push(SeededStudy { origin, studies });
+            let studies = Preparations::new(of, studies.collect());
+            played.studies.push(SeededPreparation { origin, studies });
             played.study = Some(played.studies.len() - 1);
         }
         Ok(studied(played.studies()))
@@ -170,7 +171,7 @@ impl LocalEngine {
 
     fn save(&mut self, file: &str) -> anyhow::Result<Value> {
         let played = self.game()?;
-        let study = played.studies().and_then(Studies::of_game);
+        let study = played.studies().and_then(Preparations::of_game);
         stored::save(Path::new(file), &played.game, study)?;
         Ok(json!({}))
     }
@@ -178,13 +179,13 @@ impl LocalEngine {
     fn load(&mut self, file: &str) -> anyhow::Result<Value> {
         let played = self.game()?;
         let origin = Origin::File(file.to_string());
-        let is_same = |known: &SeededStudy| known.origin == origin;
+        let is_same = |known: &SeededPreparation| known.origin == origin;
         played.study = played.studies.iter().position(is_same);
         if played.study.is_none()
             && let Some(study) = stored::load(Path::new(file), &played.game)?
         {
-            let studies = Studies::new(StudyOf::Game, vec![study]);
-            played.studies.push(SeededStudy { origin, studies });
+            let studies = Preparations::new(PreparationOf::Game, vec![study]);
+            played.studies.push(SeededPreparation { origin, studies });
             played.study = Some(played.studies.len() - 1);
         }
         Ok(studied(played.studies()))
@@ -203,7 +204,7 @@ impl LocalEngine {
             played.restart();
         }
         let (built, role_id) = (&played.game.built, RoleId::from_index(role));
-        let search = studied_search(built, role_id, &played.state, &config, is_factored);
+        let search = prepared_search(built, role_id, &played.state, &config, is_factored);
         let reason = search.why_tree();
         if let Some(reason) = reason.filter(|_| method == Method::AlphaBeta) {
             bail!("{reason}");
@@ -230,9 +231,11 @@ impl Overrides {
     fn set(&mut self, key: &str, value: &str) -> anyhow::Result<()> {
         if let Some(parameter) = Parameter::find(key) {
             let value = parameter.read(value).map_err(|why| anyhow!(why))?;
-            match parameter.study {
-                StudyEffect::Chooses => self.chosen.push((parameter, value)),
-                StudyEffect::None | StudyEffect::Scales => parameter.set(&mut self.search, value),
+            match parameter.preparation {
+                PreparationEffect::Chooses => self.chosen.push((parameter, value)),
+                PreparationEffect::None | PreparationEffect::Scales => {
+                    parameter.set(&mut self.search, value)
+                }
             }
             return Ok(());
         }
@@ -274,7 +277,7 @@ impl Overrides {
     }
 
     /// The settings of the searches.
-    fn match_config(&self, studies: Option<&Studies>, seed: u64) -> MatchConfig {
+    fn match_config(&self, studies: Option<&Preparations>, seed: u64) -> MatchConfig {
         let config = self.config(seed);
         let Some(studies) = studies else {
             return config.into();
@@ -282,8 +285,9 @@ impl Overrides {
         let mut studies = studies.clone();
         for (parameter, value) in &self.chosen {
             if parameter.name == "evaluation_share" {
-                let set = |study: &mut Study| study.parameters.evaluation_share = *value as f32;
-                studies.studies.iter_mut().for_each(set);
+                let set =
+                    |study: &mut Preparation| study.parameters.evaluation_share = *value as f32;
+                studies.preparations.iter_mut().for_each(set);
             }
         }
         let mut found = studies.apply(&config);
@@ -313,9 +317,10 @@ impl Overrides {
 /// The reply to `study` and `load`.
 ///
 /// Where parts were studied, games are those of all parts, and the settings are means.
-fn studied(studies: Option<&Studies>) -> Value {
-    let studies = studies.map(|it| &it.studies[..]).unwrap_or_default();
-    let mean = |of: fn(&Study) -> f32| studies.iter().map(of).sum::<f32>() / studies.len() as f32;
+fn studied(studies: Option<&Preparations>) -> Value {
+    let studies = studies.map(|it| &it.preparations[..]).unwrap_or_default();
+    let mean =
+        |of: fn(&Preparation) -> f32| studies.iter().map(of).sum::<f32>() / studies.len() as f32;
     match studies.is_empty() {
         false => json!({
             "games": studies.iter().map(|study| study.games).sum::<usize>(),
@@ -338,7 +343,7 @@ pub(super) fn keys() -> Vec<&'static str> {
 }
 
 impl PlayedGame {
-    fn studies(&self) -> Option<&Studies> {
+    fn studies(&self) -> Option<&Preparations> {
         self.study.map(|index| &self.studies[index].studies)
     }
 
@@ -353,10 +358,10 @@ impl PlayedGame {
     }
 
     /// What a match would study.
-    fn study_of(&self, config: &SearchConfig, is_factored: bool) -> StudyOf {
+    fn preparation_of(&self, config: &SearchConfig, is_factored: bool) -> PreparationOf {
         let built = &self.game.built;
         let initial = built.machine.initial_state();
-        preferred_search(built, RoleId(0), &initial, config, is_factored).study_of()
+        preferred_search(built, RoleId(0), &initial, config, is_factored).preparation_of()
     }
 
     fn advance(&mut self, moves: &[String]) -> anyhow::Result<Value> {

@@ -56,12 +56,12 @@ pub(super) struct Usage {
     /// Visits of the played moves that were not proven.
     pub visits: Vec<u64>,
     /// The study in use, one for each pair; none without studies.
-    pub studies: Vec<Studied>,
+    pub studies: Vec<Prepared>,
 }
 
 /// What an engine says of a study.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
-pub(super) struct Studied {
+pub(super) struct Prepared {
     /// Training games.
     pub games: u64,
     /// The weight of the evaluation.

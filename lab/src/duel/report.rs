@@ -137,7 +137,7 @@ impl Usage {
     }
 
     /// The mean numbers of training games and shares of the evaluation over the pairs.
-    fn mean_study(&self) -> Option<(f64, f64)> {
+    fn mean_preparation(&self) -> Option<(f64, f64)> {
         let n = self.studies.len() as f64;
         let games: f64 = self.studies.iter().map(|study| study.games as f64).sum();
         let shares = self.studies.iter().map(|study| study.evaluation_share);
@@ -262,7 +262,7 @@ fn write_engines(page: &mut Page, results: &[GameResult]) {
     let mut alarms = Vec::new();
     for result in results {
         for (name, usage) in ["A", "B"].into_iter().zip(&result.usage) {
-            let (visits, studied) = (usage.visits(), usage.mean_study());
+            let (visits, studied) = (usage.visits(), usage.mean_preparation());
             table.push(vec![
                 result.name.clone(),
                 name.to_string(),
@@ -337,8 +337,8 @@ pub(super) fn objects(results: &Results, hypotheses: Hypotheses) -> Vec<Value> {
             "iterations_per_second": usage.iterations_per_second(),
             "least_visits": visits.map(|(least, _, _)| least),
             "median_visits": visits.map(|(_, median, _)| median),
-            "study_games": usage.mean_study().map(|(games, _)| games),
-            "evaluation_share": usage.mean_study().map(|(_, share)| share),
+            "study_games": usage.mean_preparation().map(|(games, _)| games),
+            "evaluation_share": usage.mean_preparation().map(|(_, share)| share),
         })
     };
     let games = results.games.iter().map(|result| {

@@ -14,7 +14,9 @@ use anyhow::{Context, bail};
 use panza_cli::arguments::read_limited;
 use panza_cli::output::write_whole;
 use panza_memory::{GameHistory, Kind};
-use panza_metagame::{Structure, Study, find_prospects, prior_study, whole_study_notes};
+use panza_metagame::{
+    Preparation, Structure, find_prospects, prior_preparation, whole_preparation_notes,
+};
 use panza_sync::Budget;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -33,10 +35,14 @@ struct Stored {
 }
 
 /// Writes a study. The folder is made where it is missing.
-pub(super) fn save(path: &Path, game: &NamedGame, study: Option<&Study>) -> anyhow::Result<()> {
+pub(super) fn save(
+    path: &Path,
+    game: &NamedGame,
+    study: Option<&Preparation>,
+) -> anyhow::Result<()> {
     let info = game.built.info();
     let notes = study.map(|study| {
-        let notes = whole_study_notes(info, study).into_iter();
+        let notes = whole_preparation_notes(info, study).into_iter();
         notes
             .map(|(kind, note)| (kind.name().to_string(), note))
             .collect()
@@ -54,7 +60,7 @@ pub(super) fn save(path: &Path, game: &NamedGame, study: Option<&Study>) -> anyh
 }
 
 /// The study in a file; none for a game that a match does not study as a whole.
-pub(super) fn load(path: &Path, game: &NamedGame) -> anyhow::Result<Option<Study>> {
+pub(super) fn load(path: &Path, game: &NamedGame) -> anyhow::Result<Option<Preparation>> {
     let shown = path.display();
     if !path.is_file() {
         bail!("no study `{shown}`; `--save-studies` of a duel writes such files");
@@ -78,16 +84,16 @@ pub(super) fn load(path: &Path, game: &NamedGame) -> anyhow::Result<Option<Study
         notes: notes.collect::<anyhow::Result<_>>()?,
         matches: Vec::new(),
     };
-    let mut study = Study {
+    let mut study = Preparation {
         structure: Structure::find(&game.built, &Budget::generous()),
         games: stored.games,
-        ..Study::default()
+        ..Preparation::default()
     };
     if history.note(Kind::Evaluation).is_none() {
         return Ok(Some(study));
     }
     let info = game.built.info();
-    let prior = prior_study(info, &history, || find_prospects(&game.built));
+    let prior = prior_preparation(info, &history, || find_prospects(&game.built));
     let prior = prior.with_context(|| format!("`{shown}` does not fit the rules of the game"))?;
     if let Some(trained) = prior.trained {
         study.parameters = trained.parameters;

@@ -21,7 +21,7 @@ use panza_game::{BuiltGame, PlayoutPolicy};
 use panza_gdl::Rules;
 use panza_machine::lanes::interpret::Features;
 use panza_machine::{GangLayout, LanesMachine, Machine};
-use panza_metagame::{PriorStudy, StudyBudget, study};
+use panza_metagame::{PreparationBudget, PriorPreparation, prepare};
 use panza_player::search_config;
 use panza_referee::tournament::tally::wilson;
 
@@ -32,7 +32,7 @@ use serde::Serialize;
 use super::file::{LOSING, OracleSetup};
 use super::{Oracle, open_all};
 use crate::page::{count, quantity};
-use crate::trained::prior_study;
+use crate::trained::prior_preparation;
 
 /// Wall time between two looks at a search that is limited by time.
 const SLICE: Duration = Duration::from_millis(2);
@@ -157,7 +157,7 @@ pub(super) fn run(arguments: &ScoreArguments, output: Output) -> anyhow::Result<
             let time = Duration::from_secs_f64(seconds);
             let (game, rules) = (machines.of_match()?, &oracle.game.rules);
             let memory = arguments.memory.as_deref();
-            let prior = memory.map(|path| prior_study(path, rules, game));
+            let prior = memory.map(|path| prior_preparation(path, rules, game));
             config = studied(game, prior.transpose()?, &config, &settings, time);
         }
         for (&budget, pooled) in budgets.iter().zip(&mut pooled) {
@@ -301,13 +301,13 @@ pub(super) fn run_sliced(
 /// The settings of a search after a study of the game.
 fn studied(
     game: &BuiltGame,
-    prior: Option<PriorStudy>,
+    prior: Option<PriorPreparation>,
     config: &SearchConfig,
     settings: &Settings,
     time: Duration,
 ) -> SearchConfig {
-    let budget = StudyBudget::from_now(&settings.metagame, time, &Arc::default());
-    study(game, prior, config, &budget).apply(config)
+    let budget = PreparationBudget::from_now(&settings.metagame, time, &Arc::default());
+    prepare(game, prior, config, &budget).apply(config)
 }
 
 impl<'a> Machines<'a> {

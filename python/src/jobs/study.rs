@@ -8,7 +8,7 @@ use panza_analysis::{Prospects, Symmetries, Tuples};
 use panza_game::BuiltGame;
 use panza_learning::statistics::{SampleSize, Sampled, sample};
 use panza_learning::{Learned, LearningPlan};
-use panza_metagame::{Study, StudyBudget, WithoutInputs};
+use panza_metagame::{Preparation, PreparationBudget, WithoutInputs};
 use panza_search::{Method, SearchConfig};
 use panza_sync::Budget;
 
@@ -95,12 +95,12 @@ pub fn study_both(
     method: Method,
     (threads, seed): (usize, u64),
     stop: &Arc<AtomicBool>,
-) -> Study {
+) -> Preparation {
     let config = SearchConfig {
         method,
         ..SearchConfig::deterministic(seed)
     };
-    let budget = StudyBudget {
+    let budget = PreparationBudget {
         limits: Budget::lasting(time).stopped_by(stop),
         extension: Duration::ZERO,
         learning: true,
@@ -109,5 +109,5 @@ pub fn study_both(
         without: WithoutInputs::default(),
         processor_time: false,
     };
-    panza_metagame::study(game, None, &config, &budget)
+    panza_metagame::prepare(game, None, &config, &budget)
 }

@@ -13,7 +13,7 @@ use panza_cli::engine_choice::build_as_in_match;
 use panza_cli::output::countdown;
 use panza_cli::{Game, Outcome, Output, interrupt};
 use panza_config::Settings;
-use panza_metagame::{SampleSize, StudyBudget, study};
+use panza_metagame::{PreparationBudget, SampleSize, prepare};
 
 use report::Report;
 
@@ -71,12 +71,12 @@ fn examine(
     let settings = Settings::load(None, &[])?;
     let config = panza_player::search_config(&settings.search, arguments.seed);
     let studied = Instant::now();
-    let budget = StudyBudget {
+    let budget = PreparationBudget {
         threads: config.rollout_threads.max(1),
         sampling: Some(SampleSize::default()),
-        ..StudyBudget::from_now(&settings.metagame, study_time, stop)
+        ..PreparationBudget::from_now(&settings.metagame, study_time, stop)
     };
-    let study = study(&built, None, &config, &budget);
+    let study = prepare(&built, None, &config, &budget);
     progress.finish_and_clear();
     Ok(Report {
         name: name.clone(),

@@ -15,7 +15,7 @@ use panza_game::{BuiltGame, ReducedGame};
 use panza_gdl::{BaseId, Id};
 use panza_learning::Heuristic;
 use panza_learning::statistics::{GoalSpread, Sampled, SampledRole, Spread, Turns};
-use panza_metagame::{Structure, Study};
+use panza_metagame::{Preparation, Structure};
 use panza_propnet::Network;
 
 /// Facts, mutex groups and factors that are listed at most.
@@ -152,7 +152,7 @@ pub struct Report {
     /// The game.
     pub game: BuiltGame,
     /// What was found.
-    pub study: Study,
+    pub study: Preparation,
 }
 
 impl Report {

@@ -1,8 +1,8 @@
 //! Files that an earlier build wrote are read: a memory, and the export of its game.
 //!
 //! Both hold a training of the game below with a generation of each search. The settings of that
-//! of the tree have what no study chooses any more: minimax on the evaluation alone, and a factor
-//! on exploration.
+//! of the tree have what no preparation chooses any more: minimax on the evaluation alone, and a
+//! factor on exploration.
 
 use std::fs;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::*;
-use crate::{Training, prior_study};
+use crate::{Training, prior_preparation};
 use panza_game::BuiltGame;
 use panza_memory::{GameHistory, GameMemory};
 use panza_search::{Method, SearchConfig};
@@ -48,7 +48,7 @@ fn check_history(game: &BuiltGame, history: &GameHistory) {
     );
     assert_eq!(parameters["minimax_share"], 1.0);
 
-    let prior = prior_study(game.info(), history, || find_prospects(game)).unwrap();
+    let prior = prior_preparation(game.info(), history, || find_prospects(game)).unwrap();
     let by_alpha_beta = prior.apply(&SearchConfig {
         method: Method::AlphaBeta,
         ..SearchConfig::deterministic(1)
@@ -57,7 +57,7 @@ fn check_history(game: &BuiltGame, history: &GameHistory) {
     let trained = prior.trained.unwrap();
     assert_eq!(trained.generation, 3);
     assert!(trained.parameters.prior);
-    // The settings are converted to such as studies choose.
+    // The settings are converted to such as preparations choose.
     assert_eq!(trained.parameters.evaluation_share, 0.6);
     let config = SearchConfig::deterministic(1);
     let evaluation = Arc::new(prior.known.evaluation);

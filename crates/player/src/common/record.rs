@@ -230,8 +230,8 @@ impl Record {
         );
     }
 
-    /// The findings of the study.
-    pub fn studied(&self, findings: &serde_json::Value) {
+    /// The findings of the preparation.
+    pub fn prepared(&self, findings: &serde_json::Value) {
         let mut findings_alone = findings.clone();
         let parameters = findings_alone
             .as_object_mut()

@@ -36,7 +36,8 @@ pub struct Companion {
 }
 
 impl Companion {
-    /// A companion that searches with these settings, apart from what a study of the match changes.
+    /// A companion that searches with these settings, apart from what a preparation of the match
+    /// changes.
     pub fn new(config: SearchConfig) -> Self {
         Self {
             config,
@@ -80,7 +81,7 @@ impl Companion {
             let find = || Structure::find(game, &budget());
             config = self.structure.get_or_insert_with(find).apply(config);
         }
-        for parameter in Parameter::studied() {
+        for parameter in Parameter::of_preparation() {
             let name = parameter.name;
             let value = settings[name].as_f64();
             let value = value.filter(|&value| parameter.allows(value));

@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::common::OurRole;
-use crate::search::{Effort, MatchSearcher, PlanStatus, StudyOf};
+use crate::search::{Effort, MatchSearcher, PlanStatus, PreparationOf};
 use panza_gdl::MoveId;
 use panza_machine::{GameInfo, Machine};
 use panza_metagame::{evaluation_note, facts_hash};
@@ -85,7 +85,7 @@ impl SharedGame {
             "evaluation": evaluation.map(|it| evaluation_note(info, it, 0, None)),
             "has_structure": config.placements.is_some(),
         });
-        for parameter in Parameter::studied() {
+        for parameter in Parameter::of_preparation() {
             settings[parameter.name] = json!(parameter.get(config));
         }
         Self {
@@ -186,8 +186,8 @@ impl MatchSearcher for SharedSearch {
         self.inner.start_with(plan, is_best);
     }
 
-    fn study_of(&self) -> StudyOf {
-        self.inner.study_of()
+    fn preparation_of(&self) -> PreparationOf {
+        self.inner.preparation_of()
     }
 
     fn sample(&mut self) -> SearchSample {

@@ -218,7 +218,7 @@ fn take(conductor: &mut Conductor, event: Option<Event>) {
 }
 
 /// The work of a player without threads. Its steps are short but for three: the build of a game,
-/// its study, and a question to a prover.
+/// its preparation, and a question to a prover.
 pub struct PlayerWork {
     conductor: Conductor,
     inbox: Receiver<Event>,

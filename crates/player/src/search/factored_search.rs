@@ -21,7 +21,7 @@ use std::time::Duration;
 use self::lookahead::{Lookahead, MoveOutcome, our_goal};
 use self::part_search::{PartSearch, odds_of};
 use super::match_searcher::MatchSearcher;
-use super::studies::{MatchConfig, StudyOf};
+use super::preparations::{MatchConfig, PreparationOf};
 use super::whole_search::{MAX_SAMPLED_MOVES, WholeSearch, root_moves, stage_times};
 use panza_game::BuiltGame;
 use panza_gdl::{Id, MoveId, RoleId};
@@ -210,8 +210,8 @@ impl MatchSearcher for FactoredSearch {
         "search by parts"
     }
 
-    fn study_of(&self) -> StudyOf {
-        StudyOf::Parts
+    fn preparation_of(&self) -> PreparationOf {
+        PreparationOf::Parts
     }
 
     fn search(&mut self, until: Instant, interrupt: &Arc<AtomicBool>) {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use super::studies::StudyOf;
+use super::preparations::PreparationOf;
 use panza_gdl::MoveId;
 use panza_planner::Plan;
 use panza_search::{MoveStats, RootEstimates, WhyTree};
@@ -108,9 +108,9 @@ pub trait MatchSearcher: Send {
     /// replayed; `is_best` says that no plan reaches a higher goal.
     fn start_with(&mut self, _plan: &Plan, _is_best: bool) {}
 
-    /// What must be studied so that the search changes.
-    fn study_of(&self) -> StudyOf {
-        StudyOf::Nothing
+    /// What must be prepared so that the search changes.
+    fn preparation_of(&self) -> PreparationOf {
+        PreparationOf::Nothing
     }
 
     /// Figures since the search was made. The caller adds step and rates.

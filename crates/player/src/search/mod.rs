@@ -3,8 +3,8 @@
 //! `match_searcher` is the trait. `whole_search` searches the whole game by the tree or by
 //! alpha-beta. The others stand before it: `plan_search` in games of one role, `reduced_search` and
 //! `factored_search` where the game has a reduced game or parts, `chance_player` for the chance
-//! role, `flat_search` where the rest has failed. `preferred` chooses. `studies` is what is learned
-//! before a match for what is searched.
+//! role, `flat_search` where the rest has failed. `preferred` chooses. `preparations` is what is
+//! learned before a match for what is searched.
 //!
 //! Invariant: only legal moves of the whole game are chosen.
 //!
@@ -12,7 +12,7 @@
 //! other processes search as a match does.
 
 mod match_searcher;
-mod studies;
+mod preparations;
 mod whole_search;
 mod factored_search;
 mod flat_search;
@@ -26,6 +26,6 @@ pub(crate) use factored_search::tests::ROWS;
 pub use match_searcher::{Effort, MatchSearcher, PlanStatus};
 pub(crate) use plan_search::{KnownPlan, known_plan};
 pub(crate) use preferred::SearchKind;
-pub use preferred::{preferred_search, studied_search};
-pub use studies::{MatchConfig, Studies, StudyOf};
+pub use preferred::{preferred_search, prepared_search};
+pub use preparations::{MatchConfig, PreparationOf, Preparations};
 pub use whole_search::{search_config, whole_search};

@@ -5,8 +5,8 @@ use super::factored_search::FactoredSearch;
 use super::flat_search::FlatSearch;
 use super::match_searcher::MatchSearcher;
 use super::plan_search::PlanSearch;
+use super::preparations::MatchConfig;
 use super::reduced_search::ReducedSearch;
-use super::studies::MatchConfig;
 use super::whole_search::WholeSearch;
 use panza_game::BuiltGame;
 use panza_gdl::RoleId;
@@ -90,11 +90,11 @@ pub fn preferred_search(
     config: &SearchConfig,
     is_factored: bool,
 ) -> Box<dyn MatchSearcher> {
-    studied_search(game, role, state, &config.clone().into(), is_factored)
+    prepared_search(game, role, state, &config.clone().into(), is_factored)
 }
 
-/// The same with what studies of parts have found too.
-pub fn studied_search(
+/// The same with what preparations of parts have found too.
+pub fn prepared_search(
     game: &BuiltGame,
     role: RoleId,
     state: &[u64],

@@ -10,7 +10,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use super::match_searcher::{Effort, MatchSearcher, PlanStatus};
-use super::studies::StudyOf;
+use super::preparations::PreparationOf;
 use panza_game::ReducedGame;
 use panza_gdl::{MoveId, RoleId};
 use panza_machine::{Machine, Reasoner};
@@ -79,11 +79,11 @@ impl MatchSearcher for ReducedSearch {
         self.inner.why_tree()
     }
 
-    /// Where a planner searches inside, nothing is studied.
-    fn study_of(&self) -> StudyOf {
-        match self.inner.study_of() {
-            StudyOf::Game => StudyOf::Reduced,
-            _ => StudyOf::Nothing,
+    /// Where a planner searches inside, nothing is prepared.
+    fn preparation_of(&self) -> PreparationOf {
+        match self.inner.preparation_of() {
+            PreparationOf::Game => PreparationOf::Reduced,
+            _ => PreparationOf::Nothing,
         }
     }
 

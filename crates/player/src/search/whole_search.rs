@@ -8,7 +8,7 @@ use std::thread::{self, available_parallelism};
 use std::time::Duration;
 
 use super::match_searcher::{Effort, MatchSearcher};
-use super::studies::StudyOf;
+use super::preparations::PreparationOf;
 use panza_config::{SearchMethod, SearchSettings};
 use panza_gdl::{MoveId, RoleId};
 use panza_machine::{GameInfo, Machine, PlayoutTotals};
@@ -210,8 +210,8 @@ impl MatchSearcher for WholeSearch {
         self.why_tree
     }
 
-    fn study_of(&self) -> StudyOf {
-        StudyOf::Game
+    fn preparation_of(&self) -> PreparationOf {
+        PreparationOf::Game
     }
 
     fn processor_time(&self) -> Duration {

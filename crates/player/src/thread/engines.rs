@@ -14,7 +14,7 @@ use super::tasks::drop_elsewhere;
 use crate::common::{MatchSetup, OurRole, Record};
 use crate::companions::{Companions, SharedGame, SharedSearch};
 use crate::messages::SentMoves;
-use crate::search::{MatchConfig, SearchKind, StudyOf};
+use crate::search::{MatchConfig, PreparationOf, SearchKind};
 use panza_game::{BuildKind, BuiltGame};
 use panza_search::SearchConfig;
 use panza_sync::{Instant, catch_panic};
@@ -235,7 +235,7 @@ impl Engines {
     /// the next, one level of recursion each.
     fn install(&mut self, rank: EngineRank) {
         self.discard();
-        // What a study has found holds for the main build.
+        // What a preparation has found holds for the main build.
         let (build, config) = match rank.build {
             BuildKind::Main => (&self.main, self.config.clone()),
             BuildKind::Fallback => {
@@ -252,7 +252,9 @@ impl Engines {
                 let inner = search.start(game, role, state, &config);
                 match &self.companions {
                     // They search the whole game too, by trees whose statistics add up.
-                    Some(companions) if inner.study_of() == StudyOf::Game && is_tree => {
+                    Some(companions)
+                        if inner.preparation_of() == PreparationOf::Game && is_tree =>
+                    {
                         let (info, config) = (game.info(), &config.whole);
                         let shared = SharedGame::new(&self.rules, &self.role, info, config);
                         Box::new(SharedSearch::new(

@@ -5,8 +5,8 @@
 //! slice. Other work runs in [`Tasks`].
 //!
 //! Where there are no threads, [`PlayerWork`](crate::PlayerWork) calls [`MatchThread::step_alone`]
-//! in a loop. A build and a study are then one step each. The study begins after a tenth of the
-//! time until START is answered, since the search has proven a small game by then.
+//! in a loop. A build and a preparation are then one step each. The preparation begins after a
+//! tenth of the time until START is answered, since the search has proven a small game by then.
 //!
 //! A panic of game code costs the engine, which is replaced. So does any other panic here; after
 //! [`MAX_PANICS`] of those the search ends, and the followers go on.
@@ -26,11 +26,11 @@ use super::tasks::{TaskResult, Tasks};
 use crate::common::{Advice, Link, MatchSetup, Order, StartMatch, WorkerLink};
 use crate::companions::Companions;
 use crate::messages::SentMoves;
-use crate::search::{PlanStatus, Studies, StudyOf, search_config};
+use crate::search::{PlanStatus, PreparationOf, Preparations, search_config};
 use panza_game::{BuildKind, BuiltGame, GameBuilders};
 use panza_gdl::MoveId;
 use panza_memory::{MatchMemory, MemoryService, RememberedMatch};
-use panza_metagame::StudyBudget;
+use panza_metagame::PreparationBudget;
 use panza_search::{MoveStats, SearchConfig};
 use panza_sync::allocator;
 use panza_sync::{Instant, SystemTime, UNIX_EPOCH, catch_panic, left_until, lock, spawn_deep};
@@ -42,10 +42,10 @@ const SLICE: Duration = Duration::from_millis(5);
 const OWN_SLICE: Duration = Duration::from_millis(50);
 /// The same while our role does not choose: its advice is settled.
 const PONDER_SLICE: Duration = Duration::from_millis(100);
-/// Pause between slices while the game is studied.
-const PAUSE_WHILE_STUDYING: Duration = Duration::from_millis(45);
+/// Pause between slices while the game is prepared.
+const PAUSE_WHILE_PREPARING: Duration = Duration::from_millis(45);
 
-/// Part of the time until START is answered for which a game is searched before it is studied,
+/// Part of the time until START is answered for which a game is searched before it is prepared,
 /// where there are no threads.
 const SEARCHED_FIRST: f64 = 0.1;
 /// What is left of the longest overrun of a slice with each slice.
@@ -175,12 +175,12 @@ pub(crate) struct MatchThread {
     builds: Builds,
     engines: Engines,
     memory: MatchMemory,
-    /// The search settings of an unstudied game.
+    /// The search settings of an unprepared game.
     search: SearchConfig,
-    /// Deadline of the study that runs. A late study gets no more time.
-    studying_until: Option<Instant>,
-    /// The game that is still to be studied, and from when on.
-    unstudied: Option<(BuiltGame, Instant)>,
+    /// Deadline of the preparation that runs. A late preparation gets no more time.
+    preparing_until: Option<Instant>,
+    /// The game that is still to be prepared, and from when on.
+    unprepared: Option<(BuiltGame, Instant)>,
     plans: PlanMemory,
     status: PositionStatus,
     sampling: Sampling,
@@ -213,8 +213,8 @@ impl MatchThread {
             plans: PlanMemory::new(memory.clone()),
             memory,
             search,
-            studying_until: None,
-            unstudied: None,
+            preparing_until: None,
+            unprepared: None,
             status: PositionStatus::default(),
             sampling: Sampling::new(),
             iterations_per_second: 0.0,
@@ -310,10 +310,10 @@ impl MatchThread {
         let slice = slice.filter(|_| is_open && self.engines.current().is_some());
         if let Some(slice) = slice {
             self.search(slice);
-            self.study_when_due();
+            self.preparation_when_due();
         }
         self.sample();
-        let rests = slice.is_none() || self.is_studying();
+        let rests = slice.is_none() || self.is_preparing();
         Some(match rests && self.tasks.results.is_empty() {
             true => left_until(self.next_step()),
             false => Duration::ZERO,
@@ -375,8 +375,8 @@ impl MatchThread {
         if let Some(update) = self.builds.next_update(&self.engines) {
             next = next.min(update);
         }
-        if self.is_studying() {
-            next = next.min(Instant::now() + PAUSE_WHILE_STUDYING);
+        if self.is_preparing() {
+            next = next.min(Instant::now() + PAUSE_WHILE_PREPARING);
         }
         next
     }
@@ -407,7 +407,7 @@ impl MatchThread {
 
     fn search(&mut self, slice: Duration) {
         let interrupt = Arc::clone(&self.link.interrupt);
-        let ponders = self.status.n_legal == 1 && !self.is_studying();
+        let ponders = self.status.n_legal == 1 && !self.is_preparing();
         let slice = match ponders && self.tasks.has_threads {
             true => slice.max(PONDER_SLICE),
             false => slice,
@@ -582,18 +582,20 @@ impl MatchThread {
                 Err(why) => self.builds.failed(kind, &why, &mut self.engines),
             },
             TaskResult::Built { .. } => {}
-            TaskResult::Begun(studies) if studies.are_useful() => self.apply(&studies),
+            TaskResult::Begun(preparations) if preparations.are_useful() => {
+                self.apply(&preparations)
+            }
             TaskResult::Begun(_) => {}
-            TaskResult::Studied(outcome) => {
-                self.studying_until = None;
+            TaskResult::Prepared(outcome) => {
+                self.preparing_until = None;
                 match outcome {
-                    Ok(studies) => {
-                        for study in studies.to_json() {
-                            self.setup.record.studied(&study);
+                    Ok(preparations) => {
+                        for preparation in preparations.to_json() {
+                            self.setup.record.prepared(&preparation);
                         }
                         // Otherwise the search already runs with them.
-                        if studies.have_learned() {
-                            self.apply(&studies);
+                        if preparations.have_learned() {
+                            self.apply(&preparations);
                         }
                     }
                     Err(text) => {
@@ -634,20 +636,20 @@ impl MatchThread {
         self.check_position();
         self.tasks.find_board(&game, self.search.seed);
         if kind == BuildKind::Main && self.tasks.has_threads {
-            self.study(&game);
+            self.prepare(&game);
         } else if kind == BuildKind::Main {
             let first = left_until(self.setup.ready_by).mul_f64(SEARCHED_FIRST);
-            self.unstudied = Some((game, Instant::now() + first));
+            self.unprepared = Some((game, Instant::now() + first));
         }
     }
 
-    /// Studies the game without a thread once it has been searched for a while.
-    fn study_when_due(&mut self) {
+    /// Prepares for the game without a thread once it has been searched for a while.
+    fn preparation_when_due(&mut self) {
         let is_due = |(_, due): &mut (BuiltGame, Instant)| left_until(*due).is_zero();
-        if let Some((game, _)) = self.unstudied.take_if(is_due)
+        if let Some((game, _)) = self.unprepared.take_if(is_due)
             && !self.status.was_proven
         {
-            self.study(&game);
+            self.prepare(&game);
         }
     }
 
@@ -672,37 +674,39 @@ impl MatchThread {
         thoughts.flatten()
     }
 
-    /// Starts a study until START must be answered, if the engine in use has use for it.
-    fn study(&mut self, game: &BuiltGame) {
+    /// Starts a preparation until START must be answered, if the engine in use has use for it.
+    fn prepare(&mut self, game: &BuiltGame) {
         let now = Instant::now();
         let metagame = &self.setup.settings.metagame;
         let left = self.setup.ready_by.saturating_duration_since(now);
-        let budget = StudyBudget {
+        let budget = PreparationBudget {
             // Beside the search that prepares a first answer.
             threads: self.search.rollout_threads.max(1),
-            ..StudyBudget::before_first_move(metagame, left, &self.tasks.issue_stop())
+            ..PreparationBudget::before_first_move(metagame, left, &self.tasks.issue_stop())
         };
         let until = budget.limits.until.unwrap_or(now);
         let engine = self.engines.current();
-        let of = engine.map_or(StudyOf::Nothing, |engine| engine.searcher.study_of());
-        if of == StudyOf::Nothing || until <= now || self.position() > 0 {
+        let of = engine.map_or(PreparationOf::Nothing, |engine| {
+            engine.searcher.preparation_of()
+        });
+        if of == PreparationOf::Nothing || until <= now || self.position() > 0 {
             return;
         }
         let (memory, search) = (&self.memory, &self.search);
         let latest = until + budget.extension;
-        if self.tasks.study(of, game, memory, search, budget) {
-            self.studying_until = Some(latest);
+        if self.tasks.prepare(of, game, memory, search, budget) {
+            self.preparing_until = Some(latest);
         }
     }
 
-    fn is_studying(&self) -> bool {
-        let until = self.studying_until;
+    fn is_preparing(&self) -> bool {
+        let until = self.preparing_until;
         until.is_some_and(|until| Instant::now() < until)
     }
 
-    /// Restarts the search with what studies have found.
-    fn apply(&mut self, studies: &Studies) {
-        let config = studies.apply(&self.search);
+    /// Restarts the search with what preparations have found.
+    fn apply(&mut self, preparations: &Preparations) {
+        let config = preparations.apply(&self.search);
         let restart = self.engines.is_first() && !self.status.was_proven;
         self.engines.set_config(config, restart);
         self.check_position();

@@ -9,8 +9,8 @@ use panza_telemetry::{SearchSample, StageTimes, SystemCounts, ThreadTimes};
 
 /// Time between samples of the search.
 const SAMPLE_EVERY: Duration = Duration::from_secs(1);
-/// Threads that build and study.
-const STUDY_THREADS: [&str; 5] = ["build", "study", "board", "memory", "recall"];
+/// Threads that build and prepare.
+const PREPARATION_THREADS: [&str; 5] = ["build", "study", "board", "memory", "recall"];
 /// Threads that train, or play for training.
 const TRAINING_THREADS: [&str; 3] = ["training", "learning", "contest"];
 
@@ -84,7 +84,7 @@ impl Sampling {
                 "alpha-beta" => &mut times.alpha_beta,
                 "planner" => &mut times.planning,
                 kind if TRAINING_THREADS.contains(&kind) => &mut times.training,
-                kind if STUDY_THREADS.contains(&kind) => &mut times.study,
+                kind if PREPARATION_THREADS.contains(&kind) => &mut times.study,
                 _ => &mut times.other,
             };
             *stage += used;

@@ -1,5 +1,5 @@
 //! Work that a match hands to threads of its own, so that orders are taken meanwhile: building
-//! games, studying them, reading remembered plans, finding boards.
+//! games, preparing them, reading remembered plans, finding boards.
 //!
 //! A match without threads does it at once, and takes its orders after that.
 //!
@@ -13,13 +13,14 @@ use std::time::Duration;
 use crossbeam::channel::{Receiver, Sender, unbounded};
 
 use crate::common::{MatchSetup, Record, StopFlags, WorkerLink};
-use crate::search::{KnownPlan, Studies, StudyOf, known_plan};
+use crate::search::{KnownPlan, PreparationOf, Preparations, known_plan};
 use panza_analysis::{BoardPainter, board};
 use panza_game::{BuildError, BuildKind, BuiltGame};
 use panza_gdl::Rules;
 use panza_memory::MatchMemory;
 use panza_metagame::{
-    Study, StudyBudget, begin_study, find_prospects, finish_study, notes, prior_study,
+    Preparation, PreparationBudget, begin_preparation, find_prospects, finish_preparation, notes,
+    prior_preparation,
 };
 use panza_search::SearchConfig;
 use panza_sync::{Instant, Random, catch_panic, spawn, spawn_deep};
@@ -39,10 +40,10 @@ pub(crate) enum TaskResult {
         /// The flag that stops the build.
         stop: Arc<AtomicBool>,
     },
-    /// The structures that studies found first; nothing else is in them.
-    Begun(Studies),
-    /// All of the studies.
-    Studied(Result<Studies, String>),
+    /// The structures that preparations found first; nothing else is in them.
+    Begun(Preparations),
+    /// All of the preparations.
+    Prepared(Result<Preparations, String>),
     /// The plan that earlier matches have left.
     Recalled(Result<Option<KnownPlan>, String>),
 }
@@ -111,32 +112,32 @@ impl Tasks {
         self.stops.issue()
     }
 
-    /// Studies the game, its reduced game or its parts; false when there is no thread. Whole games
-    /// are studied with what is remembered of them. The structure is a result of its own, unless
-    /// the match is over by then.
-    pub fn study(
+    /// Prepares for the game, its reduced game or its parts; false when there is no thread. Whole
+    /// games are prepared with what is remembered of them. The structure is a result of its own,
+    /// unless the match is over by then.
+    pub fn prepare(
         &self,
-        of: StudyOf,
+        of: PreparationOf,
         game: &BuiltGame,
         memory: &MatchMemory,
         config: &SearchConfig,
-        budget: StudyBudget,
+        budget: PreparationBudget,
     ) -> bool {
         let (games, config) = (of.games(game), of.config(config));
-        let memory = (of == StudyOf::Game).then(|| memory.clone());
+        let memory = (of == PreparationOf::Game).then(|| memory.clone());
         self.spawn("study", move |results| {
-            let studies = catch_panic(|| {
+            let preparations = catch_panic(|| {
                 let begun = begin(&games, &budget);
                 if !budget.limits.is_stopped() {
-                    let begun = Studies::new(of, begun.clone());
+                    let begun = Preparations::new(of, begun.clone());
                     let _ = results.send(TaskResult::Begun(begun));
                 }
-                let studies = finish(begun, &games, memory.as_ref(), &config, &budget);
-                Studies::new(of, studies)
+                let preparations = finish(begun, &games, memory.as_ref(), &config, &budget);
+                Preparations::new(of, preparations)
             });
             drop(games);
             // The match may be over.
-            let _ = results.send(TaskResult::Studied(studies));
+            let _ = results.send(TaskResult::Prepared(preparations));
         })
     }
 
@@ -188,34 +189,34 @@ impl Tasks {
     }
 }
 
-/// Begins the studies of some games.
-fn begin(games: &[BuiltGame], budget: &StudyBudget) -> Vec<Study> {
+/// Begins the preparations of some games.
+fn begin(games: &[BuiltGame], budget: &PreparationBudget) -> Vec<Preparation> {
     let games = games.iter().zip((1..=games.len()).rev());
-    let begun = games.map(|(game, n_left)| begin_study(game, &budget.one_of(n_left)));
+    let begun = games.map(|(game, n_left)| begin_preparation(game, &budget.one_of(n_left)));
     begun.collect()
 }
 
-/// Finishes the studies of some games, with the memory of the match where they are remembered.
+/// Finishes the preparations of some games, with the memory of the match where they are remembered.
 fn finish(
-    begun: Vec<Study>,
+    begun: Vec<Preparation>,
     games: &[BuiltGame],
     memory: Option<&MatchMemory>,
     config: &SearchConfig,
-    budget: &StudyBudget,
-) -> Vec<Study> {
+    budget: &PreparationBudget,
+) -> Vec<Preparation> {
     let begun = begun.into_iter().zip((1..=games.len()).rev()).zip(games);
     let finished = begun.map(|((begun, n_left), game)| {
         let info = game.info();
         let history = memory.and_then(MatchMemory::history);
         let find = || find_prospects(game);
-        let prior = history.and_then(|history| prior_study(info, &history, find));
-        let study = finish_study(begun, game, prior, config, &budget.one_of(n_left));
+        let prior = history.and_then(|history| prior_preparation(info, &history, find));
+        let preparation = finish_preparation(begun, game, prior, config, &budget.one_of(n_left));
         if let Some(memory) = memory {
-            for (kind, note) in notes(info, &study) {
+            for (kind, note) in notes(info, &preparation) {
                 memory.remember(kind, note);
             }
         }
-        study
+        preparation
     });
     finished.collect()
 }

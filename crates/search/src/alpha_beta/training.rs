@@ -16,8 +16,8 @@
 //!
 //! # In a match
 //!
-//! [`MatchTraining`] goes on with a study, by games from positions of the match. It runs in slices
-//! of time, which are short beside a game. So a game that has begun is finished, unless the
+//! [`MatchTraining`] goes on with a preparation, by games from positions of the match. It runs in
+//! slices of time, which are short beside a game. So a game that has begun is finished, unless the
 //! training is cancelled.
 //!
 //! Invariants: on one thread the same evaluation, seed and number of games give the same weights; a
@@ -50,7 +50,7 @@ const RATE: f32 = 0.2;
 const OPENING: u32 = 10;
 const RANDOM_PERCENT: u32 = 8;
 /// The same in a match, where games are to be about its position; and averages of the weights that
-/// those of the study count as.
+/// those of the preparation count as.
 const MATCH_OPENING: u32 = 3;
 const AVERAGES_BEFORE: u32 = 200;
 /// Joint moves of a game; longer ones are dropped.

@@ -19,7 +19,7 @@ use crate::host::{
 };
 use panza_game::BuiltGame;
 use panza_gdl::{CHANCE_ROLE, Id, MoveId, RoleId};
-use panza_metagame::{StudyBudget, study};
+use panza_metagame::{PreparationBudget, prepare};
 use panza_player::{Manager, MatchSearcher, PlanStatus, Record, StartRequest, preferred_search};
 use panza_search::{MoveStats, SearchConfig};
 use panza_sync::{Instant, Random, catch_panic};
@@ -149,12 +149,12 @@ impl Host {
             return Some(Duration::ZERO);
         }
         let trained = self.unless_busy(is_busy, |cancelled| {
-            let budget = StudyBudget {
+            let budget = PreparationBudget {
                 learning: true,
-                ..StudyBudget::from_now(&self.settings.metagame, time, cancelled)
+                ..PreparationBudget::from_now(&self.settings.metagame, time, cancelled)
             };
             // Without training the game can be played too.
-            let study = || study(&game.built, None, &game.config, &budget);
+            let study = || prepare(&game.built, None, &game.config, &budget);
             let studied = catch_panic(study).ok();
             (!cancelled.load(Ordering::Acquire)).then_some(studied)
         });
@@ -163,7 +163,7 @@ impl Host {
         };
         if let Some(study) = studied {
             if let Some(record) = &game.record {
-                record.studied(&study.to_json());
+                record.prepared(&study.to_json());
             }
             game.config = study.apply(&game.config);
         }

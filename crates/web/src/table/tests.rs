@@ -893,14 +893,14 @@ fn there_are_at_most_so_many_studies_and_a_table_can_be_studied() {
 }
 
 /// Tic-tac-toe, and a study of it as a match leaves it.
-fn studied_for_alpha_beta() -> (Rules, BuiltGame, metagame::Study) {
+fn studied_for_alpha_beta() -> (Rules, BuiltGame, metagame::Preparation) {
     let rules = panza_gdl::load(panza_gdl_games::rulesheet("ticTacToe").unwrap()).0;
     let game = panza_game::build(&rules, &Budget::generous()).unwrap();
     let settings = Settings::load(None, &[]).unwrap();
     let config = panza_player::search_config(&settings.search, 1);
     let time = Duration::from_secs(3);
-    let budget = metagame::StudyBudget::from_now(&settings.metagame, time, &Arc::default());
-    let study = metagame::study(&game, None, &config, &budget);
+    let budget = metagame::PreparationBudget::from_now(&settings.metagame, time, &Arc::default());
+    let study = metagame::prepare(&game, None, &config, &budget);
     assert!(study.alpha_beta.is_some(), "{study:?}");
     (rules, game, study)
 }

@@ -1,4 +1,4 @@
-//! What a match thread does with the parts of a study, step by step and without a conductor.
+//! What a match thread does with the parts of a preparation, step by step and without a conductor.
 
 use std::path::Path;
 
@@ -80,17 +80,17 @@ fn go_on(thread: &mut MatchThread, is_so: impl Fn(&MatchThread) -> bool) {
 }
 
 #[test]
-fn the_search_gets_the_structure_while_the_study_goes_on() {
+fn the_search_gets_the_structure_while_the_preparation_goes_on() {
     let (mut thread, _link) = begun(rulesheet("nineBoardTicTacToe"));
     go_on(&mut thread, |thread| {
         thread.engines.config().whole.placements.is_some()
     });
-    assert!(thread.is_studying());
+    assert!(thread.is_preparing());
     // Nothing was learned so far.
     assert!(thread.engines.config().whole.evaluation.is_none());
-    // The study was going on: it ends now, by the flag.
+    // The preparation was going on: it ends now, by the flag.
     thread.tasks.cancel();
-    go_on(&mut thread, |thread| thread.studying_until.is_none());
+    go_on(&mut thread, |thread| thread.preparing_until.is_none());
 }
 
 #[test]
@@ -99,13 +99,19 @@ fn a_match_that_was_stopped_drops_the_structure() {
     link.order(Order::Abandon("aborted"));
     let game = panza_testing::game("connectFour");
     let metagame = &thread.setup.settings.metagame;
-    let budget = StudyBudget::from_now(metagame, PATIENCE, &thread.tasks.issue_stop());
-    assert!((thread.tasks).study(StudyOf::Game, &game, &thread.memory, &thread.search, budget,));
+    let budget = PreparationBudget::from_now(metagame, PATIENCE, &thread.tasks.issue_stop());
+    assert!((thread.tasks).prepare(
+        PreparationOf::Game,
+        &game,
+        &thread.memory,
+        &thread.search,
+        budget,
+    ));
     loop {
         match thread.tasks.results.recv_timeout(PATIENCE).unwrap() {
-            TaskResult::Begun(study) => panic!("{study:?}"),
-            TaskResult::Studied(studies) => {
-                assert_eq!(studies.unwrap().studies[0].games, 0);
+            TaskResult::Begun(preparation) => panic!("{preparation:?}"),
+            TaskResult::Prepared(preparations) => {
+                assert_eq!(preparations.unwrap().preparations[0].games, 0);
                 break;
             }
             _ => {}
@@ -115,10 +121,10 @@ fn a_match_that_was_stopped_drops_the_structure() {
 }
 
 #[test]
-fn what_is_searched_is_studied() {
+fn what_is_searched_is_prepared() {
     let cases = [
-        (tic_tac_toe(1), StudyOf::Reduced, 1),
-        (ROWS.to_string(), StudyOf::Parts, 2),
+        (tic_tac_toe(1), PreparationOf::Reduced, 1),
+        (ROWS.to_string(), PreparationOf::Parts, 2),
     ];
     for (rules, of, n_games) in cases {
         let (mut thread, _link) = begun(&rules);
@@ -130,27 +136,30 @@ fn what_is_searched_is_studied() {
         let knows = |it: &SearchConfig| !it.score_ranges.is_empty() || it.placements.is_some();
         assert!(!knows(&config.whole) && config.parts.iter().any(knows));
         let engine = thread.engines.current().unwrap();
-        assert_eq!(engine.searcher.study_of(), of);
+        assert_eq!(engine.searcher.preparation_of(), of);
         thread.tasks.cancel();
-        go_on(&mut thread, |thread| thread.studying_until.is_none());
+        go_on(&mut thread, |thread| thread.preparing_until.is_none());
     }
 }
 
 #[test]
-fn studies_of_parts_are_not_remembered() {
+fn preparations_of_parts_are_not_remembered() {
     let game = game_of(ROWS);
-    for (of, is_remembered) in [(StudyOf::Game, true), (StudyOf::Parts, false)] {
+    for (of, is_remembered) in [(PreparationOf::Game, true), (PreparationOf::Parts, false)] {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("memory");
         let (mut thread, link, gone) = begun_with(ROWS, Some(&path));
         let metagame = &thread.setup.settings.metagame;
         let time = Duration::from_secs(1);
-        let budget = StudyBudget::from_now(metagame, time, &thread.tasks.issue_stop());
-        assert!((thread.tasks).study(of, &game, &thread.memory, &thread.search, budget));
+        let budget = PreparationBudget::from_now(metagame, time, &thread.tasks.issue_stop());
+        assert!((thread.tasks).prepare(of, &game, &thread.memory, &thread.search, budget));
         loop {
             let result = thread.tasks.results.recv_timeout(PATIENCE).unwrap();
-            if let TaskResult::Studied(studies) = result {
-                assert_eq!(studies.unwrap().studies.len(), of.games(&game).len());
+            if let TaskResult::Prepared(preparations) = result {
+                assert_eq!(
+                    preparations.unwrap().preparations.len(),
+                    of.games(&game).len()
+                );
                 break;
             }
         }

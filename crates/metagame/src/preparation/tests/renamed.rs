@@ -10,7 +10,7 @@ use panza_testing::renamed::Disguise;
 use panza_testing::rulesheet;
 use std::time::Duration;
 
-use crate::{SampleSize, Study, StudyBudget, WithoutInputs, study};
+use crate::{Preparation, PreparationBudget, SampleSize, WithoutInputs, prepare};
 
 /// Small games of many kinds.
 const GAMES: [&str; 9] = [
@@ -25,10 +25,10 @@ const GAMES: [&str; 9] = [
     "biddingTicTacToe",
 ];
 
-fn studied(rules: &Rules) -> (BuiltGame, Study) {
+fn prepared(rules: &Rules) -> (BuiltGame, Preparation) {
     let budget = Budget::within(Duration::from_secs(120), 4 << 30);
     let game = build(rules, &budget).unwrap();
-    let budget = StudyBudget {
+    let budget = PreparationBudget {
         limits: Budget::generous(),
         extension: Duration::ZERO,
         learning: false,
@@ -42,19 +42,19 @@ fn studied(rules: &Rules) -> (BuiltGame, Study) {
         processor_time: false,
     };
     let config = search_config(&Settings::load(None, &[]).unwrap().search, 1);
-    let study = study(&game, None, &config, &budget);
-    (game, study)
+    let preparation = prepare(&game, None, &config, &budget);
+    (game, preparation)
 }
 
 /// What must be the same under all names, as text. Roles come in another order, so what is told of
 /// each is sorted.
-fn exact((game, study): &(BuiltGame, Study)) -> Vec<(&'static str, String)> {
-    let autonomous = study.autonomous.as_ref().unwrap();
-    let structure = &study.structure;
+fn exact((game, preparation): &(BuiltGame, Preparation)) -> Vec<(&'static str, String)> {
+    let autonomous = preparation.autonomous.as_ref().unwrap();
+    let structure = &preparation.structure;
     let latches = structure.latches.as_ref().unwrap();
     let symmetries = structure.symmetries.as_ref().unwrap();
     let network = game.network.as_ref().unwrap();
-    let sampled = study.sampled.as_ref().unwrap();
+    let sampled = preparation.sampled.as_ref().unwrap();
     let mut choosers: Vec<_> = sampled
         .roles
         .iter()
@@ -124,12 +124,12 @@ fn a_renamed_game_has_the_same_findings() {
     for name in GAMES {
         let text = rulesheet(name);
         let (statements, _) = sexpr::parse(text);
-        let known = studied(&panza_gdl::load(text).0);
+        let known = prepared(&panza_gdl::load(text).0);
         for seed in [1, 2] {
             // Goals are numbers, and mean something.
             let is_number = |symbol: &str| symbol.parse::<u32>().is_ok();
             let mut disguise = Disguise::new(&statements, seed, is_number);
-            let met = studied(&panza_gdl::load(&disguise.rulesheet(&statements)).0);
+            let met = prepared(&panza_gdl::load(&disguise.rulesheet(&statements)).0);
             for (found, other) in exact(&known).iter().zip(exact(&met)) {
                 assert_eq!(*found, other, "{name}, seed {seed}");
             }
@@ -150,8 +150,8 @@ fn factors_are_found_in_a_renamed_game() {
         ("jointConnectFour", 2),
         ("jointButtonsAndLights", 3),
     ] {
-        let (_, study) = studied(&panza_gdl::load(rulesheet(name)).0);
-        let found = study.structure.factors.unwrap();
+        let (_, preparation) = prepared(&panza_gdl::load(rulesheet(name)).0);
+        let found = preparation.structure.factors.unwrap();
         let relevant = found.factors.iter().filter(|factor| factor.is_relevant);
         assert_eq!(relevant.count().max(1), n_factors, "{name}: {found:?}");
     }
@@ -160,11 +160,11 @@ fn factors_are_found_in_a_renamed_game() {
 #[test]
 fn findings_use_the_names_of_the_rules() {
     let text = rulesheet("ticTacToe");
-    let (game, study) = studied(&panza_gdl::load(text).0);
+    let (game, preparation) = prepared(&panza_gdl::load(text).0);
     assert_eq!(game.info().roles(), ["xplayer", "oplayer"]);
-    assert_eq!(study.sampled.unwrap().turns, Some(Turns::Alternating));
+    assert_eq!(preparation.sampled.unwrap().turns, Some(Turns::Alternating));
     let facts = &game.network.unwrap().facts;
-    let latches = study.structure.latches.unwrap();
+    let latches = preparation.structure.latches.unwrap();
     for fact in ["(cell 1 1 x)", "(cell 2 3 o)"] {
         let is_latched = latches.positive.iter().any(|&base| facts[base] == fact);
         assert!(is_latched, "{latches:?}");

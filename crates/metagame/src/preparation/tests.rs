@@ -12,8 +12,8 @@ fn game(name: &str) -> BuiltGame {
     game_of(rulesheet(name))
 }
 
-fn budget(until: Option<Instant>) -> StudyBudget {
-    StudyBudget {
+fn budget(until: Option<Instant>) -> PreparationBudget {
+    PreparationBudget {
         limits: Budget::generous().until(until),
         extension: Duration::ZERO,
         learning: true,
@@ -33,10 +33,10 @@ fn config() -> SearchConfig {
 }
 
 #[test]
-fn a_study_holds_the_findings_of_each_analysis() {
+fn a_preparation_holds_the_findings_of_each_analysis() {
     let game = game("connectFour");
     let network = game.network.as_ref().unwrap();
-    let study = study(&game, None, &config(), &budget(None));
+    let preparation = prepare(&game, None, &config(), &budget(None));
     let turn = ["(control red)", "(control black)"];
     let is_turn = |&base: &BaseId| turn.contains(&network.facts[base].as_str());
     let groups = &game.mutex_groups;
@@ -44,17 +44,17 @@ fn a_study_holds_the_findings_of_each_analysis() {
         groups.iter().any(|group| group.iter().all(is_turn)),
         "{groups:?}"
     );
-    assert_eq!(study.sampled.unwrap().turns, Some(Turns::Alternating));
-    let autonomous = study.autonomous.unwrap();
+    assert_eq!(preparation.sampled.unwrap().turns, Some(Turns::Alternating));
+    let autonomous = preparation.autonomous.unwrap();
     assert_eq!((autonomous.turn.len(), autonomous.horizon), (2, None));
     // A disc stays where it fell, and what is not blank stays so.
-    let latches = study.structure.latches.unwrap();
+    let latches = preparation.structure.latches.unwrap();
     assert!(latches.is_complete);
     let names = latches.positive.iter().map(|&base| &network.facts[base]);
     let discs = names.filter(|fact| fact.starts_with("(cell "));
     assert!(discs.count() >= 84, "{latches:?}");
     // Left and right.
-    let symmetries = study.structure.symmetries.unwrap();
+    let symmetries = preparation.structure.symmetries.unwrap();
     let orders = (symmetries.order, symmetries.order_at_start);
     assert_eq!(orders, (Some(2), Some(2)));
 }
@@ -68,41 +68,41 @@ fn a_game_without_a_network_has_only_statistics() {
         playouts: 0,
         ..SampleSize::default()
     });
-    let study = study(
+    let preparation = prepare(
         &game,
         None,
         &config(),
-        &StudyBudget {
+        &PreparationBudget {
             sampling,
             ..budget(None)
         },
     );
-    assert!(study.structure.is_empty());
-    assert!(game.network.is_none() && study.structure.latches.is_none());
-    assert_eq!(study.sampled.unwrap().games, 3);
+    assert!(preparation.structure.is_empty());
+    assert!(game.network.is_none() && preparation.structure.latches.is_none());
+    assert_eq!(preparation.sampled.unwrap().games, 3);
 }
 
 #[test]
-fn a_study_without_time_finds_nothing() {
+fn a_preparation_without_time_finds_nothing() {
     let game = game("breakthrough");
-    let study = study(&game, None, &config(), &budget(Some(Instant::now())));
-    assert_eq!(study.sampled.as_ref().unwrap().games, 0);
-    let structure = &study.structure;
+    let preparation = prepare(&game, None, &config(), &budget(Some(Instant::now())));
+    assert_eq!(preparation.sampled.as_ref().unwrap().games, 0);
+    let structure = &preparation.structure;
     // Unknown, and not empty.
     assert!(structure.latches.is_none() && structure.score_ranges.is_none());
     assert!(structure.symmetries.is_none());
-    assert!(!study.is_useful());
+    assert!(!preparation.is_useful());
 }
 
 #[test]
-fn a_game_without_choices_is_studied_in_time() {
+fn a_game_without_choices_is_prepared_in_time() {
     let game = game_of(
         "(role you) (init (state 0)) (<= (legal you proceed) (true (state 0)))
          (<= (next (state 1)) (does you proceed)) (<= terminal (true (state 1))) (goal you 100)",
     );
     let started = Instant::now();
     let until = Some(started + Duration::from_secs(1));
-    let sampled = study(&game, None, &config(), &budget(until))
+    let sampled = prepare(&game, None, &config(), &budget(until))
         .sampled
         .unwrap();
     assert!(started.elapsed() < Duration::from_secs(120));
@@ -114,9 +114,9 @@ fn a_game_without_choices_is_studied_in_time() {
 fn an_evaluation_is_trained_until_the_deadline() {
     let game = game("ticTacToe");
     let until = Some(Instant::now() + Duration::from_secs(5));
-    let study = study(&game, None, &config(), &budget(until));
-    assert!(study.evaluation.is_some() && study.games > 0);
-    let parameters = study.parameters;
+    let preparation = prepare(&game, None, &config(), &budget(until));
+    assert!(preparation.evaluation.is_some() && preparation.games > 0);
+    let parameters = preparation.parameters;
     assert!(
         (0.0..=1.0).contains(&parameters.evaluation_share),
         "{parameters:?}"
@@ -126,16 +126,18 @@ fn an_evaluation_is_trained_until_the_deadline() {
 #[test]
 fn without_learning_only_the_structure_is_found() {
     let game = game("ticTacToe");
-    let budget = StudyBudget {
+    let budget = PreparationBudget {
         learning: false,
         sampling: None,
         ..budget(Some(Instant::now() + Duration::from_secs(5)))
     };
-    let study = study(&game, None, &config(), &budget);
-    assert!(study.evaluation.is_none() && study.games == 0);
-    assert!(study.structure.symmetries.is_some() && study.structure.placements.is_some());
-    assert_eq!(study.parameters, Parameters::default());
-    assert!(study.is_useful());
+    let preparation = prepare(&game, None, &config(), &budget);
+    assert!(preparation.evaluation.is_none() && preparation.games == 0);
+    assert!(
+        preparation.structure.symmetries.is_some() && preparation.structure.placements.is_some()
+    );
+    assert_eq!(preparation.parameters, Parameters::default());
+    assert!(preparation.is_useful());
 }
 
 #[test]
@@ -147,12 +149,12 @@ fn where_alpha_beta_plays_its_training_goes_on() {
         ..config()
     };
     let begin = Instant::now();
-    let budget = StudyBudget {
+    let budget = PreparationBudget {
         sampling: None,
         extension: more,
         ..budget(Some(begin + time))
     };
-    let study = study(&game, None, &config, &budget);
-    assert!(study.alpha_beta.is_some_and(|it| it.games > 0));
+    let preparation = prepare(&game, None, &config, &budget);
+    assert!(preparation.alpha_beta.is_some_and(|it| it.games > 0));
     assert!(begin.elapsed() >= time + more - Duration::from_millis(300));
 }

@@ -1,4 +1,4 @@
-//! The study of a game: all analyses and training, each with its share of the time.
+//! The preparation of a game: all analyses and training, each with its share of the time.
 
 #[cfg(test)]
 mod tests;
@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::alpha_beta::{self, AlphaBetaStudy};
+use super::alpha_beta::{self, AlphaBetaPreparation};
 use super::contest::{Contest, small_search};
 use super::parameters::Parameters;
 use super::structure::{STEPS, Structure};
@@ -26,10 +26,10 @@ use panza_search::alpha_beta::{AlphaBetaValues, TrainingBase, Turns, train_leave
 use panza_search::{Method, SearchConfig, WhyTree};
 use panza_sync::{Budget, Instant, thread_cpu_time};
 
-/// What a study does, and its budget.
+/// What a preparation does, and its budget.
 #[derive(Clone, Debug)]
-pub struct StudyBudget {
-    /// The time of the study. Without a deadline nothing is trained.
+pub struct PreparationBudget {
+    /// The time of the preparation. Without a deadline nothing is trained.
     pub limits: Budget,
     /// Where alpha-beta is chosen, its training goes on for this long after that.
     pub extension: Duration,
@@ -55,13 +55,13 @@ pub struct WithoutInputs {
     pub prospects: bool,
 }
 
-/// What an earlier study of the same game has found.
+/// What an earlier preparation of the same game has found.
 #[derive(Clone, Debug)]
-pub struct PriorStudy {
+pub struct PriorPreparation {
     /// The evaluation and its training.
     pub known: Known,
     /// What alpha-beta searches with, where it was kept.
-    pub alpha_beta: Option<AlphaBetaStudy>,
+    pub alpha_beta: Option<AlphaBetaPreparation>,
     /// Whether alpha-beta was the stronger search.
     pub prefers_alpha_beta: bool,
     /// What long training has found, if there was any. Then nothing is trained.
@@ -79,20 +79,20 @@ pub struct Trained {
 
 /// What is known about a game.
 #[derive(Clone, Debug, Default)]
-pub struct Study {
+pub struct Preparation {
     /// What the network proves.
     pub structure: Structure,
     /// The trained evaluation, if any.
     pub evaluation: Option<Arc<Evaluation>>,
     /// What alpha-beta searches with, where it applies.
-    pub alpha_beta: Option<AlphaBetaStudy>,
+    pub alpha_beta: Option<AlphaBetaPreparation>,
     /// Why there is nothing for alpha-beta, where there is not.
     pub why_tree: WhyTree,
     /// The games of alpha-beta against the tree, and its points in them.
     pub contest: Option<(u32, f32)>,
     /// The training games of the evaluation.
     pub games: usize,
-    /// The mean number of joint moves of those of this study.
+    /// The mean number of joint moves of those of this preparation.
     pub mean_length: f64,
     /// The generation of long training that it is from, if it is.
     pub generation: Option<u32>,
@@ -104,11 +104,12 @@ pub struct Study {
     pub heuristics: Vec<Heuristic>,
     /// The chosen search settings.
     pub parameters: Parameters,
-    /// Facts that no move changes; only with [`StudyBudget::sampling`].
+    /// Facts that no move changes; only with [`PreparationBudget::sampling`].
     pub autonomous: Option<Autonomous>,
-    /// Distances of facts and moves to goals and the end; only with [`StudyBudget::sampling`].
+    /// Distances of facts and moves to goals and the end; only with
+    /// [`PreparationBudget::sampling`].
     pub distances: Option<Vec<Distances>>,
-    /// Statistics of random games; only with [`StudyBudget::sampling`].
+    /// Statistics of random games; only with [`PreparationBudget::sampling`].
     pub sampled: Option<Sampled>,
 }
 
@@ -134,61 +135,61 @@ const SHARED_LEARNING_SHARE: f64 = 0.5;
 /// Heuristics in the log.
 const MAX_LOGGED_HEURISTICS: usize = 40;
 
-/// Studies a game. `config` is what the search would run with unstudied.
-pub fn study(
+/// Prepares for a game. `config` is what the search would run with otherwise.
+pub fn prepare(
     game: &BuiltGame,
-    prior: Option<PriorStudy>,
+    prior: Option<PriorPreparation>,
     config: &SearchConfig,
-    budget: &StudyBudget,
-) -> Study {
-    let begun = begin_study(game, budget);
-    finish_study(begun, game, prior, config, budget)
+    budget: &PreparationBudget,
+) -> Preparation {
+    let begun = begin_preparation(game, budget);
+    finish_preparation(begun, game, prior, config, budget)
 }
 
-/// The first part of a study: the structure, in its share of the time. A search can use it while
-/// the study goes on.
-pub fn begin_study(game: &BuiltGame, budget: &StudyBudget) -> Study {
-    Study {
+/// The first part of a preparation: the structure, in its share of the time. A search can use it
+/// while the preparation goes on.
+pub fn begin_preparation(game: &BuiltGame, budget: &PreparationBudget) -> Preparation {
+    Preparation {
         structure: Structure::find(game, &budget.limits.share(STRUCTURE_SHARE)),
-        ..Study::default()
+        ..Preparation::default()
     }
 }
 
-/// The rest of a study in the time left. `prior` and `config` are as in [`study`].
-pub fn finish_study(
-    mut study: Study,
+/// The rest of a preparation in the time left. `prior` and `config` are as in [`prepare`].
+pub fn finish_preparation(
+    mut preparation: Preparation,
     game: &BuiltGame,
-    prior: Option<PriorStudy>,
+    prior: Option<PriorPreparation>,
     config: &SearchConfig,
-    budget: &StudyBudget,
-) -> Study {
+    budget: &PreparationBudget,
+) -> Preparation {
     if let Some(prior) = prior {
-        study.games = prior.known.games;
-        study.sums = prior.known.sums;
-        study.evaluation = Some(Arc::new(prior.known.evaluation));
-        study.alpha_beta = prior.alpha_beta;
+        preparation.games = prior.known.games;
+        preparation.sums = prior.known.sums;
+        preparation.evaluation = Some(Arc::new(prior.known.evaluation));
+        preparation.alpha_beta = prior.alpha_beta;
         if let Some(trained) = prior.trained {
-            study.parameters = trained.parameters;
-            study.generation = Some(trained.generation);
+            preparation.parameters = trained.parameters;
+            preparation.generation = Some(trained.generation);
         }
     }
     if let Some(size) = budget.sampling {
-        study.autonomous = game.network.as_ref().and_then(|network| {
+        preparation.autonomous = game.network.as_ref().and_then(|network| {
             let limits = budget.limits.share(AUTONOMOUS_SHARE);
             autonomous::find(network, &mut limits.with_steps(STEPS))
         });
-        study.distances = game.network.as_ref().and_then(|network| {
+        preparation.distances = game.network.as_ref().and_then(|network| {
             let limits = budget.limits.share(DISTANCES_SHARE);
             distances(network, &mut limits.with_steps(STEPS))
         });
         let budget = budget.limits.share(SAMPLING_SHARE);
-        study.sampled = Some(sample(&game.machine, size, config.seed, &budget));
+        preparation.sampled = Some(sample(&game.machine, size, config.seed, &budget));
     }
-    match study.generation {
-        Some(_) => study.name_heuristics(game),
-        None => study.learn(game, config, budget),
+    match preparation.generation {
+        Some(_) => preparation.name_heuristics(game),
+        None => preparation.learn(game, config, budget),
     }
-    study
+    preparation
 }
 
 /// The prospects of a game, equal ones for equal networks. `None` where it is too large.
@@ -197,9 +198,9 @@ pub fn find_prospects(game: &BuiltGame) -> Option<Prospects> {
     Prospects::find(network, &mut Budget::of_steps(PROSPECT_STEPS))
 }
 
-impl StudyBudget {
-    /// A study on one thread from now on, without random games for statistics. It trains if the
-    /// settings say so.
+impl PreparationBudget {
+    /// A preparation on one thread from now on, without random games for statistics. It trains if
+    /// the settings say so.
     pub fn from_now(
         settings: &MetagameSettings,
         time: Duration,
@@ -216,9 +217,9 @@ impl StudyBudget {
         }
     }
 
-    /// As [`from_now`](Self::from_now), the study in a share of the time that is left before the
-    /// first move. The tree searches that move in the rest. For alpha-beta a better evaluation is
-    /// worth more.
+    /// As [`from_now`](Self::from_now), the preparation in a share of the time that is left before
+    /// the first move. The tree searches that move in the rest. For alpha-beta a better evaluation
+    /// is worth more.
     pub fn before_first_move(
         settings: &MetagameSettings,
         left: Duration,
@@ -232,7 +233,7 @@ impl StudyBudget {
         }
     }
 
-    /// The budget of the next of `n_left` studies, which share the time left equally.
+    /// The budget of the next of `n_left` preparations, which share the time left equally.
     #[must_use]
     pub fn one_of(&self, n_left: usize) -> Self {
         Self {
@@ -276,9 +277,9 @@ impl StudyBudget {
     }
 }
 
-impl Study {
+impl Preparation {
     /// Trains an evaluation, on top of a prior one, and chooses settings, if that is wanted.
-    fn learn(&mut self, game: &BuiltGame, config: &SearchConfig, budget: &StudyBudget) {
+    fn learn(&mut self, game: &BuiltGame, config: &SearchConfig, budget: &PreparationBudget) {
         if !budget.learning || budget.limits.until.is_none() {
             return;
         }
@@ -334,20 +335,25 @@ impl Study {
         game: &BuiltGame,
         turns: Turns,
         known: &Known,
-        budget: &StudyBudget,
+        budget: &PreparationBudget,
         share: f64,
         seed: u64,
-    ) -> Option<AlphaBetaStudy> {
+    ) -> Option<AlphaBetaPreparation> {
         let (training, threads) = (budget.training(share), budget.threads);
         let (machine, images) = (&game.machine, self.structure.images(game));
         let stripped = alpha_beta::without_slow_prospects(machine, turns, known);
         let known = stripped.as_ref().unwrap_or(known);
         let trained = train_leaves(machine, turns, known, &images, &training, threads, seed)?;
-        Some(AlphaBetaStudy::of(trained, turns, known.games))
+        Some(AlphaBetaPreparation::of(trained, turns, known.games))
     }
 
     /// Where alpha-beta plays, trains what it searches with in the rest of the time.
-    fn train_further(&mut self, game: &BuiltGame, config: &SearchConfig, budget: &StudyBudget) {
+    fn train_further(
+        &mut self,
+        game: &BuiltGame,
+        config: &SearchConfig,
+        budget: &PreparationBudget,
+    ) {
         let budget = budget.later(budget.extension);
         let has_time = budget.limits.until.is_some() && budget.limits.left() >= MIN_LEARNING_TIME;
         if let Some(alpha_beta) = self.alpha_beta_in_use(config).filter(|_| has_time) {
@@ -361,7 +367,12 @@ impl Study {
     }
 
     /// Chooses between alpha-beta and the tree by games of both in the time left.
-    fn choose_search(&mut self, game: &BuiltGame, config: &SearchConfig, budget: &StudyBudget) {
+    fn choose_search(
+        &mut self,
+        game: &BuiltGame,
+        config: &SearchConfig,
+        budget: &PreparationBudget,
+    ) {
         let config = small_search(config.clone());
         let with = |method| {
             self.apply(&SearchConfig {
@@ -399,7 +410,7 @@ impl Study {
     }
 
     /// What alpha-beta searches with, where it plays.
-    fn alpha_beta_in_use(&self, config: &SearchConfig) -> Option<&AlphaBetaStudy> {
+    fn alpha_beta_in_use(&self, config: &SearchConfig) -> Option<&AlphaBetaPreparation> {
         let plays = config.method.plays_alpha_beta(self.parameters.alpha_beta);
         self.alpha_beta.as_ref().filter(|_| plays)
     }
@@ -410,7 +421,7 @@ impl Study {
         &mut self,
         game: &BuiltGame,
         config: &SearchConfig,
-        budget: &StudyBudget,
+        budget: &PreparationBudget,
         share: f64,
     ) -> Option<Learned> {
         let prior = self.evaluation.as_deref().cloned();
@@ -455,7 +466,7 @@ impl Study {
         }
     }
 
-    /// The settings of a search that uses the study.
+    /// The settings of a search that uses the preparation.
     pub fn apply(&self, config: &SearchConfig) -> SearchConfig {
         let config = self.parameters.apply(config, self.evaluation.as_ref());
         let alpha_beta_values = match self.alpha_beta_in_use(&config) {
@@ -485,7 +496,7 @@ impl Study {
 
     /// What training for alpha-beta goes on with in a match. `None` after long training: what a
     /// match adds to that was not measured.
-    fn match_training(&self, alpha_beta: &AlphaBetaStudy) -> Option<Arc<TrainingBase>> {
+    fn match_training(&self, alpha_beta: &AlphaBetaPreparation) -> Option<Arc<TrainingBase>> {
         let symmetries = self.structure.symmetries.as_deref();
         self.generation.is_none().then(|| {
             Arc::new(TrainingBase {
@@ -505,7 +516,7 @@ impl Study {
         self.parameters != Parameters::default() || self.alpha_beta.is_some()
     }
 
-    /// The study as logged and remembered.
+    /// The preparation as logged and remembered.
     pub fn to_json(&self) -> Value {
         let structure = &self.structure;
         let latches = structure.latches.as_ref();
