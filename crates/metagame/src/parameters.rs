@@ -5,9 +5,12 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use panza_game::BuiltGame;
 use panza_learning::Evaluation;
 use panza_learning::validation::Validation;
+use panza_search::alpha_beta::Turns;
 use panza_search::{MINIMAX_SHARE, Parameter, SearchConfig};
+use panza_sync::{Budget, Random};
 
 /// Search settings that are chosen for a game.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
@@ -77,6 +80,9 @@ const MIN_RELATIVE_CORRELATION: f64 = 0.88;
 const MIN_SHARE: f64 = 0.15;
 /// Weight beside playouts, at most.
 const MAX_MIXED_SHARE: f64 = 0.6;
+/// The same where roles choose at once or more than two play. An evaluation is validated on games
+/// against itself, which show less of what others do there: alone it stood still in a race.
+const MAX_CONTESTED_SHARE: f64 = 0.4;
 /// The share that evaluations have before anything is measured, and the standard deviation around
 /// it. Measured shares count beside it as their errors say: where few results tell little, the
 /// weight is usual and not nothing.
@@ -119,8 +125,9 @@ impl Parameters {
     }
 
     /// The weight of an evaluation from its validation, and whether it gives a prior. Without
-    /// enough games for validation there were too few for training as well.
-    pub fn of(validation: &Validation) -> Self {
+    /// enough games for validation there were too few for training as well. `most` is that of
+    /// [`most_share`].
+    pub fn of(validation: &Validation, most: f64) -> Self {
         let predicts_results =
             validation.positions >= MIN_POSITIONS && validation.evaluation >= MIN_CORRELATION;
         let is_good = predicts_results
@@ -128,7 +135,7 @@ impl Parameters {
         let likely_share = likely_share(validation.share, validation.share_error);
         let found = Self {
             evaluation_share: match is_good && likely_share >= MIN_SHARE {
-                true => likely_share.min(MAX_MIXED_SHARE) as f32,
+                true => likely_share.min(most) as f32,
                 false => 0.0,
             },
             prior: predicts_results,
@@ -142,6 +149,23 @@ impl Parameters {
              of playouts"
         );
         found
+    }
+}
+
+/// The most weight that an evaluation of a game may have beside playouts. It is the smaller one too
+/// where the budget ends before random games have shown that two roles take turns.
+pub(super) fn most_share(game: &BuiltGame, budget: &Budget) -> f64 {
+    let info = game.info();
+    let has_chance = info.chance_role().is_some();
+    let is_contested = match info.n_roles() - usize::from(has_chance) {
+        2 if !has_chance => {
+            Turns::find(&game.machine, &mut Random::new(0), || budget.is_over()).is_none()
+        }
+        n_players => n_players > 2,
+    };
+    match is_contested {
+        true => MAX_CONTESTED_SHARE,
+        false => MAX_MIXED_SHARE,
     }
 }
 
@@ -165,7 +189,7 @@ mod tests {
                 share,
                 share_error,
             };
-            let found = Parameters::of(&validation);
+            let found = Parameters::of(&validation, MAX_MIXED_SHARE);
             (found.evaluation_share * 100.0).round() / 100.0
         };
         assert_eq!(share(0.4, 0.5, 0.0), 0.5);
@@ -180,7 +204,7 @@ mod tests {
         assert_eq!(share(0.7, 0.95, 0.05), 0.6);
         assert_eq!(share(0.1, 0.5, 0.05), 0.0);
         assert_eq!(share(0.22, 0.5, 0.05), 0.0);
-        let nothing = Parameters::of(&Validation::default());
+        let nothing = Parameters::of(&Validation::default(), MAX_MIXED_SHARE);
         assert_eq!(nothing, Parameters::default());
     }
 
@@ -194,12 +218,34 @@ mod tests {
                 share: 0.5,
                 share_error: 0.05,
             };
-            let found = Parameters::of(&validation);
+            let found = Parameters::of(&validation, MAX_MIXED_SHARE);
             (found.prior, found.evaluation_share > 0.0)
         };
         assert_eq!(of(1000, 0.5, 0.5), (true, true));
         assert_eq!(of(1000, 0.5, 0.8), (true, false));
         assert_eq!(of(1000, 0.1, 0.1), (false, false));
         assert_eq!(of(100, 0.5, 0.5), (false, false));
+    }
+
+    #[test]
+    fn an_evaluation_never_decides_where_others_choose_at_once_or_many_play() {
+        let certain = Validation {
+            positions: 1000,
+            evaluation: 0.7,
+            playouts: 0.3,
+            share: 1.0,
+            share_error: 0.01,
+        };
+        for (name, expected) in [
+            ("connectFour", 0.6),
+            ("eightPuzzle", 0.6),
+            ("connectFourSimultaneous", 0.4),
+            ("ticTacToeThree", 0.4),
+        ] {
+            let game = panza_testing::game_of(panza_testing::rulesheet(name));
+            let most = most_share(&game, &Budget::generous());
+            let found = Parameters::of(&certain, most).evaluation_share;
+            assert_eq!(found, expected, "{name}");
+        }
     }
 }

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::alpha_beta::{self, AlphaBetaPreparation};
 use super::contest::{Contest, small_search};
-use super::parameters::Parameters;
+use super::parameters::{Parameters, most_share};
 use super::structure::{STEPS, Structure};
 use panza_analysis::distances::distances;
 use panza_analysis::{Autonomous, Distances, Prospects, Tuples, autonomous};
@@ -289,6 +289,7 @@ impl Preparation {
         }
         let (begun, begun_cpu) = (Instant::now(), thread_cpu_time());
         let turns = alpha_beta::turns(game, config, &budget.limits.share(TURNS_SHARE));
+        let most = most_share(game, &budget.limits.share(TURNS_SHARE));
         let share = turns.map_or(1.0, |_| SHARED_LEARNING_SHARE);
         self.why_tree = turns.err().unwrap_or(WhyTree::NoTime);
         match turns {
@@ -317,7 +318,7 @@ impl Preparation {
         self.games = learned.games;
         self.mean_length = learned.mean_length;
         self.validation = learned.validation;
-        self.parameters = Parameters::of(&learned.validation);
+        self.parameters = Parameters::of(&learned.validation, most);
         self.sums = Some(learned.sums);
         self.evaluation = Some(Arc::new(learned.evaluation));
         self.name_heuristics(game);

@@ -26,7 +26,7 @@ use super::notes::{
     MAX_GAMES, alpha_beta_note, evaluation_note, preparation_notes, prior_preparation,
     read_alpha_beta, read_evaluation,
 };
-use super::parameters::Parameters;
+use super::parameters::{Parameters, most_share};
 use super::preparation::{Preparation, find_prospects};
 use super::sprt::{PairTally, elo};
 use super::structure::{STEPS, Structure};
@@ -446,7 +446,8 @@ impl<'a> Training<'a> {
 
     /// A test of what was learned now.
     fn begin_test(&self, learned: Learned) -> Pending {
-        let own_parameters = match Parameters::of(&learned.validation) {
+        let most = most_share(self.game, &Budget::lasting(STRUCTURE_TIME));
+        let own_parameters = match Parameters::of(&learned.validation, most) {
             found if found.uses_evaluation() => found,
             _ => Parameters::for_tests(),
         };
