@@ -2,8 +2,9 @@
 //! pieces and their values.
 //!
 //! Facts of one relation are grouped by one argument, as the squares of a board by the piece on
-//! them. The argument is the one that explains most of the variance of the values (analysis of
-//! variance). Names and boards play no role.
+//! them. The argument is the one with the greatest mean square between its kinds (analysis of
+//! variance): pieces of two colours before rows, whose values are as many as there are rows. Names
+//! and boards play no role.
 
 use std::collections::BTreeMap;
 
@@ -63,7 +64,8 @@ pub fn of(evaluation: &Evaluation, facts: &[String]) -> Vec<Heuristic> {
                     .map(|bits| squared_deviations(bits.iter().map(first)))
                     .sum();
                 let share = if all > 0.0 { 1.0 - within / all } else { 0.0 };
-                (is_fit && share >= MIN_EXPLAINED).then_some((share, argument, kinds))
+                let mean_square = share / (kinds.len() as f32 - 1.0);
+                (is_fit && share >= MIN_EXPLAINED).then_some((mean_square, argument, kinds))
             })
             .max_by(|left, right| left.0.total_cmp(&right.0));
         let Some((_, argument, kinds)) = best else {

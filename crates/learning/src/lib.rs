@@ -43,6 +43,7 @@ use std::sync::Arc;
 
 use self::samples::{Samples, is_second_better};
 use self::self_play::{MAX_LENGTH, SelfPlay};
+use self::statistics::Spread;
 use self::team::{Part, Team};
 use self::validation::{Validation, validate};
 use panza_analysis::{Prospects, Symmetries, Tuples};
@@ -76,6 +77,10 @@ pub struct Learned {
     pub samples: u64,
     /// The mean number of joint moves of the games played now.
     pub mean_length: f64,
+    /// The joint moves of each game for validation.
+    pub length: Option<Spread>,
+    /// The moves of each role that had a choice in those games.
+    pub branching: Option<Spread>,
     /// How well it predicts the values of positions that it was not trained on.
     pub validation: Validation,
     /// Those positions.
@@ -192,6 +197,8 @@ pub fn learn(
         games: earlier_games + games,
         samples,
         mean_length: moves as f64 / games.max(1) as f64,
+        length: player.lengths.spread(),
+        branching: player.branching.spread(),
         validation,
         positions: positions.collect(),
     })

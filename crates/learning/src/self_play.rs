@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use super::game::{Batch, Game, MAX_COSTLY_MOVES, MAX_MOVES, SEVERAL, Turn, any_of};
 use super::samples::Samples;
+use super::statistics::Counts;
 use super::validation::Position;
 use super::worth::{Edge, Logits, MAX_ESTIMATE, MAX_LOGIT, Worth, logit_of};
 use crate::evaluation::{Evaluation, MAX_ROLES, ValueReader, sigmoid, uniform};
@@ -69,6 +70,9 @@ pub(super) struct SelfPlay {
     pub(super) finished: usize,
     pub(super) moves: u64,
     abandoned: usize,
+    /// Of games for validation: their joint moves, and the moves of who chooses in a position.
+    pub(super) lengths: Counts,
+    pub(super) branching: Counts,
     /// The number of finished games at which progress is logged next.
     next_told: usize,
 }
@@ -100,6 +104,8 @@ impl SelfPlay {
             finished: 0,
             moves: 0,
             abandoned: 0,
+            lengths: Counts::default(),
+            branching: Counts::default(),
             next_told: FIRST_TOLD,
         }
     }
@@ -278,6 +284,9 @@ impl SelfPlay {
             if moves.len() > 1 {
                 n_choosers += 1;
                 mover = role;
+                if matches!(self.purpose, Purpose::Validation(_)) {
+                    self.branching.note(moves.len() as u64);
+                }
             }
             game.legal.extend_from_slice(moves);
             game.ends.push(game.legal.len() as u32);
@@ -377,6 +386,9 @@ impl SelfPlay {
         let n_outputs = self.n_outputs;
         self.finished += 1;
         self.moves += game.length as u64;
+        if matches!(self.purpose, Purpose::Validation(_)) {
+            self.lengths.note(game.length as u64);
+        }
         let confidence = self.confidence();
         let bootstrap = (1.0 - LAMBDA) * confidence;
         let n_turns = game.turns.len();

@@ -60,7 +60,7 @@ pub use notes::{
     evaluation_note, notes, prior_preparation, read_evaluation, whole_preparation_notes,
 };
 pub use panza_learning::statistics::SampleSize;
-pub use parameters::Parameters;
+pub use parameters::{Parameters, most_share};
 pub use preparation::{
     Preparation, PreparationBudget, PriorPreparation, Trained, WithoutInputs, begin_preparation,
     find_prospects, finish_preparation, prepare,

@@ -154,7 +154,7 @@ impl Parameters {
 
 /// The most weight that an evaluation of a game may have beside playouts. It is the smaller one too
 /// where the budget ends before random games have shown that two roles take turns.
-pub(super) fn most_share(game: &BuiltGame, budget: &Budget) -> f64 {
+pub fn most_share(game: &BuiltGame, budget: &Budget) -> f64 {
     let info = game.info();
     let has_chance = info.chance_role().is_some();
     let is_contested = match info.n_roles() - usize::from(has_chance) {

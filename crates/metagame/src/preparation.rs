@@ -17,7 +17,7 @@ use panza_analysis::distances::distances;
 use panza_analysis::{Autonomous, Distances, Prospects, Tuples, autonomous};
 use panza_config::MetagameSettings;
 use panza_game::BuiltGame;
-use panza_learning::statistics::{SampleSize, Sampled, sample};
+use panza_learning::statistics::{SampleSize, Sampled, Spread, sample};
 use panza_learning::validation::Validation;
 use panza_learning::{
     Evaluation, GradientSums, Heuristic, Images, Known, Learned, LearningPlan, heuristics,
@@ -94,6 +94,10 @@ pub struct Preparation {
     pub games: usize,
     /// The mean number of joint moves of those of this preparation.
     pub mean_length: f64,
+    /// The joint moves of each game for its validation.
+    pub length: Option<Spread>,
+    /// The moves of each role that had a choice in those games.
+    pub branching: Option<Spread>,
     /// The generation of long training that it is from, if it is.
     pub generation: Option<u32>,
     /// What its training goes on with.
@@ -317,6 +321,7 @@ impl Preparation {
         }
         self.games = learned.games;
         self.mean_length = learned.mean_length;
+        (self.length, self.branching) = (learned.length, learned.branching);
         self.validation = learned.validation;
         self.parameters = Parameters::of(&learned.validation, most);
         self.sums = Some(learned.sums);
@@ -526,6 +531,8 @@ impl Preparation {
             "parameters": self.parameters,
             "games": self.games,
             "generation": self.generation,
+            "length": self.length,
+            "branching": self.branching,
             "positions_compared": self.validation.positions,
             "prospects": self.evaluation.as_ref().is_some_and(|it| it.prospects().is_some()),
             "correlation": self.validation.evaluation,

@@ -18,7 +18,7 @@ use panza_cli::arguments::parse_seconds;
 use panza_cli::{Game, Outcome, Output};
 use panza_game::BuiltGame;
 use panza_learning::{LearningPlan, learn};
-use panza_metagame::{Parameters, Structure, find_prospects};
+use panza_metagame::{Parameters, Structure, find_prospects, most_share};
 use panza_sync::{Budget, thread_cpu_time};
 use serde::Serialize;
 
@@ -146,7 +146,8 @@ fn train_all(
         let learned = learned.context("the game cannot be learned")?;
         let seconds = (clock() - begin).as_secs_f64();
         let agreement = comparison.of(|state, values| learned.evaluation.values(state, values));
-        let parameters = Parameters::of(&learned.validation);
+        let parameters =
+            Parameters::of(&learned.validation, most_share(built, &Budget::generous()));
         let validation = &learned.validation;
         let report = NetReport {
             game: name,

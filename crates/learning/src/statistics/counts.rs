@@ -35,10 +35,10 @@ pub struct GoalSpread {
 
 /// A histogram.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub(super) struct Counts(BTreeMap<u64, u64>);
+pub(crate) struct Counts(BTreeMap<u64, u64>);
 
 impl Counts {
-    pub(super) fn note(&mut self, number: u64) {
+    pub(crate) fn note(&mut self, number: u64) {
         *self.0.entry(number).or_default() += 1;
     }
 
@@ -59,7 +59,7 @@ impl Counts {
         (self.0.len() == 1).then_some(number)
     }
 
-    pub(super) fn spread(&self) -> Option<Spread> {
+    pub(crate) fn spread(&self) -> Option<Spread> {
         let (&least, _) = self.0.first_key_value()?;
         let (&greatest, _) = self.0.last_key_value()?;
         let count = self.count();

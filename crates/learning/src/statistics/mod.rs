@@ -22,6 +22,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+pub(crate) use counts::Counts;
 pub use counts::{GoalSpread, Spread};
 use panza_gdl::{Id, RoleId};
 use panza_machine::Machine;
