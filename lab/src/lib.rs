@@ -11,13 +11,13 @@ mod anchors;
 mod book;
 mod children;
 pub mod corpus;
+mod curve;
 pub mod duel;
 pub mod fingerprint;
 pub mod gamemaster;
 mod hostile;
 mod levels;
 mod messages;
-mod nets;
 pub mod oracle;
 mod page;
 mod performance;
@@ -145,16 +145,16 @@ enum Command {
             cargo lab hostile --seed 7 --print > seven.gdl"
     )]
     Hostile(hostile::HostileArguments),
-    /// Train evaluations of games with different seeds, and compare each with positions that deep
-    /// searches have valued.
+    /// Train alpha-beta's evaluation of games for different times and with different seeds, and
+    /// compare each with positions that deep searches have valued.
     #[command(
-        after_help = "Regret is what the best move by the evaluation loses, in points; tau is Kendall's of the order of moves; loss is the\n\
-            cross-entropy of results of searched games; r is the correlation of values. The other columns are the\n\
-            validation's, and what a search would use.\n\n\
-            Examples:\n  cargo lab nets breakthrough hex --nets 5 --seconds 5\n  \
-            cargo lab nets connectFour --nets 20 --seconds 3 --references /tmp/references --json"
+        after_help = "Loss is the cross-entropy of the values of positions; tau is Kendall's of the order of moves; regret is what the\n\
+            best move by the evaluation loses, in points; r is the correlation of the values. Each is a mean over the\n\
+            seeds with its standard error.\n\n\
+            Examples:\n  cargo lab curve breakthrough reversi --at 1,4,15 --seeds 8\n  \
+            cargo lab curve checkers --at 2 --seeds 20 --references /tmp/references --json"
     )]
-    Nets(nets::NetsArguments),
+    Curve(curve::CurveArguments),
     /// Play single-player games with match clocks, and show which are planned and how well.
     #[command(
         after_help = "Example:\n  cargo lab puzzles eightPuzzle hanoi knightsTour sudoku4 --out docs/puzzles.md"
@@ -193,7 +193,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<Outcome> {
         Command::Engine => duel::protocol::serve(&mut duel::LocalEngine::new()?),
         Command::Messages(arguments) => messages::run(arguments, output),
         Command::Hostile(arguments) => hostile::run(arguments, output),
-        Command::Nets(arguments) => nets::run(arguments, output),
+        Command::Curve(arguments) => curve::run(arguments, output),
         Command::Puzzles(arguments) => puzzles::run(arguments, output),
         Command::Soak(arguments) => soak::run(arguments, output),
     }
