@@ -70,6 +70,12 @@ fn check_reads_files_of_other_programs() {
     let other = check("hexoban.sok", "#####\n#@$.#\n#####\nVariant: Hexoban\n", 1);
     let fault = other[0]["faults"][0].as_str().unwrap();
     assert!(fault.contains("found `Hexoban`"), "{fault}");
+    let wrong = check("wrong.sok", "#####\n#@$.#\n#####\nSolution: rXR\n", 1);
+    let fault = wrong[0]["faults"][0].as_str().unwrap();
+    assert!(
+        fault.starts_with("line 4, column 12: expected a move"),
+        "{fault}"
+    );
     let lost = check("lost.xsb", "########\n#@$.#$.#\n########\n", 1);
     let fault = lost[0]["faults"][0].as_str().unwrap();
     assert!(fault.starts_with("row 2, column 6"), "{fault}");

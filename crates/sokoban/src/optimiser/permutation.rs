@@ -45,13 +45,10 @@ fn shift(run: &mut Run, parts: bool) -> bool {
 fn first_better(run: &Run, from: usize, parts: bool) -> Option<(usize, Vec<Push>)> {
     let (board, plan, limits) = (run.board, &run.plan, &run.limits);
     let sessions = plan.sessions(board);
-    let starts: Vec<usize> = match parts {
-        true => (from..plan.pushes().len()).collect(),
-        false => {
-            let first = sessions.partition_point(|&start| start < from);
-            sessions[first..sessions.len() - 1].to_vec()
-        }
-    };
+    // A gain may have ended the plan before `from`.
+    let starts: Vec<usize> = (from..plan.pushes().len())
+        .filter(|start| parts || sessions.binary_search(start).is_ok())
+        .collect();
     let next = AtomicUsize::new(0);
     let found: Mutex<Option<(usize, Vec<Push>)>> = Mutex::default();
     let look = || {

@@ -349,6 +349,14 @@ proptest! {
 }
 
 #[test]
+fn a_gain_may_end_the_plan_before_its_own_place() {
+    let (board, solution) = random_room(63_032).expect("a room");
+    let options = with(Measure::MovesPushes, &[Method::Permutation], 1);
+    let best = improved(&board, &solution, &options);
+    assert!(best.len() < solution.len());
+}
+
+#[test]
 fn exhaustive_search_agrees_with_dijkstra() {
     for rows in SMALL {
         let board = board(rows);

@@ -33,6 +33,26 @@ pub(super) struct SolutionHeader<'a> {
     pub moves: &'a str,
 }
 
+impl SolutionHeader<'_> {
+    /// The name and what stands behind its last colon.
+    fn parts(&self) -> (&str, &str) {
+        self.name.rsplit_once(':').unwrap_or((self.name, ""))
+    }
+
+    /// Whether nothing but moves can be meant below: a header of several words may be a remark.
+    pub fn announces(&self) -> bool {
+        !self.parts().0.contains(char::is_whitespace)
+    }
+
+    /// The place of the first wrong character of moves behind the colon. Where other moves stand
+    /// below, one word is part of the name.
+    pub fn wrong_move(&self, has_moves_below: bool) -> Option<usize> {
+        let (name, behind) = self.parts();
+        let place = wrong_move(behind, self.announces() && !has_moves_below)?;
+        Some(name.chars().count() + 1 + place)
+    }
+}
+
 /// What a line is, after a line that `follows_row` tells of.
 pub(super) fn classify(line: &str, follows_row: bool) -> Line {
     if line.trim().is_empty() {
@@ -181,21 +201,41 @@ pub(super) enum MovesOnLine {
 /// Whether a line has letters of LURD, each perhaps with a run length before it, and nothing else.
 /// With `is_open`, a run length has begun on the line before.
 pub(super) fn moves_on_line(line: &str, is_open: bool) -> MovesOnLine {
+    match line.trim_end().chars().last() {
+        Some(last) if first_wrong(line, is_open).is_none() => match is_move(last) {
+            true => MovesOnLine::Whole,
+            false => MovesOnLine::Open,
+        },
+        _ => MovesOnLine::None,
+    }
+}
+
+/// The place of the first character that is neither a move nor part of a run length.
+fn first_wrong(line: &str, is_open: bool) -> Option<usize> {
     let mut last = if is_open { '1' } else { ' ' };
-    let mut is_blank = true;
-    for c in line.chars().filter(|c| !c.is_whitespace()) {
+    line.chars().position(|c| {
         let is_run = c.is_ascii_digit() && (c != '0' || last.is_ascii_digit());
-        if !is_move(c) && !is_run {
-            return MovesOnLine::None;
-        }
-        is_blank = false;
-        last = c;
-    }
-    match is_move(last) {
-        _ if is_blank => MovesOnLine::None,
-        true => MovesOnLine::Whole,
-        false => MovesOnLine::Open,
-    }
+        let is_right = c.is_whitespace() || is_move(c) || is_run;
+        last = if c.is_whitespace() { last } else { c };
+        !is_right
+    })
+}
+
+/// The place of the first wrong character of a line that was meant as moves: most of its letters
+/// are moves, or it stands where moves are announced and is one word.
+pub(super) fn wrong_move(line: &str, is_announced: bool) -> Option<usize> {
+    let is_other = line.starts_with([';', ':'])
+        || key_value(line).is_some()
+        || solution_header(line).is_some()
+        || is_snapshot_header(line)
+        || is_comment_mark(line, "Comment")
+        || is_comment_mark(line, "Comment-End");
+    let letters = |c: &char| !c.is_whitespace() && !c.is_ascii_digit();
+    let is_mostly_moves =
+        2 * line.chars().filter(|&c| is_move(c)).count() > line.chars().filter(letters).count();
+    let is_word = line.contains(char::is_alphabetic) && line.split_whitespace().count() == 1;
+    let is_meant = !is_other && (is_mostly_moves || is_announced && is_word);
+    first_wrong(line, false).filter(|_| is_meant)
 }
 
 /// Whether a line by itself has moves and nothing else.

@@ -21,6 +21,7 @@
 //! | `Author: A. Person` | a key and its value |
 //! | `Comment:` to `Comment-End:` | text that is read as nothing else |
 //! | `Solution` and lines of moves such as `3r2U` | a solution, in LURD with run lengths |
+//! | `Solution: rXR` | text of the level, and a fault |
 //!
 //! XML in the format SLC is read too; its levels become the same collection.
 //!
@@ -222,7 +223,8 @@ impl Entry {
     /// `moves` only the letters of LURD are kept.
     pub fn add_solution(&mut self, name: &str, moves: &str) {
         let name = name.lines().next().unwrap_or("").trim();
-        let is_name = lines::solution_header(name).is_some_and(|header| header.moves.is_empty());
+        let is_name = lines::solution_header(name)
+            .is_some_and(|header| header.moves.is_empty() && header.wrong_move(true).is_none());
         self.solutions.push(NamedMoves {
             name: if is_name { name } else { "Solution" }.to_string(),
             moves: moves.chars().filter(|&c| lines::is_move(c)).collect(),

@@ -55,7 +55,22 @@ struct Reader<'a> {
 struct Piece<'a> {
     end: usize,
     moves: Option<(&'a str, Range<usize>)>,
+    /// What is wrong with a solution, whose lines are a note then.
+    fault: Option<Fault>,
 }
+
+/// A line that is neither row, title nor solution.
+#[derive(Clone, Copy)]
+struct Note<'a> {
+    text: &'a str,
+    /// Whether it reads back as what it is: part of a comment, or of a solution with a fault.
+    is_kept: bool,
+}
+
+const BLANK: Note = Note {
+    text: "",
+    is_kept: true,
+};
 
 /// Reads a whole text.
 pub(super) fn collection(text: &str) -> Collection {
@@ -202,9 +217,10 @@ fn has_player(rows: &[String]) -> bool {
 }
 
 /// Lines without blank ones at both ends, and with one blank line instead of several.
-fn trimmed(lines: Vec<&str>) -> Vec<String> {
+fn trimmed<S: AsRef<str>>(lines: Vec<S>) -> Vec<String> {
     let mut out: Vec<String> = Vec::new();
     for line in lines {
+        let line = line.as_ref();
         let is_blank = line.trim().is_empty();
         if !is_blank || out.last().is_some_and(|last| !last.is_empty()) {
             out.push(if is_blank {
@@ -220,22 +236,30 @@ fn trimmed(lines: Vec<&str>) -> Vec<String> {
     out
 }
 
-/// Marks lines as comments that would be read as a solution by themselves: moves below a header
-/// that was not theirs, since a solution stood between them, and those of a solution that was too
-/// long.
-fn without_false_solutions(mut notes: Vec<String>) -> Vec<String> {
-    let mut below_header = false;
-    for note in notes.iter_mut().filter(|note| !note.is_empty()) {
-        let header = lines::solution_header(note);
+/// Marks lines as comments that would be read as a solution by themselves, or as a faulty one: moves
+/// below a header that was not theirs, since a solution stood between them, and those of a solution
+/// that was too long.
+fn without_false_solutions(notes: &[Note]) -> Vec<String> {
+    // Whether a header above announces moves.
+    let mut header_above = None;
+    let mut marked = Vec::with_capacity(notes.len());
+    for note in notes {
+        let text = note.text;
+        let header = lines::solution_header(text);
+        let is_meant = |announces| {
+            lines::moves_on_line(text, false) != MovesOnLine::None
+                || lines::wrong_move(text, announces).is_some()
+        };
         let has_moves = header.is_some_and(|header| !header.moves.is_empty());
-        let has_only_moves = lines::moves_on_line(note, false) != MovesOnLine::None;
-        let is_false = has_moves || below_header && has_only_moves;
-        below_header = header.is_some() || is_false;
-        if is_false {
-            note.insert_str(0, ":: ");
+        let is_false = !note.is_kept && (has_moves || header_above.is_some_and(is_meant));
+        if !text.is_empty() {
+            let announces = header.map(|header| header.announces());
+            header_above = announces.or(is_false.then_some(false));
         }
+        let mark = if is_false { ":: " } else { "" };
+        marked.push(format!("{mark}{text}"));
     }
-    notes
+    marked
 }
 
 impl<'a> Reader<'a> {
@@ -383,18 +407,18 @@ impl<'a> Reader<'a> {
                 Some(found) if title.is_none() && self.is_title(index) => title = Some(found),
                 // The number of the level alone is written anyway.
                 None if text.starts_with(';') => {}
-                _ => notes.push(text),
+                _ => notes.push(self.note(index, false)),
             }
         }
         notes.reverse();
         let mut solutions = Vec::new();
-        notes.push("");
+        notes.push(BLANK);
         self.below(below, &mut notes, &mut solutions, &mut faults);
         Entry {
             title: title.map(str::to_string).or(maze.map(|(_, title)| title)),
             rows: std::mem::take(&mut block.rows),
             level,
-            notes: without_false_solutions(trimmed(notes)),
+            notes: trimmed(without_false_solutions(&notes)),
             solutions,
             faults,
         }
@@ -420,92 +444,108 @@ impl<'a> Reader<'a> {
     fn below(
         &mut self,
         range: Range<usize>,
-        notes: &mut Vec<&'a str>,
+        notes: &mut Vec<Note<'a>>,
         solutions: &mut Vec<NamedMoves>,
         faults: &mut Vec<Fault>,
     ) {
         let mut index = range.start;
         while index < range.end {
-            let piece = self.piece(index, range.end, faults);
+            let piece = self.piece(index, range.end);
             let moves = piece.moves.map(|(name, lines)| (name, self.moves(lines)));
             match moves {
                 Some((name, Ok(moves))) => {
                     let name = name.to_string();
                     solutions.push(NamedMoves { name, moves });
-                    notes.push("");
+                    notes.push(BLANK);
                 }
                 other => {
+                    let is_kept = piece.fault.is_some();
                     faults.extend(other.and_then(|(_, moves)| moves.err()));
-                    notes.extend(&self.texts[index..piece.end]);
+                    faults.extend(piece.fault);
+                    notes.extend((index..piece.end).map(|line| self.note(line, is_kept)));
                 }
             }
             index = piece.end;
         }
     }
 
-    /// The lines from `index` on that are one note or one solution.
-    fn piece(&self, index: usize, end: usize, faults: &mut Vec<Fault>) -> Piece<'a> {
-        let text = self.texts[index];
-        let note = |end| Piece { end, moves: None };
-        let solution = |name, lines: Range<usize>| Piece {
-            end: lines.end,
-            moves: Some((name, lines)),
-        };
-        let end_of_moves = |from: usize| self.end_of_moves(from..end);
-        match self.kinds[index] {
-            Line::Moves => {
-                let lines = index..end_of_moves(index);
-                if self.ends_in_push(lines.clone()) {
-                    return solution("Solution", lines);
-                }
-                note(lines.end)
-            }
-            Line::Solution => solution(
-                lines::solution_header(text).map_or("Solution", |header| header.name),
-                index..end_of_moves(index + 1),
-            ),
-            Line::Text => {
-                let next = (index + 1..end).find(|&next| self.kinds[next] != Line::Blank);
-                let header = lines::solution_header(text);
-                if header.is_some() || lines::is_snapshot_header(text) {
-                    let moves = next.filter(|&next| end_of_moves(next) > next);
-                    match (header, moves) {
-                        (Some(header), Some(moves)) => {
-                            return solution(header.name, moves..end_of_moves(moves));
-                        }
-                        (Some(_), None) => {
-                            faults.extend(next.and_then(|next| self.faulty_moves(next)));
-                        }
-                        (None, Some(moves)) => return note(end_of_moves(moves)),
-                        (None, None) => {}
-                    }
-                }
-                note(index + 1)
-            }
-            _ => note(index + 1),
+    fn note(&self, index: usize, is_kept: bool) -> Note<'a> {
+        Note {
+            text: self.texts[index],
+            is_kept: is_kept || self.comments[index],
         }
     }
 
-    /// The end of the lines at the beginning of a range that are moves. A run length may go on in
-    /// the next line.
-    fn end_of_moves(&self, range: Range<usize>) -> usize {
-        let mut end = range.start;
+    /// The lines from `index` on that are one note or one solution.
+    fn piece(&self, index: usize, end: usize) -> Piece<'a> {
+        let text = self.texts[index];
+        let piece = |end, moves, fault| Piece { end, moves, fault };
+        if self.comments[index] {
+            return piece(index + 1, None, None);
+        }
+        if self.kinds[index] == Line::Moves {
+            let lines = index..self.moves_below(index..end, None).0;
+            let moves = self.ends_in_push(lines.clone());
+            return piece(lines.end, moves.then_some(("Solution", lines)), None);
+        }
+        let header = lines::solution_header(text);
+        if header.is_none() && !lines::is_snapshot_header(text) {
+            return piece(index + 1, None, None);
+        }
+        let has_moves = self.kinds[index] == Line::Solution;
+        let first = match has_moves {
+            true => index + 1,
+            false => (index + 1..end)
+                .find(|&next| self.kinds[next] != Line::Blank)
+                .unwrap_or(end),
+        };
+        let announces = header.map(|header| !has_moves && header.announces());
+        let (last, fault) = self.moves_below(first..end, announces);
+        let is_empty = last == first;
+        let last = if is_empty { index + 1 } else { last };
+        let Some(header) = header else {
+            return piece(last, None, None);
+        };
+        let indent = text.len() - text.trim_start().len();
+        let behind = header.wrong_move(has_moves || !is_empty);
+        let behind = behind.map(|column| self.wrong_move(index, indent + column));
+        let fault = behind.or(fault);
+        let from = if has_moves { index } else { first };
+        let moves = fault.is_none() && (has_moves || !is_empty);
+        piece(last, moves.then_some((header.name, from..last)), fault)
+    }
+
+    /// The end of the lines at the beginning of a range that are moves, and the first fault in
+    /// them. A run length may go on in the next line. Only below a header, which may announce
+    /// moves, lines with faults are among them.
+    fn moves_below(&self, range: Range<usize>, header: Option<bool>) -> (usize, Option<Fault>) {
+        let (mut end, first) = (range.start, range.start);
         let mut is_open = false;
+        let mut fault = None;
         for index in range {
             let is_other = !matches!(self.kinds[index], Line::Moves | Line::Text);
             if is_other || self.comments[index] {
                 break;
             }
-            match lines::moves_on_line(self.texts[index], is_open) {
-                MovesOnLine::None => break,
-                MovesOnLine::Open => is_open = true,
+            let text = self.texts[index];
+            is_open = match lines::moves_on_line(text, is_open) {
+                MovesOnLine::Open => true,
                 MovesOnLine::Whole => {
                     end = index + 1;
-                    is_open = false;
+                    false
                 }
-            }
+                MovesOnLine::None => {
+                    let wrong = |announces| lines::wrong_move(text, announces && index == first);
+                    let Some(column) = header.and_then(wrong) else {
+                        break;
+                    };
+                    fault.get_or_insert_with(|| self.wrong_move(index, column));
+                    end = index + 1;
+                    false
+                }
+            };
         }
-        end
+        (end, fault)
     }
 
     /// A solution without a header is told from words such as 'Lull' by its end: the last move of a
@@ -538,17 +578,14 @@ impl<'a> Reader<'a> {
         Ok(moves)
     }
 
-    /// The first wrong character of a line that looks like moves and is none.
-    fn faulty_moves(&self, index: usize) -> Option<Fault> {
-        let text = self.texts[index];
-        let column = (text.chars()).position(|c| !lines::is_move(c) && !c.is_ascii_digit());
-        let column = column.filter(|_| self.kinds[index] == Line::Text && !text.contains(' '))?;
-        let found = text.chars().nth(column)?;
-        (column >= 4).then(|| Fault {
+    /// That a character of a line is no move.
+    fn wrong_move(&self, index: usize, column: usize) -> Fault {
+        let found = self.texts[index].chars().nth(column).unwrap_or(' ');
+        Fault {
             line: index + 1,
             column: self.skipped[index] + column + 1,
             message: format!("expected a move (l u r d, L U R D for a push), found `{found}`"),
-        })
+        }
     }
 }
 

@@ -171,6 +171,48 @@ fn faults_name_line_and_column() {
 }
 
 #[test]
+fn a_solution_with_a_wrong_letter_is_text_and_a_fault() {
+    for (solution, line, column, found) in [
+        ("Solution: rXR", 4, 12, 'X'),
+        ("  Solution: rXR\nrR", 4, 14, 'X'),
+        ("Solution:\nrXR", 5, 2, 'X'),
+        ("Solution\n\nrrR\n2r X R\nrR", 7, 4, 'X'),
+        ("Solution: rr\nrXR", 5, 2, 'X'),
+        ("Solution (1 move)\n0R", 5, 1, '0'),
+        ("Solution: none", 4, 11, 'n'),
+        ("Solution/Moves\nImpossible!", 5, 1, 'I'),
+    ] {
+        let collection = read(&format!("#####\n#@$.#\n#####\n{solution}\n\nSolution\nR\n"));
+        let entry = &collection.entries()[0];
+        assert_eq!(moves(entry), ["R"], "{solution}");
+        let [fault] = entry.faults() else {
+            panic!("{solution}: {entry:?}")
+        };
+        assert_eq!((fault.line, fault.column), (line, column), "{solution}");
+        let end = format!("found `{found}`");
+        assert!(fault.message.ends_with(&end), "{solution}: {fault}");
+        assert_eq!(entry.notes().join("\n"), solution);
+        let again = without_lines(read(&collection.to_string()));
+        assert_eq!(again, without_lines(collection));
+    }
+    // Words and names are no moves.
+    for (text, solutions) in [
+        ("Solution\nR\na remark", 1),
+        ("Solution: Jane\nR", 1),
+        ("Solution: A: R", 1),
+        ("Solution to come\nlater", 0),
+        ("Solution\nAuthor: A. Person", 0),
+        ("Solution by hand is hard", 0),
+        ("Solution", 0),
+    ] {
+        let collection = read(&format!("{TWO}{text}\n"));
+        let entry = &collection.entries()[1];
+        assert!(entry.faults().is_empty(), "{text}: {entry:?}");
+        assert_eq!(entry.solutions().len(), solutions, "{text}");
+    }
+}
+
+#[test]
 fn run_lengths_of_rows_that_no_line_could_have_are_text() {
     for line in ["|5#|#@$.#|5#", "5#|4*|#@$.#|5#", "5+|#@$.#|5#"] {
         let collection = read(&format!("{TWO}\n{line}\n"));
@@ -225,6 +267,8 @@ fn long_texts_are_read_in_linear_time() {
         "#\n",
         "\n",
         "Solution\n",
+        "Solution\nrX\n",
+        "rX\n",
         "r\n",
         "#|",
         "Comment:\n",
@@ -548,7 +592,7 @@ fn files_of_others_are_read() {
     if !folder.is_dir() {
         return;
     }
-    let expected: [(&str, &[(usize, usize)]); 11] = [
+    let expected: [(&str, &[(usize, usize)]); 12] = [
         ("cr_only.xsb", &[(1, 0)]),
         ("interior_empty.sok", &[(1, 0)]),
         ("letters.sok", &[(1, 0)]),
@@ -559,6 +603,7 @@ fn files_of_others_are_read() {
         ("sol_lower.sok", &[(1, 1)]),
         ("stars.txt", &[(1, 0), (1, 0)]),
         ("title_before.sok", &[(1, 0), (1, 0)]),
+        ("title_only_line.sok", &[(1, 0), (1, 0)]),
         ("x_walls.txt", &[(1, 0)]),
     ];
     for (name, levels) in expected {
@@ -578,6 +623,8 @@ fn files_of_others_are_read() {
             .message
             .contains("`Multiban`")
     );
+    let wrong = read(&std::fs::read_to_string(folder.join("solution_bad_letter.sok")).unwrap());
+    assert_eq!(wrong.entries()[0].faults()[0].line, 4);
     let lost = read(&std::fs::read_to_string(folder.join("unreachable_box.xsb")).unwrap());
     let error = crate::Board::new(lost.entries()[0].level().unwrap()).unwrap_err();
     assert!(error.to_string().starts_with("row 2, column 6"), "{error}");
@@ -596,8 +643,10 @@ fn line() -> impl Strategy<Value = String> {
         1 => "[A-Za-z #:;]{0,9}",
         1 => "note [0-9]{3}",
         1 => Just("Author: A. Person".to_string()),
-        1 => Just("Solution".to_string()),
+        2 => "Solution( by A)?:?",
         1 => Just("Solution/Pushes: 2rU".to_string()),
+        1 => "Solution: [rRXa]{1,4}",
+        2 => "[rR0X]{1,3}",
         1 => Just("Snapshot".to_string()),
         1 => Just("Comment:".to_string()),
         1 => Just("Comment-End:".to_string()),
