@@ -151,7 +151,8 @@ macro_rules! search_config {
     (
         parameters {$(
             $(#[doc = $doc:literal])+
-            $name:ident: $type:ty = $default:expr, $least:literal..=$most:literal, $preparation:ident;
+            $name:ident: $type:ty = $default:expr, $least:literal..=$most:literal,
+                $preparation:ident;
         )+}
         alpha_beta {$(
             $(#[doc = $own_doc:literal])+

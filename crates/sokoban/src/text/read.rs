@@ -236,9 +236,9 @@ fn trimmed<S: AsRef<str>>(lines: Vec<S>) -> Vec<String> {
     out
 }
 
-/// Marks lines as comments that would be read as a solution by themselves, or as a faulty one: moves
-/// below a header that was not theirs, since a solution stood between them, and those of a solution
-/// that was too long.
+/// Marks lines as comments that would be read as a solution by themselves, or as a faulty one:
+/// moves below a header that was not theirs, since a solution stood between them, and those of a
+/// solution that was too long.
 fn without_false_solutions(notes: &[Note]) -> Vec<String> {
     // Whether a header above announces moves.
     let mut header_above = None;
