@@ -236,9 +236,9 @@ fn trimmed<S: AsRef<str>>(lines: Vec<S>) -> Vec<String> {
     out
 }
 
-/// Marks lines as comments that would be read as a solution by themselves, or as a faulty one: moves
-/// below a header that was not theirs, since a solution stood between them, and those of a solution
-/// that was too long.
+/// Marks lines as comments that would be read as a solution by themselves, or as a faulty one:
+/// moves below a header that was not theirs, since a solution stood between them, and those of a
+/// solution that was too long.
 fn without_false_solutions(notes: &[Note]) -> Vec<String> {
     // Whether a header above announces moves.
     let mut header_above = None;
@@ -506,7 +506,7 @@ impl<'a> Reader<'a> {
         let Some(header) = header else {
             return piece(last, None, None);
         };
-        let indent = text.len() - text.trim_start().len();
+        let indent = text.chars().take_while(|c| c.is_whitespace()).count();
         let behind = header.wrong_move(has_moves || !is_empty);
         let behind = behind.map(|column| self.wrong_move(index, indent + column));
         let fault = behind.or(fault);
