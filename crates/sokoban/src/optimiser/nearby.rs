@@ -4,12 +4,13 @@
 //! own. Only the configurations that a search reaches are ever tested, which are far fewer than
 //! all.
 
-use super::super::board::{Board, Push, Square};
+use super::super::board::{Board, Direction, Push, Square};
 use super::super::distances::Distances;
 use super::configurations::{bits, squares, words};
 use super::plan::StepField;
 
-/// For each pair of squares, how many squares are nearer to the first than the second is.
+/// For each pair of squares, how many squares are nearer to the first than the second is. Of
+/// squares that are equally far, those are nearer that come first in an order of directions.
 #[derive(Debug)]
 pub(super) struct Ranks {
     squares: usize,
@@ -18,7 +19,7 @@ pub(super) struct Ranks {
 }
 
 impl Ranks {
-    pub(super) fn new(board: &Board, distances: &Distances) -> Self {
+    pub(super) fn new(board: &Board, distances: &Distances, directions: [Direction; 4]) -> Self {
         let squares = board.len();
         let mut ranks = vec![u16::MAX; squares * squares];
         for start in board.squares() {
@@ -28,7 +29,7 @@ impl Ranks {
             let mut next = 0;
             while let Some(&square) = found.get(next) {
                 next += 1;
-                for &to in board.neighbours(square) {
+                for to in directions.map(|direction| board.next(square, direction)) {
                     if let Some(seen) = seen.get_mut(to as usize)
                         && !*seen
                         && !distances.is_dead(to)
@@ -43,7 +44,7 @@ impl Ranks {
         Self { squares, ranks }
     }
 
-    fn get(&self, from: Square, to: Square) -> usize {
+    pub(super) fn get(&self, from: Square, to: Square) -> usize {
         self.ranks[from as usize * self.squares + to as usize].into()
     }
 }

@@ -1,7 +1,9 @@
 use super::super::board::{Board, Direction, NO_SQUARE, Position, Push, Square};
+use super::super::distances::Distances;
 use super::super::level::Level;
 use super::super::solution::{Metrics, Secondary, Solution};
 use super::configurations::{Configurations, bits, squares};
+use super::nearby::Ranks;
 use super::plan::PushPlan;
 use super::states::State;
 use super::symmetry::symmetries;
@@ -422,6 +424,26 @@ fn two_threads_agree_with_one() {
         });
         assert!(one.is_some());
         assert_eq!(one, two);
+    }
+}
+
+#[test]
+fn the_order_of_directions_decides_which_squares_are_nearer() {
+    let board = board(&["#######", "#     #", "# .$@ #", "#     #", "#######"]);
+    let distances = Distances::new(&board);
+    let from = board.start().boxes[0];
+    let mut order = Direction::ALL;
+    for _ in 0..2 {
+        let ranks = Ranks::new(&board, &distances, order);
+        let rank = |direction| ranks.get(from, board.next(from, direction));
+        assert!(rank(Direction::Left) < 5 && rank(Direction::Right) < 5);
+        let is_left_first = rank(Direction::Left) < rank(Direction::Right);
+        let place = |wanted| order.iter().position(|&direction| direction == wanted);
+        assert_eq!(
+            is_left_first,
+            place(Direction::Left) < place(Direction::Right)
+        );
+        order.reverse();
     }
 }
 

@@ -41,7 +41,7 @@ const STATES_PER_LOOK: usize = 256;
 type Key = [u32; 6];
 
 pub(super) fn improve(run: &mut Run) {
-    let ranks = Ranks::new(run.board, run.distances);
+    let ranks = Ranks::new(run.board, run.distances, Direction::ALL);
     loop {
         let before = run.key();
         for boxes in 1..=MOST_BOXES {

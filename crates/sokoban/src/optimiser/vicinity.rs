@@ -20,20 +20,16 @@ const SLICE: usize = 1_000_000;
 const SHORTEST: usize = 16;
 
 pub(super) fn improve(run: &mut Run) {
-    let ranks = Ranks::new(run.board, run.distances);
     for one in FIRST {
-        iterate(run, &ranks, &[one]);
+        iterate(run, &[one]);
     }
     let neighbours = run.options.neighbours.clone();
-    iterate(run, &ranks, &neighbours);
+    iterate(run, &neighbours);
 }
 
 /// Passes with one neighbourhood until nothing is gained.
-fn iterate(run: &mut Run, ranks: &Ranks, neighbours: &[usize]) {
+fn iterate(run: &mut Run, neighbours: &[usize]) {
     let board = run.board;
-    let admitted = |boxes: &[Square], pushes: &[Push]| {
-        Admitted::Nearby(Nearby::new(board, ranks, neighbours, boxes, pushes))
-    };
     let mut length = (SLICE / near(run, neighbours)).max(SHORTEST);
     loop {
         let pushes = run.plan.pushes().len();
@@ -42,6 +38,11 @@ fn iterate(run: &mut Run, ranks: &Ranks, neighbours: &[usize]) {
             if run.is_over() {
                 return;
             }
+            // Each pass turns the directions round, so that other squares are near in the next one.
+            let ranks = Ranks::new(board, run.distances, run.directions);
+            let admitted = |boxes: &[Square], pushes: &[Push]| {
+                Admitted::Nearby(Nearby::new(board, &ranks, neighbours, boxes, pushes))
+            };
             let slices = slices(run.plan.pushes().len(), first, length);
             let pass = segments::improve(run, &slices, neighbours, usize::MAX, &admitted);
             gained |= pass.gained;

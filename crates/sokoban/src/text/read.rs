@@ -506,7 +506,7 @@ impl<'a> Reader<'a> {
         let Some(header) = header else {
             return piece(last, None, None);
         };
-        let indent = text.len() - text.trim_start().len();
+        let indent = text.chars().take_while(|c| c.is_whitespace()).count();
         let behind = header.wrong_move(has_moves || !is_empty);
         let behind = behind.map(|column| self.wrong_move(index, indent + column));
         let fault = behind.or(fault);
