@@ -51,6 +51,9 @@ pub struct Size {
 
 /// The most random joint moves at the start of a game.
 const MAX_OPENING: u32 = 10;
+/// Nodes of the first run of a search; each further one has twice as many, since it begins a depth
+/// anew that the one before has not ended.
+const FIRST_RUN: u64 = 200;
 /// Joint moves after which a game is given up.
 const MAX_LENGTH: usize = 400;
 
@@ -149,6 +152,29 @@ impl Maker<'_> {
         Vec::new()
     }
 
+    /// The role's value by a search: the mean of those of the last two depths, since values of odd
+    /// and even depths differ by a move.
+    fn value(&mut self, budget: &Budget) -> f32 {
+        let (mut depth, mut values, mut nodes) = (0, [50.0; 2], FIRST_RUN);
+        while !budget.is_over() {
+            let before = self.search.statistics().iterations;
+            self.search.run(&budget.with_steps(nodes));
+            nodes *= 2;
+            let report = self.search.report(LineLimits::NONE);
+            if let Some(goal) = report.proven {
+                return goal.into();
+            }
+            if report.depth > depth {
+                depth = report.depth;
+                values = [values[1], report.value.unwrap_or(50.0)];
+            }
+            if self.search.statistics().iterations == before {
+                break;
+            }
+        }
+        values.iter().sum::<f32>() / 2.0
+    }
+
     /// The value of each move of a role, by searches after it that share the time.
     fn move_values(&mut self, state: &[u64], role: usize, time: Duration) -> Vec<MoveValue> {
         let n_roles = self.machine.info().n_roles();
@@ -161,10 +187,7 @@ impl Maker<'_> {
                 Some(goals) => goals[role],
                 None => {
                     self.search.set_state(&child.state);
-                    self.search.run(&Budget::lasting(share).by_processor());
-                    let report = self.search.report(LineLimits::NONE);
-                    let value = report.proven.map(f32::from).or(report.value);
-                    value.unwrap_or(50.0)
+                    self.value(&Budget::lasting(share).by_processor())
                 }
             };
             values.push(MoveValue {
