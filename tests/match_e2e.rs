@@ -109,6 +109,8 @@ enum Act {
     Say(String),
     /// Answers with the status of a server that failed.
     Fail(String),
+    /// Answers after 2 s, and reads nothing else until then.
+    SayLate(String),
     /// Reads and never answers.
     Silence,
     /// Answers with something that is not HTTP.
@@ -153,6 +155,10 @@ impl Scripted {
                 }
                 match script(number, &body) {
                     Act::Say(text) => answer(&mut stream, "200 OK", &text).await,
+                    Act::SayLate(text) => {
+                        tokio::time::sleep(Duration::from_secs(2)).await;
+                        answer(&mut stream, "200 OK", &text).await;
+                    }
                     Act::Fail(text) => answer(&mut stream, "500 No", &text).await,
                     Act::Silence => held.push(stream),
                     Act::Garbage => stream
@@ -477,7 +483,8 @@ const STEPS: &str = "(role a) (role b) (init (n 0)) (succ 0 1) (succ 1 2) (succ 
     (<= terminal (true (n 3))) (goal a 100) (goal b 0)";
 
 /// The record of a match of [`STEPS`] from an opening in which the role `a` has these moves, and
-/// what its player was told. The player gives these answers, and is silent where one is empty.
+/// what its player was told. The player gives these answers, late after `late:`, and is silent
+/// where one is empty.
 fn from_opening(
     moves: &[&str],
     answers: &'static [&str],
@@ -489,7 +496,10 @@ fn from_opening(
     let answer = |number: usize| number.checked_sub(1).and_then(|number| answers.get(number));
     let player = Scripted::start(&runtime, move |number, _| match answer(number) {
         Some(&"") => Act::Silence,
-        Some(answer) => Act::Say(answer.to_string()),
+        Some(answer) => match answer.strip_prefix("late:") {
+            Some(answer) => Act::SayLate(answer.into()),
+            None => Act::Say(answer.to_string()),
+        },
         None => Act::Say("done".into()),
     });
     let legal = start(PlayerSpec::Legal, 1, &runtime);
@@ -528,9 +538,20 @@ fn the_moves_of_an_opening_are_made_whatever_is_answered() {
 
 #[test]
 fn a_shorter_clock_for_the_opening_makes_no_fault() {
-    let (record, heard) = from_opening(&["left", "right"], &["", "", "left"], Some(1), 3600);
-    assert_eq!((record.faults.as_slice(), heard.len()), (&[][..], 4));
+    let answers = &["", "", "busy", "left"];
+    let (record, heard) = from_opening(&["left", "right"], answers, Some(1), 3600);
+    assert_eq!((record.faults.as_slice(), heard.len()), (&[][..], 5));
     assert!(record.time < Duration::from_secs(600), "{:?}", record.time);
+}
+
+#[test]
+fn the_first_move_after_an_opening_waits_for_a_player_that_is_behind() {
+    // It answers the two moves of the opening, and then INFO, each after more than their clock.
+    let answers = &["late:left", "late:right", "late:busy", "left"];
+    let (record, heard) = from_opening(&["left", "right"], answers, Some(1), 3600);
+    assert_eq!(record.faults, []);
+    assert_eq!(heard[2], "( INFO )", "{heard:?}");
+    assert_eq!(record.moves[2], ["left", "noop"]);
 }
 
 #[test]

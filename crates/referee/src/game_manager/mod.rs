@@ -445,6 +445,13 @@ impl Table<'_> {
             let clock_end = async { tokio::time::sleep_until(until.into()).await };
             self.unless_cancelled(clock_end)?;
         }
+        let opening = &plan.opening;
+        if opening.clock.is_some() && self.moves.len() + 1 == opening.moves.len() {
+            // A player that answers messages in turn may search for the play clock at each, and is
+            // behind then. INFO waits for it, so that the next move has its whole clock.
+            let clock = Duration::from_secs(plan.clocks.play.into()) * opening.moves.len() as u32;
+            self.ask_all(vec!["( INFO )".to_string(); legal.len()], clock)?;
+        }
         self.referee.advance(&joint_move)?;
         self.moves
             .push(turns.iter().map(|turn| turn.mv.clone()).collect());
