@@ -82,11 +82,18 @@ impl Evaluation {
 
     /// What a study of both searches gave, with this method. `None` where it trained nothing.
     fn of_study(core: &Core, study: Preparation, method: Method) -> Option<Self> {
-        let learned = study.apply(&SearchConfig {
-            method,
-            ..SearchConfig::deterministic(0)
+        let by = |method| {
+            study.apply(&SearchConfig {
+                method,
+                ..SearchConfig::deterministic(0)
+            })
+        };
+        let suited = by(method).suited();
+        // Alpha-beta keeps its values where the tree suits better: a caller may ask for it.
+        let learned = by(match method {
+            Method::Auto => Method::AlphaBeta,
+            method => method,
         });
-        let suited = learned.suited();
         Some(Self {
             facts: core.info.facts.as_slice().into(),
             share: study.validation.share.clamp(0.0, 1.0) as f32,
