@@ -30,8 +30,9 @@ pub struct Heuristic {
 const MIN_FACTS: usize = 4;
 /// The most kinds of a relation.
 const MAX_KINDS: usize = 16;
-/// The least share of the variance of a relation that its kinds must explain.
-const MIN_EXPLAINED: f32 = 0.3;
+/// The least mean square between the kinds of a relation, as a multiple of that within them: what
+/// chance gives in one of a hundred cases is less.
+const MIN_F: f32 = 7.0;
 /// Kinds with a smaller absolute value, in points, for every role are left out.
 const MIN_WORTH: f32 = 0.5;
 
@@ -63,9 +64,10 @@ pub fn of(evaluation: &Evaluation, facts: &[String]) -> Vec<Heuristic> {
                     .values()
                     .map(|bits| squared_deviations(bits.iter().map(first)))
                     .sum();
-                let share = if all > 0.0 { 1.0 - within / all } else { 0.0 };
-                let mean_square = share / (kinds.len() as f32 - 1.0);
-                (is_fit && share >= MIN_EXPLAINED).then_some((mean_square, argument, kinds))
+                let between = (all - within) / (kinds.len() as f32 - 1.0);
+                let chance = within / bits.len().saturating_sub(kinds.len()) as f32;
+                let is_clear = between > 0.0 && between >= MIN_F * chance;
+                (is_fit && is_clear).then_some((between, argument, kinds))
             })
             .max_by(|left, right| left.0.total_cmp(&right.0));
         let Some((_, argument, kinds)) = best else {
@@ -155,6 +157,43 @@ mod tests {
         assert!(worth("(at * * white)") > Some(1.0), "{found:?}");
         assert!(worth("(at * * black)") < Some(-1.0), "{found:?}");
         assert!(found.iter().all(|found| found.facts.starts_with("(at * *")));
+    }
+
+    /// Squares whose row matters more than the colour of the piece on them.
+    #[test]
+    fn colours_come_before_rows_that_explain_more() {
+        let mut facts = Vec::new();
+        for row in 1..=8 {
+            for column in 1..=4 {
+                facts.extend(["black", "white"].map(|it| format!("(cell {column} {row} {it})")));
+            }
+        }
+        let random = &mut Random::new(1);
+        let evaluation = Evaluation::new(2, facts.len(), Some(100), None, random).unwrap();
+        let mut trainer = Trainer::new(evaluation, None);
+        for _ in 0..20_000 {
+            let mut state = 0u64;
+            let mut lead = 0.0;
+            for square in 0..32u32 {
+                let piece = random.below(3);
+                if piece < 2 {
+                    let (row, side) = (square / 4, piece as f32 * 2.0 - 1.0);
+                    lead += 0.9 * side + row as f32 - 3.5;
+                    state |= 1 << (square * 2 + piece);
+                }
+            }
+            let share = 1.0 / (1.0 + (-lead / 10.0).exp());
+            trainer.train(&[state], &[share], 0.1);
+        }
+        let found = of(&trainer.evaluation, &facts);
+        let kinds: Vec<&str> = found.iter().map(|it| &*it.facts).collect();
+        let mut sorted = kinds.clone();
+        sorted.sort_unstable();
+        assert_eq!(
+            sorted,
+            ["(cell * * black)", "(cell * * white)"],
+            "{found:?}"
+        );
     }
 
     #[test]
