@@ -136,10 +136,11 @@ impl Search {
         outlook.collect()
     }
 
-    /// The joint moves that the search expects from the current state on, at most `most`. The line
-    /// ends where chance draws, where nothing was searched, and with the game.
+    /// The joint moves that the search expects from the current state on, at most `most`. Our role
+    /// begins with [`best_move`](Self::best_move). The line ends where chance draws, where nothing
+    /// was searched, and with the game.
     pub fn principal_line(&mut self, most: usize) -> Vec<Vec<MoveId>> {
-        self.expand_root();
+        let best = self.best_move();
         let mut node = self.graph.root;
         let mut state = self.current.clone();
         let mut next = Vec::new();
@@ -160,7 +161,8 @@ impl Search {
                 break;
             }
             if has_choice {
-                let Some(child) = self.choose_preferred(node, &state, &mut joint_move) else {
+                let own = best.filter(|_| line.is_empty());
+                let Some(child) = self.choose_preferred(node, own, &state, &mut joint_move) else {
                     break;
                 };
                 node = child;
@@ -172,11 +174,12 @@ impl Search {
         line
     }
 
-    /// Writes the preferred moves of a node of this state, and returns the child behind them, which
-    /// may be none; `None` where no move was searched.
+    /// Writes the preferred moves of a node of this state, for our role `own` where it was searched,
+    /// and returns the child behind them, which may be none; `None` where no move was searched.
     fn choose_preferred(
         &self,
         node: NodeId,
+        own: Option<MoveId>,
         state: &[u64],
         joint_move: &mut [MoveId],
     ) -> Option<NodeId> {
@@ -197,7 +200,11 @@ impl Search {
                 {
                     return None;
                 }
-                let edge = self.preferred_edge(node, role)?;
+                let preferred = self.preferred_edge(node, role)?;
+                let mut edges = self.graph.edges(self.graph.role_moves(node, role));
+                let is_own = |&edge: &EdgeId| Some(self.graph.move_of(edge)) == own;
+                let own = edges.find(|edge| role == self.role.index() && is_own(edge));
+                let edge = own.unwrap_or(preferred);
                 *mv = self.graph.move_of(edge);
                 selected.push(edge);
             }

@@ -2,7 +2,7 @@
 
 use super::games::{Game, Nim};
 use super::{config, iterations, mv, tic_tac_toe};
-use crate::Search;
+use crate::{Search, SearchConfig};
 use panza_gdl::{Id, RoleId};
 use panza_machine::Machine;
 use panza_sync::Budget;
@@ -69,4 +69,18 @@ fn a_search_reports_for_whoever_is_to_move() {
     search.run(&iterations(2_000_000));
     assert_eq!(search.outlook()[1].proven(), Some(50));
     assert!(ends(&machine, &search.principal_line(9)));
+}
+
+/// The move with the most visits is not always the one that is played.
+#[test]
+fn a_line_begins_with_the_move_that_is_played() {
+    for seed in 0..20 {
+        let config = SearchConfig { seed, ..config() };
+        let mut search = Search::new(tic_tac_toe(), RoleId(0), config);
+        for _ in 0..20 {
+            search.run(&iterations(10));
+            let line = search.principal_line(1);
+            assert_eq!(search.best_move(), Some(line[0][0]));
+        }
+    }
 }
