@@ -221,8 +221,14 @@ fn first_wrong(line: &str, is_open: bool) -> Option<usize> {
     })
 }
 
+/// The place behind a run length at the end of moves.
+pub(super) fn open_end(line: &str) -> Option<usize> {
+    let is_open = line.contains(is_move) && moves_on_line(line, false) == MovesOnLine::Open;
+    is_open.then(|| line.trim_end().chars().count())
+}
+
 /// The place of the first wrong character of a line that was meant as moves: most of its letters
-/// are moves, or it stands where moves are announced and is one word.
+/// are moves, or it stands where moves are announced.
 pub(super) fn wrong_move(line: &str, is_announced: bool) -> Option<usize> {
     let is_other = line.starts_with([';', ':'])
         || key_value(line).is_some()
@@ -233,9 +239,10 @@ pub(super) fn wrong_move(line: &str, is_announced: bool) -> Option<usize> {
     let letters = |c: &char| !c.is_whitespace() && !c.is_ascii_digit();
     let is_mostly_moves =
         2 * line.chars().filter(|&c| is_move(c)).count() > line.chars().filter(letters).count();
-    let is_word = line.contains(char::is_alphabetic) && line.split_whitespace().count() == 1;
-    let is_meant = !is_other && (is_mostly_moves || is_announced && is_word);
-    first_wrong(line, false).filter(|_| is_meant)
+    let has_words = line.contains(char::is_alphabetic);
+    let is_meant = !is_other && (is_mostly_moves || is_announced && has_words);
+    let wrong = first_wrong(line, false).or_else(|| open_end(line));
+    wrong.filter(|_| is_meant)
 }
 
 /// Whether a line by itself has moves and nothing else.

@@ -521,6 +521,8 @@ impl<'a> Reader<'a> {
     fn moves_below(&self, range: Range<usize>, header: Option<bool>) -> (usize, Option<Fault>) {
         let (mut end, first) = (range.start, range.start);
         let mut is_open = false;
+        // The last line with moves that no later line ends.
+        let mut last_open = None;
         let mut fault = None;
         for index in range {
             let is_other = !matches!(self.kinds[index], Line::Moves | Line::Text);
@@ -529,9 +531,13 @@ impl<'a> Reader<'a> {
             }
             let text = self.texts[index];
             is_open = match lines::moves_on_line(text, is_open) {
-                MovesOnLine::Open => true,
+                MovesOnLine::Open => {
+                    let place = lines::open_end(text).filter(|_| header.is_some());
+                    last_open = place.map(|column| (index, column)).or(last_open);
+                    true
+                }
                 MovesOnLine::Whole => {
-                    end = index + 1;
+                    (end, last_open) = (index + 1, None);
                     false
                 }
                 MovesOnLine::None => {
@@ -540,10 +546,14 @@ impl<'a> Reader<'a> {
                         break;
                     };
                     fault.get_or_insert_with(|| self.wrong_move(index, column));
-                    end = index + 1;
+                    (end, last_open) = (index + 1, None);
                     false
                 }
             };
+        }
+        if let Some((index, column)) = last_open {
+            fault.get_or_insert_with(|| self.wrong_move(index, column));
+            end = index + 1;
         }
         (end, fault)
     }
@@ -578,13 +588,16 @@ impl<'a> Reader<'a> {
         Ok(moves)
     }
 
-    /// That a character of a line is no move.
+    /// That a character of a line, or its end, is no move.
     fn wrong_move(&self, index: usize, column: usize) -> Fault {
-        let found = self.texts[index].chars().nth(column).unwrap_or(' ');
+        let found = match self.texts[index].chars().nth(column) {
+            Some(found) => format!("`{found}`"),
+            None => "the end of the line".to_string(),
+        };
         Fault {
             line: index + 1,
             column: self.skipped[index] + column + 1,
-            message: format!("expected a move (l u r d, L U R D for a push), found `{found}`"),
+            message: format!("expected a move (l u r d, L U R D for a push), found {found}"),
         }
     }
 }

@@ -181,6 +181,7 @@ fn a_solution_with_a_wrong_letter_is_text_and_a_fault() {
         ("Solution (1 move)\n0R", 5, 1, '0'),
         ("Solution: none", 4, 11, 'n'),
         ("Solution/Moves\nImpossible!", 5, 1, 'I'),
+        ("Solution:\nnot found yet", 5, 1, 'n'),
     ] {
         let collection = read(&format!("#####\n#@$.#\n#####\n{solution}\n\nSolution\nR\n"));
         let entry = &collection.entries()[0];
@@ -192,6 +193,24 @@ fn a_solution_with_a_wrong_letter_is_text_and_a_fault() {
         let end = format!("found `{found}`");
         assert!(fault.message.ends_with(&end), "{solution}: {fault}");
         assert_eq!(entry.notes().join("\n"), solution);
+        let again = without_lines(read(&collection.to_string()));
+        assert_eq!(again, without_lines(collection));
+    }
+    for (solution, line, column) in [
+        ("Solution\nrrr5", 5, 5),
+        ("Solution\nrR\n2r3 ", 6, 4),
+        ("Solution: rrr5", 4, 15),
+        ("Solution: rrr5\nR", 4, 15),
+        ("Solution\nr5\n12", 5, 3),
+    ] {
+        let collection = read(&format!("#####\n#@$.#\n#####\n{solution}\n"));
+        let entry = &collection.entries()[0];
+        assert!(entry.solutions().is_empty(), "{solution}: {entry:?}");
+        let [fault] = entry.faults() else {
+            panic!("{solution}: {entry:?}")
+        };
+        assert_eq!((fault.line, fault.column), (line, column), "{solution}");
+        assert!(fault.message.ends_with("found the end of the line"));
         let again = without_lines(read(&collection.to_string()));
         assert_eq!(again, without_lines(collection));
     }
