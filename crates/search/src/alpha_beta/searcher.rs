@@ -98,6 +98,8 @@ pub(super) struct NodeSearch {
     /// Empty; kept for its memory.
     steps: Vec<ExpansionStep<'static>>,
     pub parameters: AlphaBetaParameters,
+    /// After this number of nodes quiescence search has at most two plies.
+    pub fewer_plies_from: u64,
     pub units: Units,
     pub age: u8,
     pub run: Run,
@@ -168,6 +170,7 @@ impl NodeSearch {
             next: Vec::with_capacity(n_words),
             steps: Vec::new(),
             parameters,
+            fewer_plies_from: u64::MAX,
             units: Units::default(),
             age: 0,
             run: Run::default(),

@@ -1,10 +1,10 @@
 //! Training for the search by depth: TD-leaf(lambda).
 //!
-//! Games are played by searches of depth 1 with quiescence. Each search gives a target to the
-//! static value of the leaf that it ends in, the end of its principal variation: the value of the
-//! searches that follow, and of the result, as far as best moves were made (Baxter, Tridgell and
-//! Weaver, KnightCap, 1998). Earlier leaves are trained on again, each time as another image under
-//! the symmetries of the rules.
+//! Games are played by searches of depth 1 with quiescence, which has fewer plies after the first
+//! nodes of a search. Each search gives a target to the static value of the leaf that it ends in,
+//! the end of its principal variation: the value of the searches that follow, and of the result, as
+//! far as best moves were made (Baxter, Tridgell and Weaver, KnightCap, 1998). Earlier leaves are
+//! trained on again, each time as another image under the symmetries of the rules.
 //!
 //! # Threads
 //!
@@ -70,6 +70,9 @@ const MEASURED: usize = 300;
 const FIRST_TOLD: usize = 64;
 /// Games of each other thread that wait until they are trained on.
 const QUEUED_GAMES: usize = 4;
+/// Nodes of a search after which its quiescence has fewer plies. Most searches have no more, and
+/// the few others would take most of the time.
+const FULL_QUIESCENCE: u64 = 10;
 /// The depth of the searches.
 const DEPTH: i32 = 1;
 
@@ -554,6 +557,7 @@ impl Training {
 fn search(searcher: &mut NodeSearch, state: &[u64]) -> (Vec<u64>, f32, Option<MoveId>) {
     searcher.begin();
     searcher.root.clear();
+    searcher.fewer_plies_from = searcher.counts.nodes.saturating_add(FULL_QUIESCENCE);
     let score = searcher.score(state, DEPTH, Window::FULL);
     let best = searcher.root.best;
     let leaf = searcher.follow(state, MAX_PLY, |_| {});

@@ -14,6 +14,8 @@ use crate::alpha_beta::frame::MAX_HISTORY;
 use crate::alpha_beta::score::{PROVEN, Score, Window, from_root};
 use panza_gdl::MoveId;
 
+/// See [`NodeSearch::fewer_plies_from`].
+const FEWER_PLIES: i32 = 2;
 /// Reverse futility and futility up to this depth, late pruning up to that.
 const MAX_FUTILE_DEPTH: i32 = 3;
 const MAX_PRUNED_DEPTH: i32 = 4;
@@ -44,7 +46,11 @@ impl NodeSearch {
         let score = self.frame_score(ply);
         let own = sign * score;
         if depth <= 0 {
-            let is_last = depth <= -self.parameters.quiescence;
+            let plies = match self.counts.nodes > self.fewer_plies_from {
+                true => self.parameters.quiescence.min(FEWER_PLIES),
+                false => self.parameters.quiescence,
+            };
+            let is_last = depth <= -plies;
             return (is_last || own >= beta).then_some(score);
         }
         let margin = self.parameters.reverse_futility * (self.units.change * depth) as f32;
