@@ -174,8 +174,9 @@ impl Search {
         line
     }
 
-    /// Writes the preferred moves of a node of this state, for our role `own` where it was searched,
-    /// and returns the child behind them, which may be none; `None` where no move was searched.
+    /// Writes the preferred moves of a node of this state, for our role `own` where it was
+    /// searched, and returns the child behind them, which may be none; `None` where no move was
+    /// searched.
     fn choose_preferred(
         &self,
         node: NodeId,
