@@ -183,9 +183,30 @@ impl<const N: usize> LanesExpander<N> {
     /// padded with 0.
     #[inline(always)]
     fn scatter_states(&mut self, steps: &[ExpansionStep<'_>]) {
+        if let [first, others @ ..] = steps
+            && (others.iter()).all(|step| std::ptr::eq(step.state, first.state))
+        {
+            self.scatter_one(steps.len(), first.state);
+            return;
+        }
         self.scatter(steps.len(), |lane, index| {
             steps[lane].state.get(index).copied().unwrap_or(0)
         });
+    }
+
+    /// The same for `count` times the same state, which needs no transposition.
+    #[inline(always)]
+    fn scatter_one(&mut self, count: usize, state: &[u64]) {
+        let used = used_lanes(count);
+        let now = self.memory.now(Side::Even);
+        for (index, vectors) in now.chunks_mut(64).enumerate() {
+            let mut bits = state.get(index).copied().unwrap_or(0);
+            for vector in vectors {
+                let all = 0u64.wrapping_sub(bits & 1);
+                bits >>= 1;
+                *vector = both(&used, &[all; N]);
+            }
+        }
     }
 
     /// As [`scatter_states`](Self::scatter_states) of `count` states whose words `word_of` gives by

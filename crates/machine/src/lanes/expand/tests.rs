@@ -53,6 +53,13 @@ impl Walker {
         }
     }
 
+    /// As [`ask`](Self::ask) at this state.
+    fn ask_at(&mut self, state: &[u64]) -> Asked {
+        self.state.clear();
+        self.state.extend_from_slice(state);
+        self.ask()
+    }
+
     /// The next state of the walk, with a joint move or without, seldom with one that is not legal.
     fn ask(&mut self) -> Asked {
         self.reasoner.set_state(&self.state);
@@ -294,6 +301,16 @@ fn compare(name: &str, rules: &str, sizes: &[usize]) {
                     || format!("{name}: {size} steps, legal {with_legal}, expander {index}");
                 check(place, &asked, &found, &expected);
             }
+        }
+        let parent = walker.state.clone();
+        let family: Vec<Asked> = (0..size).map(|_| walker.ask_at(&parent)).collect();
+        let expected = walker.answers(&family, true);
+        let mut steps = steps(&family);
+        steps.iter_mut().for_each(|step| step.state = &parent);
+        for (index, expander) in expanders.iter_mut().enumerate() {
+            expander.expand(&steps, true, &mut found);
+            let place = || format!("{name}: a family of {size}, expander {index}");
+            check(place, &family, &found, &expected);
         }
     }
 }
