@@ -2,7 +2,8 @@
 //!
 //! The programs compute the next states and evaluate them in all lanes. Words of states are
 //! transposed to lane vectors and back, in squares of 64 by 64 bits, or 8 lanes where a batch has
-//! no more. That costs more than the programs, so a caller pays for what it requests.
+//! no more. That costs more than the programs, so a caller pays for what it requests. The children
+//! of one state share its words, which are not transposed.
 //!
 //! Invariants: between calls no slot of a move is on in any lane. Lanes do not influence each
 //! other.
