@@ -214,6 +214,12 @@ impl Graph {
         self.edge_blocks[edge.block()].moves[edge.slot()]
     }
 
+    /// The edge of a move, if it has one.
+    pub(super) fn edge_of(&self, role_moves: &RoleMoves, mv: MoveId) -> Option<EdgeId> {
+        let mut edges = self.edges(role_moves);
+        edges.find(|&edge| self.move_of(edge) == mv)
+    }
+
     pub(super) fn joint_move(
         &self,
         node: NodeId,

@@ -377,8 +377,7 @@ impl Search {
         for (role, &mv) in joint_move.iter().enumerate() {
             let role_moves = self.graph.role_moves(root, role);
             if role_moves.has_choice() {
-                let mut edges = self.graph.edges(role_moves);
-                match edges.find(|&edge| self.graph.move_of(edge) == mv) {
+                match self.graph.edge_of(role_moves, mv) {
                     Some(edge) => selected.push(edge),
                     None => return NodeId::NONE,
                 }

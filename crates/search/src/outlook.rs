@@ -202,9 +202,11 @@ impl Search {
                     return None;
                 }
                 let preferred = self.preferred_edge(node, role)?;
-                let mut edges = self.graph.edges(self.graph.role_moves(node, role));
-                let is_own = |&edge: &EdgeId| Some(self.graph.move_of(edge)) == own;
-                let own = edges.find(|edge| role == self.role.index() && is_own(edge));
+                let own = own.filter(|_| role == self.role.index());
+                let own = own.and_then(|mv| {
+                    let role_moves = self.graph.role_moves(node, role);
+                    self.graph.edge_of(role_moves, mv)
+                });
                 let edge = own.unwrap_or(preferred);
                 *mv = self.graph.move_of(edge);
                 selected.push(edge);

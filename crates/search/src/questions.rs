@@ -268,10 +268,8 @@ impl Search {
             Answer::Yes(goal, mv) if task.edge == EdgeId::NONE => {
                 // What is known then is the child that the move leads to.
                 let role_moves = self.graph.role_moves(task.node, task.question.role);
-                let mut edges = self.graph.edges(role_moves);
-                let edge = edges.find(|&edge| self.graph.move_of(edge) == mv);
+                let edge = self.graph.edge_of(role_moves, mv);
                 let edge = edge.unwrap_or(EdgeId::NONE);
-                drop(edges);
                 let node = match edge.is_some() {
                     true => self.graph.child_of(edge),
                     false => NodeId::NONE,
