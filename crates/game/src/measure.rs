@@ -105,7 +105,7 @@ pub fn fastest(
     let Some(gangs) = best.1 else {
         return (alone, speeds);
     };
-    let expansion = expansion(&counter, &compiled.lanes.network, time, limits.left());
+    let expansion = expansion(&counter, &compiled.lanes.network, time, limits);
     let machine = LanesMachine::for_play(counter, gangs, expansion);
     (Arc::new(machine), speeds)
 }
@@ -114,17 +114,17 @@ pub fn fastest(
 /// time too.
 const EXPANDER_WIDTH: usize = 256;
 
-/// Lanes for expansion, measured against the counters for up to `time`. `None` where that may take
-/// more than a fair share of the time `left`.
+/// Lanes for expansion, measured against the counters for up to `time`; `None` where the time left
+/// may not be enough to write their machine code.
 fn expansion(
     counter: &Arc<CounterMachine>,
     network: &Network,
     time: Duration,
-    left: Duration,
+    limits: &Budget,
 ) -> Option<LanesExpansion> {
     let started = Instant::now();
     let programs = compile::compile_expander(network)?;
-    if left / MEASURING_SHARE < started.elapsed() {
+    if limits.is_stopped() || limits.left() < started.elapsed() * 2 {
         return None;
     }
     let layout = expand::ExpanderLayout::new(programs, Features::detect(), EXPANDER_WIDTH / 64);

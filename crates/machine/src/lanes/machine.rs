@@ -27,7 +27,7 @@ use crate::{
     BatchPlayouts, Expander, ExpansionStep, GameInfo, Machine, PlayoutEnd, PositionBatch, Reasoner,
 };
 use panza_gdl::{Id, MoveId, RoleId};
-use panza_sync::{Instant, Random, is_past};
+use panza_sync::{Instant, Random, Stopwatch};
 
 /// A game run by the lanes engine.
 #[derive(Debug)]
@@ -150,15 +150,15 @@ pub struct LanesExpansion {
 }
 
 impl LanesExpansion {
-    /// Measures, within some time, which of the batch sizes 1, 2, 4 .. up to all lanes are faster
-    /// by lanes than by counters. Sizes that the time does not reach are guessed.
+    /// Measures, within some processor time, which of the batch sizes 1, 2, 4 .. up to all lanes are
+    /// faster by lanes than by counters. Sizes that the time does not reach are guessed.
     pub fn measured(
         counter: &Arc<CounterMachine>,
         layout: Arc<expand::ExpanderLayout>,
         time: Duration,
     ) -> Self {
-        let started = Instant::now();
-        let sampled = sample_steps(counter, layout.width(), started + time / 2);
+        let stopwatch = Stopwatch::start();
+        let sampled = sample_steps(counter, layout.width(), &stopwatch, time / 2);
         let steps: Vec<ExpansionStep<'_>> = sampled
             .iter()
             .map(|(state, joint_move)| ExpansionStep {
@@ -168,9 +168,9 @@ impl LanesExpansion {
             .collect();
         let mut lanes = layout.expander(GoalScope::Terminal);
         let mut sequential = Arc::clone(counter).expander();
-        let mut min_batch_of = |with_legal: bool, until: Instant| {
+        let mut min_batch_of = |with_legal: bool, limit: Duration| {
             let mut size = 1;
-            while size <= steps.len() && !is_past(until) {
+            while size <= steps.len() && stopwatch.is_within(limit) {
                 let batch = &steps[..size];
                 let sequential = least_time(sequential.as_mut(), batch, with_legal);
                 if least_time(lanes.as_mut(), batch, with_legal) <= sequential {
@@ -183,23 +183,25 @@ impl LanesExpansion {
                 false => size.max(GUESSED_MIN_BATCH),
             }
         };
-        let bare = min_batch_of(false, started + time * 3 / 4);
-        let min_batch = [bare, min_batch_of(true, started + time)];
+        let bare = min_batch_of(false, time * 3 / 4);
+        let min_batch = [bare, min_batch_of(true, time)];
         Self { layout, min_batch }
     }
 }
 
-/// The assumed smallest batch where there was no time to measure.
-pub(super) const GUESSED_MIN_BATCH: usize = 32;
+/// The assumed smallest batch where there was no time to measure: the children of few states fill
+/// 32 lanes, and a guess above their number leaves a game of many children without lanes.
+pub(super) const GUESSED_MIN_BATCH: usize = 8;
 const RUNS: usize = 3;
 /// The most joint moves of a playout that positions are taken from.
 const MAX_STEPS: usize = 1000;
 
-/// States of random playouts with a joint move in each, up to `count`, until a deadline.
+/// States of random playouts with a joint move in each, up to `count`, until `limit` is used.
 fn sample_steps(
     counter: &Arc<CounterMachine>,
     count: usize,
-    until: Instant,
+    stopwatch: &Stopwatch,
+    limit: Duration,
 ) -> Vec<(Vec<u64>, Vec<MoveId>)> {
     let mut reasoner = Arc::clone(counter).reasoner();
     let mut random = Random::new(1);
@@ -207,7 +209,7 @@ fn sample_steps(
     let mut places = Vec::with_capacity(count);
     let mut state = initial.clone();
     let mut n_steps = 0;
-    while places.len() < count && !is_past(until) {
+    while places.len() < count && stopwatch.is_within(limit) {
         reasoner.set_state(&state);
         let joint_move: Vec<MoveId> = (0..counter.info().n_roles())
             .map_while(

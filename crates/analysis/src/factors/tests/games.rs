@@ -9,16 +9,16 @@ use panza_testing::corpus::corpus;
 
 use crate::factors::{Factors, factors};
 
-/// How long looking for factors may take.
+/// How much processor time looking for factors may take.
 const ALLOWED: Duration = Duration::from_secs(2);
 
-/// Published games whose networks take longer are left out.
+/// Published games whose networks take more processor time are left out.
 const BUILT_WITHIN: Duration = Duration::from_secs(2);
 
 /// The network of some rules, before passes; nothing where it takes too long.
 fn network_of(text: &str) -> Option<Network> {
     let rules = panza_gdl::load(text).0;
-    let limits = Budget::lasting(BUILT_WITHIN);
+    let limits = Budget::lasting(BUILT_WITHIN).by_processor();
     let program = panza_ground::ground(&rules, &limits).ok()?;
     panza_propnet::build(&program, &limits).ok()
 }
@@ -80,7 +80,8 @@ fn published_games_have_their_factors() {
         let Some(network) = network_of(&text) else {
             continue;
         };
-        let found = factors(&network, &Budget::lasting(ALLOWED));
+        let allowed = Budget::lasting(ALLOWED).by_processor();
+        let found = factors(&network, &allowed);
         let n_found = found.as_ref().map_or(0, relevant);
         let expected = SPLIT.iter().find(|(split, _)| split == name);
         let expected = expected.map_or(1, |&(_, expected)| expected);
