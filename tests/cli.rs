@@ -1030,6 +1030,19 @@ fn match_names_the_role_that_is_stuck_and_shows_states_without_a_board() {
 }
 
 #[test]
+fn bench_says_that_no_move_was_made() {
+    let folder = tempfile::tempdir().unwrap();
+    let rules = STUCK.replace("(init (at 0))", "(init (at 1))");
+    let path = file(folder.path(), "stuck.gdl", &rules);
+    let output = run(&["bench", path.to_str().unwrap(), "--seconds", "0.01"]);
+    let shown = text(&output.stdout);
+    assert!(
+        shown.contains("\n    no move made: the first state"),
+        "{shown}"
+    );
+}
+
+#[test]
 fn a_match_can_be_watched_while_it_is_played() {
     let arguments = [
         "match",

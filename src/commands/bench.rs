@@ -85,6 +85,9 @@ fn bench(name: &str, arguments: &BenchArguments, output: Output) -> anyhow::Resu
         let text = format!("    {count} cut off after {most} joint moves");
         output.line(text)?;
     }
+    if figures.steps == 0 {
+        output.line("    no move made: the first state is terminal, or a role has none in it")?;
+    }
     output.object(&json!({
         "game": name,
         "engine": built.kind(),

@@ -9,6 +9,7 @@
 //! Never uses: search trees. Clocks are read for the deadline of a budget only.
 
 #![cfg_attr(test, allow(clippy::disallowed_methods))]
+#![deny(unsafe_code)]
 
 pub mod autonomous;
 pub mod board;

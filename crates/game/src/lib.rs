@@ -14,8 +14,8 @@
 //!    relaxed game (`does` follows from `legal`, `true` from `init` and `next`), and writes each
 //!    instance of a rule once. Static relations are evaluated away.
 //! 3. `panza_propnet::build` makes gates: ANDs over signals, a signal being a node or its inverse.
-//!    Equal gates are merged. Atoms that depend on each other become a *block* with least-fixpoint
-//!    meaning.
+//!    Equal gates are merged. Atoms that depend on each other become a *block* of ANDs and ORs with
+//!    least-fixpoint meaning.
 //! 4. `panza_propnet::passes` shrink the network, one file for each pass.
 //! 5. `panza_analysis::mutex_groups` finds sets of facts of which exactly one is true in each
 //!    state, such as whose turn it is. `panza_propnet::phases` makes a smaller network for each
@@ -29,23 +29,23 @@
 //!    component whose top bit is its value. `panza_machine::counter` runs both.
 //! 9. `panza_machine::lanes` compiles the network, or phases that follow each other in a fixed
 //!    order, to straight-line programs over vectors of bits. `panza_game` measures the counter
-//!    engine and lanes of three widths for some hundredths of a second each; the fastest makes the
-//!    playouts. Single states stay on the counter engine.
-//! 10. `panza_analysis::factors` looks for independent games within the game. If several of them
-//!     matter, `panza_propnet::part` makes a network of each, and steps 4 to 9 a machine of each.
-//!     Else `panza_analysis::reduction` looks for what changes nothing about the end and the goals,
-//!     and the rest of the game gets a machine in the same way.
+//!    engine and lanes of three widths for some hundredths of a second each; the one with the best
+//!    speed for its delay makes the playouts. Single states stay on the counter engine.
+//! 10. Before step 4, `panza_analysis::factors` looks for independent games within the game. If
+//!     several of them matter, `panza_propnet::part` makes a network of each, and steps 4 to 9 a
+//!     machine of each. Else `panza_analysis::reduction` looks for what changes nothing about the
+//!     end and the goals, and the rest of the game gets a machine in the same way.
 //!
-//! Steps 2 to 4 have a budget of time and memory and end with a reason when it is spent. The game
+//! Steps 2 and 3 have a budget of time and memory and end with a reason when it is spent. The game
 //! is then played on the prover. If it is spent later, the game is run on what there is by then.
 //! The loops of all steps ask the budget, which also has a flag that stops them when the match is
 //! over.
 //!
 //! # What holds
 //!
-//! Invariants: facts and moves have the numbers of the network built from the rules, in every
-//! machine and analysis of the game. What is chosen by measurement changes speed only, never legal
-//! moves, states or goals.
+//! Invariants: facts and moves have the numbers of the network built from the rules in counters,
+//! lanes and analyses of the whole game; parts and the prover tell theirs apart. What is chosen by
+//! measurement changes speed only, never legal moves, states or goals.
 //!
 //! Never uses: matches and their clocks (it is handed deadlines), search trees.
 

@@ -2,11 +2,11 @@
 //!
 //! A [`Machine`] is a game compiled once and shared by all threads. A [`Reasoner`] is one thread's
 //! instance with a current state, [`BatchPlayouts`] and an [`Expander`] work on many states at
-//! once. Search and measurement use these traits only, so engines are interchangeable.
+//! once. Search uses these traits only, so that engines are interchangeable.
 //!
 //! Invariants: states are slices of `u64` words, of one length for a machine, equal exactly when
 //! the states are equal, and valid for their own machine only. A [`MoveId`] belongs to one role. A
-//! reasoner allocates nothing after it is made.
+//! counter reasoner allocates nothing in a playout once its buffers have grown.
 //!
 //! Never uses: trees, GDL text (names are strings).
 

@@ -17,21 +17,21 @@
 //! is stored, and the search starts again with it. Where a match searches the reduced game or parts
 //! of a game, these are prepared in its place (`panza_player`).
 //!
-//! Where two roles take turns and the sum of their goals is fixed, half of the training is for
-//! alpha-beta, by games of its own searches. Fast games of alpha-beta against the tree then choose
-//! which of them plays, unless the settings do.
+//! Where two roles take turns and the sum of their goals is fixed, the tree trains in half of the
+//! time, and alpha-beta in three quarters of what is left then, by games of its own searches. Fast
+//! games of alpha-beta against the tree then choose which of them plays, unless the settings do.
 //!
 //! `metagame::training` trains for hours, in rounds. A round is self-play
 //! (`panza_learning`) and games against the best generation so far, which a sequential test
 //! decides (`metagame::sprt`). All that training goes on with is kept as notes. A match with such
-//! notes uses the best generation and its settings and prepares nothing.
+//! notes uses the best generation and its settings and trains nothing.
 //!
 //! # What holds
 //!
 //! Invariants: a preparation ends in time, and what it has found by then counts. It changes the
 //! speed and strength of the search, never legal moves or proven values.
 //!
-//! Never uses: messages, match threads, settings files.
+//! Never uses: GGP messages, match threads, settings files.
 
 #![forbid(unsafe_code)]
 

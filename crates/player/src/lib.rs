@@ -23,9 +23,9 @@
 //!
 //! # Threads and clocks
 //!
-//! `player` owns the match. The match thread builds the machine and searches from START to STOP;
-//! the conductor answers. The prover is made beside the machine, so that a legal move is known
-//! before READY wherever it can find one, and takes over when the machine is late or fails.
+//! `player` owns the match. Build threads make the machine, the match thread searches from START to
+//! STOP, and the conductor answers. The prover is made beside the machine, so that a legal move is
+//! known before READY wherever it can find one, and takes over when the machine is late or fails.
 //! Without either, START is refused. Each build has a follower (`thread::follower`), a thread that
 //! makes the moves of the match and publishes a legal move of each position: that is the answer
 //! while the match thread is held up by a search that is slow or hangs, and after it has panicked

@@ -8,8 +8,8 @@
 //! * `searcher`: the trait of both searches and their report; `start`: which one begins;
 //!   `why_tree`: why the tree plays; `values`, `turns`: what alpha-beta knows of a game;
 //! * `parameters`: the settings, each declared once; `config`: limits, reports and counters;
-//!   `report`: the move to play, and statistics; `outlook`: the values of all roles, and the
-//!   principal line;
+//!   `report`, `move_stats`: the move to play, and statistics; `timing`: shares of time; `outlook`:
+//!   the values of all roles, and the principal line;
 //! * `pool`, `slots`, `record`, `graph`, `transpositions`, `edges`, `eviction`: the graph and its
 //!   memory;
 //! * `tree`: the tree behind the trait; `iteration`: its loop; `path`, `select`, `amaf`, `spread`,
@@ -54,11 +54,12 @@
 //!
 //! # What holds
 //!
-//! Invariants: only methods of [`Search`] access the graph, on the writer's thread; the writer
-//! allocates nothing per iteration once its buffers have grown; without rollout threads, a seed and
-//! limits in iterations reproduce a search exactly; only `timing` reads the clock.
+//! Invariants: only the writer's thread accesses the graph; the writer allocates nothing per
+//! iteration once its buffers have grown; without rollout threads, a seed and limits in iterations
+//! reproduce a search exactly; in the tree only `timing` reads the clock, and alpha-beta asks only
+//! its budget and its processor time.
 //!
-//! Never uses: GDL, HTTP, match ids.
+//! Never uses: rules as text, HTTP, match ids.
 
 #![cfg_attr(test, allow(clippy::disallowed_methods))]
 #![forbid(unsafe_code)]

@@ -1,6 +1,6 @@
-//! The one door to both searches: [`start`] alone reads the method.
+//! The one door to both searches of a whole game: [`start`] takes the method.
 //!
-//! Never uses: the graph, the table, so that a further search needs no change of a caller.
+//! Never uses: the graph, the table.
 
 use std::sync::Arc;
 

@@ -13,11 +13,11 @@
 //! (`host::decision`). Boards come from `panza_analysis::board`, or from the file `NAME.board.toml`
 //! (`host::board_file`).
 //!
-//! At a study table (`study`) the thread goes to any position of any line and searches it.
-//! One search serves all positions, and `panza_search::RoleOutlook` reads the values of all roles
-//! and the principal line from it. The page keeps the tree of lines; the table knows the line that
-//! is shown. `review` goes through the positions of a match from the last to the first and names
-//! the moves that lost value, on the page and for `panza study --blunders`.
+//! At a study table (`study`) the thread goes to any position of any line and searches it. One
+//! search serves all positions, and `panza_search::RoleOutlook` reads the values of all roles and
+//! the principal line from it. The page changes the tree of lines; the table stores it and knows
+//! the line that is shown. `review` goes through the positions of a match from the last to the
+//! first and names the moves that lost value, on the page and for `panza study --blunders`.
 //!
 //! `gamemaster` turns the messages of Stanford's Gamemaster into those of a game manager. A page
 //! of ours passes them on, in a browser and often at Gamemaster's origin; the server decides which
@@ -35,7 +35,7 @@
 //!
 //! Invariants: nothing that a client sends panics, delays a match or allocates without a bound.
 //!
-//! Never uses: sockets, HTTP, nodes of a search, gates.
+//! Never uses: sockets, HTTP libraries, nodes of a search, gates.
 
 #![forbid(unsafe_code)]
 

@@ -15,6 +15,8 @@
 //!
 //! Never uses: evaluations, random games, clocks.
 
+#![allow(unsafe_code)]
+
 mod compile;
 mod program;
 mod vector;

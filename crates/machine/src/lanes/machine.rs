@@ -150,8 +150,8 @@ pub struct LanesExpansion {
 }
 
 impl LanesExpansion {
-    /// Measures, within some processor time, which of the batch sizes 1, 2, 4 .. up to all lanes are
-    /// faster by lanes than by counters. Sizes that the time does not reach are guessed.
+    /// Measures, within some processor time, which of the batch sizes 1, 2, 4 .. up to all lanes
+    /// are faster by lanes than by counters. Sizes that the time does not reach are guessed.
     pub fn measured(
         counter: &Arc<CounterMachine>,
         layout: Arc<expand::ExpanderLayout>,

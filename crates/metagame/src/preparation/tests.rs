@@ -121,6 +121,16 @@ fn an_evaluation_is_trained_until_the_deadline() {
         (0.0..=1.0).contains(&parameters.evaluation_share),
         "{parameters:?}"
     );
+    // The log has lengths and numbers of moves as distributions.
+    let logged = preparation.to_json();
+    let spread = |name: &str| serde_json::from_value(logged[name].clone()).unwrap();
+    let (length, branching): (Spread, Spread) = (spread("length"), spread("branching"));
+    assert!(5 <= length.least && length.greatest <= 9, "{length:?}");
+    assert!(length.quartiles.is_sorted(), "{length:?}");
+    assert!(
+        branching.greatest <= 9 && branching.count > length.count,
+        "{branching:?}"
+    );
 }
 
 #[test]
