@@ -1,5 +1,4 @@
-//! What a preparation finds out for alpha-beta: an evaluation that was trained by its own searches,
-//! and whether it plays better than the tree.
+//! What a preparation finds out for alpha-beta: an evaluation that was trained by its own searches.
 //!
 //! Invariant: the evaluation is of the machine that was prepared.
 //!
@@ -8,7 +7,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::contest::{Contest, random_opening};
+use super::choice::AgainstTree;
 use serde_json::{Value, json};
 
 use panza_game::BuiltGame;
@@ -21,14 +20,6 @@ use panza_sync::{Budget, Random};
 
 /// The share of the time left for training for alpha-beta.
 pub(super) const LEARNING_SHARE: f64 = 0.75;
-/// The time for a move in games of alpha-beta against the tree.
-pub(super) const CONTEST_TIME: Duration = Duration::from_millis(4);
-/// The most rounds of such games, and random moves before one.
-const MAX_ROUNDS: u64 = 50;
-const MAX_OPENING: u32 = 6;
-/// The share of alpha-beta before any game, and the games that it counts as.
-const USUAL_SHARE: f32 = 0.6;
-const USUAL_GAMES: f32 = 6.0;
 /// Prospects are left out where the search is faster by this factor without them. Connect Four,
 /// 7.3 times as fast, is better without; gomoku_11x11, 2.5 times as fast, is much better with them.
 const MAX_SLOWDOWN: f64 = 4.0;
@@ -72,33 +63,6 @@ pub(super) fn turns(
         true => WhyTree::NoTime,
         false => WhyTree::NotInTurns,
     })
-}
-
-/// The games of a contest, and the points of its first settings in them.
-pub(super) fn play(contest: &Contest<'_>, seed: u64) -> (u32, f32) {
-    let (mut games, mut points) = (0, 0.0);
-    for number in 0..MAX_ROUNDS {
-        let mut random = Random::new(seed.wrapping_add(number));
-        let length = random.below(MAX_OPENING + 1) as usize;
-        let opening = random_opening(contest.machine, length, &mut random);
-        let Some(round) = contest.round(&opening, number) else {
-            break;
-        };
-        games += round.games;
-        points += round.points;
-        tracing::debug!(
-            "alpha-beta has {} of {} points against the tree after {length} random moves",
-            round.points,
-            round.games
-        );
-    }
-    (games, points)
-}
-
-/// Whether alpha-beta is the stronger search by its points in some games against the tree, which
-/// count beside what is usual.
-pub(super) fn is_stronger(games: u32, points: f32) -> bool {
-    points + USUAL_SHARE * USUAL_GAMES >= 0.5 * (games as f32 + USUAL_GAMES)
 }
 
 /// What is known less its prospects, where those make the search much slower. `None` where they
@@ -187,28 +151,15 @@ impl AlphaBetaPreparation {
     }
 
     /// As logged, with the games against the tree.
-    pub(super) fn to_json(&self, contest: Option<(u32, f32)>) -> Value {
-        let (against_tree, points) = contest.unzip();
+    pub(super) fn to_json(&self, against_tree: Option<AgainstTree>, prior: Option<f32>) -> Value {
+        let rounded = |number: f32| (f64::from(number) * 1000.0).round() / 1000.0;
         json!({
             "games": self.games,
-            "games_against_tree": against_tree,
-            "points_against_tree": points,
+            "games_against_tree": against_tree.map(|it| rounded(it.games)),
+            "points_against_tree": against_tree.map(|it| rounded(it.points)),
+            "expected_share": prior.map(rounded),
             "change_by_a_move": self.units.change,
             "worth_of_a_turn": self.units.turn,
         })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn few_games_leave_what_is_usual() {
-        assert!(is_stronger(0, 0.0));
-        assert!(is_stronger(2, 0.5));
-        assert!(!is_stronger(4, 0.0));
-        assert!(is_stronger(20, 10.0));
-        assert!(!is_stronger(20, 9.0));
     }
 }

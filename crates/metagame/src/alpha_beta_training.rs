@@ -16,7 +16,8 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::alpha_beta::{AlphaBetaPreparation, is_stronger, turns, without_slow_prospects};
+use super::alpha_beta::{AlphaBetaPreparation, turns, without_slow_prospects};
+use super::choice::{AgainstTree, USUAL_SHARE};
 use super::contest::{Contest, decision, test_opening};
 use super::sprt::{PairTally, elo};
 use panza_game::BuiltGame;
@@ -37,8 +38,6 @@ const MAX_GAMES: u32 = 200;
 const MIN_GAMES: u32 = 32;
 /// Standard deviations from 50 % beyond which a score is clear, as if there were no draws.
 const CLEAR: f32 = 3.0;
-/// The most games against the tree that count once one of the two has another generation.
-const EARLIER_GAMES: u32 = 10;
 /// Games and generations above which a note is no note of a training.
 const MOST_GAMES: u64 = 1 << 40;
 const MOST_GENERATIONS: u32 = 1_000_000;
@@ -88,8 +87,14 @@ impl fmt::Display for AlphaBetaProgress {
 impl AlphaBetaProgress {
     /// Whether alpha-beta plays matches.
     pub fn plays(&self) -> bool {
-        let (games, points) = (self.games_against_tree, self.points_against_tree);
-        games > 0 && is_stronger(games, points)
+        self.games_against_tree > 0 && self.against_tree().is_stronger(USUAL_SHARE)
+    }
+
+    fn against_tree(&self) -> AgainstTree {
+        AgainstTree {
+            games: self.games_against_tree as f32,
+            points: self.points_against_tree,
+        }
     }
 
     /// As told to scripts.
@@ -129,11 +134,9 @@ impl AlphaBetaProgress {
     /// Another generation plays from now on: of the games against the tree the share of points
     /// remains.
     pub(super) fn forget_games(&mut self) {
-        let games = self.games_against_tree.min(EARLIER_GAMES);
-        if self.games_against_tree > 0 {
-            self.points_against_tree *= games as f32 / self.games_against_tree as f32;
-        }
-        self.games_against_tree = games;
+        let kept = self.against_tree().as_earlier();
+        self.games_against_tree = kept.games as u32;
+        self.points_against_tree = kept.points;
     }
 }
 

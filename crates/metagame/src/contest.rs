@@ -10,10 +10,11 @@
 
 use std::cmp::Ordering;
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::sprt::{Hypotheses, PairTally, Verdict};
 use panza_gdl::{Id, MoveId, RoleId};
-use panza_machine::{Machine, Reasoner};
+use panza_machine::{Machine, PlayoutEnd, Reasoner};
 use panza_search::{AlphaBetaParameters, SearchConfig, Searcher, start};
 use panza_sync::{Budget, Random};
 
@@ -25,6 +26,9 @@ const MAX_BYTES: usize = 64 << 20;
 const TABLE_BYTES: usize = 4 << 20;
 /// Playouts per request of a search.
 const SAMPLES_PER_REQUEST: u32 = 16;
+/// Playouts from the last position of a game that is cut off, and the time that they may take.
+const PLAYOUTS: u32 = 256;
+const PLAYOUT_TIME: Duration = Duration::from_millis(20);
 /// The test of a generation: not stronger, or stronger by this.
 const HYPOTHESES: Hypotheses = Hypotheses {
     elo0: 0.0,
@@ -66,18 +70,32 @@ impl Contest<'_> {
         if let [first, second] = roles[..] {
             let mut points = 0.0;
             for (role, other) in [(first, second), (second, first)] {
-                let goals = self.play(&mut *reasoner, initial, Some(role), seed)?;
+                let goals = self.play(&mut *reasoner, initial, Some(role), seed).ok()?;
                 points += point(goals[role], goals[other]);
             }
             return Some(Round { games: 2, points });
         }
         let role = roles[(round % roles.len().max(1) as u64) as usize];
-        let with = self.play(&mut *reasoner, initial, Some(role), seed)?;
-        let without = self.play(&mut *reasoner, initial, None, seed)?;
+        let with = self.play(&mut *reasoner, initial, Some(role), seed).ok()?;
+        let without = self.play(&mut *reasoner, initial, None, seed).ok()?;
         Some(Round {
             games: 1,
             points: point(with[role], without[role]),
         })
+    }
+
+    /// The points of the first settings in a game of two roles, of which they play this one, and
+    /// whether it was cut off. Such a game counts by playouts from its last position, half-way to
+    /// a draw.
+    pub fn game_or_part(&self, initial: &[u64], role: usize, round: u64) -> (f32, bool) {
+        let mut reasoner = Arc::clone(self.machine).reasoner();
+        match self.play(&mut *reasoner, initial, Some(role), 2 * round) {
+            Ok(goals) => (point(goals[role], goals[1 - role]), false),
+            Err(last) => {
+                let by_playouts = points_by_playouts(&mut *reasoner, &last, role, round);
+                (0.5 * (by_playouts + 0.5), true)
+            }
+        }
     }
 
     /// All roles but that of chance; all where that is the only one.
@@ -90,15 +108,15 @@ impl Contest<'_> {
             .collect()
     }
 
-    /// The goals of one game, in which this role plays with the first settings. `None` when time
-    /// ran out or the game did not end.
+    /// The goals of one game, in which this role plays with the first settings. The last position
+    /// as an error when time ran out or the game did not end.
     fn play(
         &self,
         reasoner: &mut dyn Reasoner,
         initial: &[u64],
         tried: Option<usize>,
         seed: u64,
-    ) -> Option<Vec<u8>> {
+    ) -> Result<Vec<u8>, Vec<u64>> {
         let n_roles = self.machine.info().n_roles();
         let chance = self.machine.info().chance_role().map(RoleId::index);
         let mut random = Random::new(seed);
@@ -111,18 +129,20 @@ impl Contest<'_> {
         for _ in 0..MAX_MOVES {
             // At every move, since there are games without choices.
             if self.budget.is_over() {
-                return None;
+                break;
             }
             reasoner.set_state(&state);
             if reasoner.is_terminal() {
                 let mut goals = vec![None; n_roles];
                 reasoner.goals(&mut goals);
-                return Some(goals.iter().map(|goal| goal.unwrap_or(0)).collect());
+                return Ok(goals.iter().map(|goal| goal.unwrap_or(0)).collect());
             }
             let mut joint_move: Vec<MoveId> = Vec::with_capacity(n_roles);
             for (role, search) in searches.iter_mut().enumerate() {
                 let legal = reasoner.legal_moves(RoleId::from_index(role));
-                let first = *legal.first()?;
+                let Some(&first) = legal.first() else {
+                    return Err(state);
+                };
                 if legal.len() == 1 {
                     joint_move.push(first);
                     continue;
@@ -141,7 +161,7 @@ impl Contest<'_> {
             }
             state = next;
         }
-        None
+        Err(state)
     }
 
     /// The search of a role in one game.
@@ -226,6 +246,26 @@ pub(super) fn decision(tally: &PairTally) -> Option<bool> {
         Verdict::NotStronger => Some(false),
         Verdict::Open => (tally.pairs() >= MAX_PAIRS).then_some(false),
     }
+}
+
+/// The mean points of one of two roles in random playouts from a position; half a point where none
+/// ends.
+fn points_by_playouts(reasoner: &mut dyn Reasoner, state: &[u64], role: usize, seed: u64) -> f32 {
+    let (mut random, budget) = (Random::new(seed), Budget::lasting(PLAYOUT_TIME));
+    let (mut ended, mut points) = (0.0, 0.0);
+    let mut goals = [0; 2];
+    for _ in 0..PLAYOUTS {
+        if budget.is_over() {
+            break;
+        }
+        reasoner.set_state(state);
+        let end = reasoner.playout(&mut random, MAX_MOVES as u32, &mut goals);
+        if end != PlayoutEnd::CutOff {
+            ended += 1.0;
+            points += point(goals[role], goals[1 - role]);
+        }
+    }
+    if ended > 0.0 { points / ended } else { 0.5 }
 }
 
 /// One point for the greater goal, half a point for an equal one.

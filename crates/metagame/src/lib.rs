@@ -19,7 +19,8 @@
 //!
 //! Where two roles take turns and the sum of their goals is fixed, the tree trains in half of the
 //! time, and alpha-beta in three quarters of what is left then, by games of its own searches. Fast
-//! games of alpha-beta against the tree then choose which of them plays, unless the settings do.
+//! games of alpha-beta against the tree then choose which of them plays, unless the settings do,
+//! beside features of the game (`choice`).
 //!
 //! `metagame::training` trains for hours, in rounds. A round is self-play
 //! (`panza_learning`) and games against the best generation so far, which a sequential test
@@ -39,6 +40,7 @@ mod alpha_beta;
 mod parameters;
 mod structure;
 mod contest;
+mod choice;
 pub mod sprt;
 
 mod preparation;
@@ -54,6 +56,7 @@ pub mod transfer;
 
 pub use alpha_beta::AlphaBetaPreparation;
 pub use alpha_beta_training::AlphaBetaProgress;
+pub use choice::AgainstTree;
 pub use curve::curve;
 pub use member::Member;
 pub use notes::{

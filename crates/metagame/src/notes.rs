@@ -14,6 +14,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value, json};
 
 use super::alpha_beta::AlphaBetaPreparation;
+use super::choice::AgainstTree;
 use super::parameters::Parameters;
 use super::preparation::{Preparation, PriorPreparation, Trained};
 use panza_analysis::prospects::WORD_BITS;
@@ -205,6 +206,8 @@ pub fn prior_preparation(
         let generation = u32::try_from(progress["generation"].as_u64()?).ok()?;
         (generation > 0).then_some(generation)
     };
+    let against_tree = history.note(Kind::Parameters);
+    let against_tree = against_tree.and_then(AgainstTree::from_note);
     let prefers_alpha_beta = parameters.and_then(|note| note["alpha_beta"].as_bool());
     let parameters = parameters.and_then(Parameters::from_note);
     let trained = progress.zip(parameters).and_then(|(progress, parameters)| {
@@ -222,6 +225,7 @@ pub fn prior_preparation(
         known,
         alpha_beta,
         prefers_alpha_beta: prefers_alpha_beta.unwrap_or(false),
+        against_tree,
         trained,
     })
 }

@@ -10,6 +10,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::alpha_beta::{self, AlphaBetaPreparation};
+use super::choice::{self, AgainstTree, Features};
 use super::contest::{Contest, small_search};
 use super::parameters::{Parameters, most_share};
 use super::structure::{STEPS, Structure};
@@ -64,6 +65,8 @@ pub struct PriorPreparation {
     pub alpha_beta: Option<AlphaBetaPreparation>,
     /// Whether alpha-beta was the stronger search.
     pub prefers_alpha_beta: bool,
+    /// The games of alpha-beta against the tree, if there were any.
+    pub against_tree: Option<AgainstTree>,
     /// What long training has found, if there was any. Then nothing is trained.
     pub trained: Option<Trained>,
 }
@@ -88,8 +91,12 @@ pub struct Preparation {
     pub alpha_beta: Option<AlphaBetaPreparation>,
     /// Why there is nothing for alpha-beta, where there is not.
     pub why_tree: WhyTree,
-    /// The games of alpha-beta against the tree, and its points in them.
-    pub contest: Option<(u32, f32)>,
+    /// The games of alpha-beta against the tree that chose the search, with earlier ones.
+    pub contest: Option<AgainstTree>,
+    /// Such games of earlier preparations.
+    pub earlier: Option<AgainstTree>,
+    /// The share of points that alpha-beta was expected to have in them.
+    pub expected_share: Option<f32>,
     /// The training games of the evaluation.
     pub games: usize,
     /// The mean number of joint moves of those of this preparation.
@@ -172,6 +179,7 @@ pub fn finish_preparation(
         preparation.sums = prior.known.sums;
         preparation.evaluation = Some(Arc::new(prior.known.evaluation));
         preparation.alpha_beta = prior.alpha_beta;
+        preparation.earlier = prior.against_tree;
         if let Some(trained) = prior.trained {
             preparation.parameters = trained.parameters;
             preparation.generation = Some(trained.generation);
@@ -313,19 +321,15 @@ impl Preparation {
             if self.alpha_beta.is_none() {
                 // The time is the tree's.
                 self.why_tree = WhyTree::SumNotFixed;
-                self.games = learned.games;
-                self.sums = Some(learned.sums.clone());
-                self.evaluation = Some(Arc::new(learned.evaluation.clone()));
+                self.take_training(learned.clone());
                 learned = self.train(game, config, &budget, 1.0).unwrap_or(learned);
             }
         }
-        self.games = learned.games;
         self.mean_length = learned.mean_length;
         (self.length, self.branching) = (learned.length, learned.branching);
         self.validation = learned.validation;
         self.parameters = Parameters::of(&learned.validation, most);
-        self.sums = Some(learned.sums);
-        self.evaluation = Some(Arc::new(learned.evaluation));
+        self.take_training(learned);
         self.name_heuristics(game);
         if self.alpha_beta.is_some() && config.method == Method::Auto {
             let budget = budget.left_after(begun, begun_cpu);
@@ -353,23 +357,39 @@ impl Preparation {
         Some(AlphaBetaPreparation::of(trained, turns, known.games))
     }
 
-    /// Where alpha-beta plays, trains what it searches with in the rest of the time.
+    /// Trains what the chosen search plays with in the rest of the time. The validation of the
+    /// tree's evaluation stays.
     fn train_further(
         &mut self,
         game: &BuiltGame,
         config: &SearchConfig,
         budget: &PreparationBudget,
     ) {
-        let budget = budget.later(budget.extension);
-        let has_time = budget.limits.until.is_some() && budget.limits.left() >= MIN_LEARNING_TIME;
-        if let Some(alpha_beta) = self.alpha_beta_in_use(config).filter(|_| has_time) {
-            // Other games than those before.
-            let seed = config.seed.wrapping_add(1);
-            let known = alpha_beta.known();
-            let turns = alpha_beta.turns;
-            let trained = self.train_alpha_beta(game, turns, &known, &budget, 1.0, seed);
-            self.alpha_beta = trained.or(self.alpha_beta.take());
+        let has_time = |budget: &PreparationBudget| {
+            budget.limits.until.is_some() && budget.limits.left() >= MIN_LEARNING_TIME
+        };
+        let extended = budget.later(budget.extension);
+        if let Some(alpha_beta) = self.alpha_beta_in_use(config) {
+            if has_time(&extended) {
+                // Other games than those before.
+                let seed = config.seed.wrapping_add(1);
+                let (known, turns) = (alpha_beta.known(), alpha_beta.turns);
+                let trained = self.train_alpha_beta(game, turns, &known, &extended, 1.0, seed);
+                self.alpha_beta = trained.or(self.alpha_beta.take());
+            }
+        } else if self.contest.is_some()
+            && has_time(budget)
+            && let Some(learned) = self.train(game, config, budget, 1.0)
+        {
+            self.take_training(learned);
         }
+    }
+
+    /// Takes the evaluation of a training, and what goes on with it.
+    fn take_training(&mut self, learned: Learned) {
+        self.games = learned.games;
+        self.sums = Some(learned.sums);
+        self.evaluation = Some(Arc::new(learned.evaluation));
     }
 
     /// Chooses between alpha-beta and the tree by games of both in the time left.
@@ -389,17 +409,33 @@ impl Preparation {
         let contest = Contest {
             machine: &game.machine,
             configs: [with(Method::AlphaBeta), with(Method::Tree)],
-            of_move: || Budget::lasting(alpha_beta::CONTEST_TIME),
-            budget: budget.limits.clone(),
+            of_move: || Budget::lasting(choice::CONTEST_TIME),
+            budget: budget.limits.share(choice::CONTEST_SHARE),
         };
-        let (games, points) = alpha_beta::play(&contest, config.seed);
-        self.contest = Some((games, points));
-        self.parameters.alpha_beta = alpha_beta::is_stronger(games, points);
+        let features = Features {
+            correlation: self.validation.evaluation,
+            positions: self.validation.positions,
+            has_amaf: self.structure.placements.is_some(),
+        };
+        let prior = features.prior();
+        let played = choice::play(&contest, config.seed);
+        let mut all = self.earlier.unwrap_or_default().as_earlier();
+        all.add(played.games, played.points);
+        self.contest = Some(all);
+        self.expected_share = Some(prior);
+        self.parameters.alpha_beta = all.is_stronger(prior);
         let winner = match self.parameters.alpha_beta {
             true => "alpha-beta",
             false => "the tree",
         };
-        tracing::debug!("{winner} plays: alpha-beta has {points} points in {games} games of both");
+        tracing::debug!(
+            "{winner} plays: alpha-beta has {} points in {} games of both, {} of {} with earlier \
+             ones, and was expected to have a share of {prior} ({features:?})",
+            played.points,
+            played.games,
+            all.points,
+            all.games,
+        );
     }
 
     /// What training for alpha-beta begins with: what an earlier match left, or what was learned
@@ -541,7 +577,9 @@ impl Preparation {
             "error_of_best_evaluation_share": self.validation.share_error,
             "settled_facts_that_bound_goals": structure.score_ranges.as_ref().map(|it| it.len()),
             "why_tree": self.why_tree_in_games().map(WhyTree::text),
-            "alpha_beta": self.alpha_beta.as_ref().map(|alpha_beta| alpha_beta.to_json(self.contest)),
+            "alpha_beta": self.alpha_beta.as_ref().map(|it| {
+                it.to_json(self.contest.or(self.earlier), self.expected_share)
+            }),
             "symmetries": structure.symmetries.as_ref().map(|found| found.generators.len()),
             "factors": structure.factors.as_ref().map(|found| found.factors.len().max(1)),
             "latches": latches.map(|latches| json!({
