@@ -487,6 +487,10 @@ mod tests {
         };
         let preparation = Preparation {
             alpha_beta: Some(alpha_beta),
+            contest: Some(AgainstTree {
+                games: 14.5,
+                points: 3.25,
+            }),
             evaluation: Some(Arc::new(evaluation)),
             games: 1234,
             sums: Some(GradientSums {
@@ -508,6 +512,7 @@ mod tests {
         };
         let prior = prior_preparation(machine.info(), &history, || None).unwrap();
         assert_eq!(prior.known.games, 1234);
+        assert_eq!(prior.against_tree, preparation.contest);
         assert_eq!(prior.known.sums, preparation.sums);
         let (alpha_beta, kept) = (preparation.alpha_beta.unwrap(), prior.alpha_beta.unwrap());
         assert_eq!(

@@ -413,8 +413,8 @@ impl Preparation {
             budget: budget.limits.share(choice::CONTEST_SHARE),
         };
         let features = Features {
-            correlation: self.validation.evaluation,
-            positions: self.validation.positions,
+            validation: self.validation,
+            branching: self.branching.as_ref().map_or(0.0, |it| it.mean),
             has_amaf: self.structure.placements.is_some(),
         };
         let prior = features.prior();
