@@ -27,8 +27,8 @@ const PRIOR_GAMES: f32 = 6.0;
 pub(super) const USUAL_SHARE: f32 = 0.6;
 /// What a game that is cut off counts as.
 const CUT_OFF_WEIGHT: f32 = 0.3;
-/// The lead in points at which a contest ends. Where the stronger search wins 70 % of games that are
-/// not drawn, the probability that the weaker one gets there first is below 1 %.
+/// The lead in points at which a contest ends. Where the stronger search wins 70 % of games that
+/// are not drawn, the probability that the weaker one gets there first is below 1 %.
 const DECISIVE_LEAD: f32 = 6.0;
 /// The most games of earlier matches or generations that count: evaluations get better.
 const EARLIER_GAMES: f32 = 10.0;
@@ -39,8 +39,8 @@ const MOST_GAMES: f32 = 1e6;
 /// evaluation with results less that of playouts, since alpha-beta plays by the one and the tree by
 /// the other. It is less where moves leave lasting facts, since AMAF values then lead the tree, and
 /// where a position has many moves, by the logarithm of their number over `FEW_MOVES`. The
-/// difference was -0.3 in hex and amazons, -0.1 in connectFour, 0 in breakthrough, reversi, checkers
-/// and gomoku, 0.2 in knightThrough.
+/// difference was -0.3 in hex and amazons, -0.1 in connectFour, 0 in breakthrough, reversi,
+/// checkers and gomoku, 0.2 in knightThrough.
 const USUAL_LOGIT: f64 = 0.8;
 const CORRELATION_SLOPE: f64 = 6.0;
 const AMAF_LOGIT: f64 = 1.0;
