@@ -97,7 +97,7 @@ impl AgainstTree {
 }
 
 /// What says which search suits a game.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub(super) struct Features {
     /// How well the tree's evaluation and playouts predict results.
     pub validation: Validation,

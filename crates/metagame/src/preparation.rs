@@ -430,11 +430,20 @@ impl Preparation {
         };
         tracing::debug!(
             "{winner} plays: alpha-beta has {} points in {} games of both, {} of {} with earlier \
-             ones, and was expected to have a share of {prior} ({features:?})",
+             ones, and was expected to have a share of {prior:.3}: correlation with results {:.3} \
+             by the evaluation and {:.3} by playouts, {:.0} moves, AMAF values {}",
             played.points,
             played.games,
             all.points,
             all.games,
+            features.validation.evaluation,
+            features.validation.playouts,
+            features.branching,
+            if features.has_amaf {
+                "are there"
+            } else {
+                "are not there"
+            },
         );
     }
 
